@@ -1,0 +1,174 @@
+//! The ways to propagate.
+//!
+//! An [`Engine`] is immutable and knows what it would need for a compiled network. Loading gives a
+//! [`Propagator`], which owns the tables and is used from one thread at a time. All engines answer
+//! alike; `tests/conformance` holds them to it.
+
+mod diagnosis;
+mod reference;
+mod sequential;
+
+use std::sync::Arc;
+
+pub use diagnosis::ImpossibleEvidence;
+
+use crate::cancel::Cancelled;
+use crate::network::Evidence;
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast, MemoryLimit, Posteriors, TooLarge, Watch};
+
+/// What an engine is asked for when it loads a network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadOptions {
+    /// Number type of the tables.
+    pub precision: Precision,
+    /// Threads to use; engines that run on one ignore it.
+    pub threads: usize,
+    /// Memory that may be taken.
+    pub memory: MemoryLimit,
+}
+
+/// A way to propagate evidence through a junction tree.
+pub trait Engine: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// Whether it can run on this machine.
+    ///
+    /// # Errors
+    /// The reason why not, as a sentence for the user.
+    fn availability(&self) -> Result<(), String>;
+
+    /// The number types it can compute in, the default first.
+    fn precisions(&self) -> &'static [Precision];
+
+    /// What it would allocate for `compiled`. Allocates nothing.
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
+
+    /// Allocates and fills the tables for `compiled`.
+    ///
+    /// # Errors
+    /// If the engine cannot run here, does not know the precision, or needs more memory than it may have.
+    fn load(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError>;
+}
+
+/// A compiled network loaded into an engine.
+pub trait Propagator: Send {
+    /// Propagates `evidence`, and gives the posteriors of all variables.
+    ///
+    /// Every call starts anew: a call that was cancelled or failed leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`PropagationFailure::Impossible`] if the evidence has probability zero,
+    /// [`PropagationFailure::Cancelled`] once `watch` is cancelled.
+    ///
+    /// # Panics
+    /// If `evidence` is not about the network that was loaded.
+    fn run(&mut self, evidence: &Evidence, watch: &Watch)
+    -> Result<Posteriors, PropagationFailure>;
+
+    /// Bytes that it holds at most, while it runs.
+    fn peak_bytes(&self) -> u64;
+
+    /// Threads that it uses.
+    fn threads(&self) -> usize {
+        1
+    }
+}
+
+/// Why one run gave no posteriors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropagationFailure {
+    /// It was no longer wanted.
+    Cancelled,
+    /// The evidence has probability zero.
+    Impossible,
+}
+
+impl From<Cancelled> for PropagationFailure {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Why evidence has no posteriors, for the user.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PropagationError {
+    /// It was no longer wanted.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The evidence has probability zero.
+    #[error(transparent)]
+    Impossible(#[from] ImpossibleEvidence),
+}
+
+/// Why an engine does not load a network.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The engine cannot run on this machine.
+    #[error("engine {engine} cannot run here: {reason}")]
+    Unavailable {
+        /// The engine.
+        engine: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// The engine does not compute in this precision.
+    #[error("engine {engine} does not compute in {precision}")]
+    Precision {
+        /// The engine.
+        engine: &'static str,
+        /// The precision asked for.
+        precision: Precision,
+    },
+    /// The network needs more memory than it may have.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+}
+
+/// Propagates `evidence` through what `propagator` was loaded with, and where the evidence turns
+/// out to be impossible finds out which findings made it so.
+///
+/// # Errors
+/// If the evidence is impossible or the watch was cancelled.
+pub fn propagate(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    evidence: &Evidence,
+    watch: &Watch,
+) -> Result<Posteriors, PropagationError> {
+    let result = propagator.run(evidence, watch);
+    watch.finish();
+    match result {
+        Ok(posteriors) => Ok(posteriors),
+        Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
+        Err(PropagationFailure::Impossible) => {
+            Err(diagnosis::explain(propagator, compiled, evidence, watch)?.into())
+        }
+    }
+}
+
+/// All engines, whether or not they can run here.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Engine] {
+    &[&sequential::Sequential, &reference::Reference]
+}
+
+/// The engine that is used where none is asked for.
+#[must_use]
+pub fn default_engine() -> &'static dyn Engine {
+    all()[0]
+}
+
+/// The engine called `name`.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static dyn Engine> {
+    all().iter().copied().find(|engine| engine.name() == name)
+}

@@ -1,0 +1,40 @@
+//! Engine `sequential`.
+
+use std::sync::Arc;
+
+use super::{Engine, LoadError, LoadOptions, Propagator};
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast};
+
+/// See the module.
+pub(super) struct Sequential;
+
+impl Engine for Sequential {
+    fn name(&self) -> &'static str {
+        "sequential"
+    }
+
+    fn summary(&self) -> &'static str {
+        todo!()
+    }
+
+    fn availability(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F64]
+    }
+
+    fn forecast(&self, _: &CompiledNetwork, _: Precision) -> Forecast {
+        todo!()
+    }
+
+    fn load(
+        &self,
+        _: &Arc<CompiledNetwork>,
+        _: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        todo!()
+    }
+}

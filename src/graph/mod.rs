@@ -1,0 +1,21 @@
+//! From a network's structure to a junction tree.
+//!
+//! There is no probability in here: the input is how many states each variable has and which
+//! variables occur together (the families), the output is a tree of cliques. The order of work is
+//! moral graph, elimination order, cliques, spanning tree, root. What each step promises stands in
+//! [`predicates`] as functions that tests and debug builds call.
+
+mod elimination;
+mod junction_tree;
+mod moral;
+pub mod predicates;
+mod spanning;
+mod statistics;
+mod triangulation;
+
+pub use elimination::{Elimination, Heuristic, eliminate};
+pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};
+pub use moral::{MoralGraph, table_entries};
+pub use spanning::build_junction_tree;
+pub use statistics::TreeStatistics;
+pub use triangulation::{Triangulation, TriangulationOptions, triangulate};

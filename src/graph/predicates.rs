@@ -1,0 +1,1 @@
+//! What a junction tree must be, as functions that can be called.

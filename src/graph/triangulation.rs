@@ -1,0 +1,89 @@
+//! Choosing a triangulation.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::cancel::{CancelToken, Cancelled};
+use crate::graph::{Elimination, Heuristic, MoralGraph};
+
+/// How the moral graph is made chordal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Triangulation {
+    /// The least total table size that all heuristics and a few seeded restarts find.
+    #[default]
+    Auto,
+    /// One heuristic, run once.
+    By(Heuristic),
+}
+
+impl Triangulation {
+    /// All of them, the default first.
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::By(Heuristic::MinDegree),
+        Self::By(Heuristic::MinFill),
+        Self::By(Heuristic::MinWeight),
+        Self::By(Heuristic::WeightedMinFill),
+    ];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::By(Heuristic::MinDegree) => "min-degree",
+            Self::By(Heuristic::MinFill) => "min-fill",
+            Self::By(Heuristic::MinWeight) => "min-weight",
+            Self::By(Heuristic::WeightedMinFill) => "weighted-min-fill",
+        }
+    }
+}
+
+impl FromStr for Triangulation {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|method| method.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("'{name}' is not a triangulation; expected one of {names}")
+        })
+    }
+}
+
+/// What a triangulation is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriangulationOptions {
+    /// The method.
+    pub method: Triangulation,
+    /// Determines how ties are broken, and with that the tree.
+    pub seed: u64,
+    /// Restarts of every heuristic that [`Triangulation::Auto`] tries beyond the first run.
+    pub restarts: usize,
+    /// [`Triangulation::Auto`] starts no further restart after this long.
+    pub budget: Duration,
+}
+
+impl Default for TriangulationOptions {
+    fn default() -> Self {
+        Self {
+            method: Triangulation::Auto,
+            seed: 0,
+            restarts: 8,
+            budget: Duration::from_millis(250),
+        }
+    }
+}
+
+/// Makes `graph` chordal.
+///
+/// # Errors
+/// [`Cancelled`] once `cancel` is set.
+pub fn triangulate(
+    graph: &MoralGraph,
+    options: &TriangulationOptions,
+    cancel: &CancelToken,
+) -> Result<Elimination, Cancelled> {
+    let _ = (graph, options);
+    cancel.check()?;
+    todo!()
+}

@@ -1,0 +1,33 @@
+//! See, set and time exact inference in Bayesian networks.
+//!
+//! Data flows one way: a file becomes a [`Network`](network::Network), which is compiled to a
+//! [junction tree](graph::JunctionTree) with a [plan](propagation::Plan) of messages; an
+//! [engine](engine::Engine) propagates [evidence](network::Evidence) through it and gives
+//! [posteriors](propagation::Posteriors) and a [trace](propagation::MessageTrace) of what each
+//! message cost.
+//!
+//! The modules, each of which may use those above it:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`network`] | variables, conditional probability tables, evidence |
+//! | [`format`] | reading networks and evidence; the networks that are shipped |
+//! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
+//! | [`potential`] | tables over several variables, index mappings between them |
+//! | [`propagation`] | compiling, the plan of messages, forecasts, traces, posteriors |
+//! | [`engine`] | the ways to propagate |
+//! | [`session`] | a worker thread that keeps up with what the user wants |
+#![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
+
+pub mod cancel;
+pub mod engine;
+pub mod format;
+pub mod graph;
+mod id;
+pub mod network;
+pub mod potential;
+pub mod propagation;
+pub mod session;
+
+#[cfg(feature = "app")]
+pub mod app;

@@ -1,0 +1,281 @@
+//! Evidence: what is known of some variables.
+
+use std::collections::BTreeMap;
+
+use crate::network::{Network, VariableId};
+
+/// What is known of one variable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// The variable is in this state (hard evidence).
+    Observed(usize),
+    /// One weight of at least zero for each state, in file order (soft or virtual evidence).
+    ///
+    /// Only ratios matter to the posteriors; ln P(e) of likelihoods is that of their product with
+    /// the prior, so it moves by the logarithm when all weights are multiplied by one factor.
+    Likelihood(Box<[f64]>),
+}
+
+impl Finding {
+    /// The weight that the finding gives to `state`.
+    #[must_use]
+    pub fn weight(&self, state: usize) -> f64 {
+        match self {
+            Self::Observed(observed) => f64::from(u8::from(*observed == state)),
+            Self::Likelihood(weights) => weights[state],
+        }
+    }
+}
+
+/// Why something cannot be entered as evidence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EvidenceError {
+    /// No variable has this name.
+    #[error("there is no variable '{name}'{}", hint(.similar))]
+    UnknownVariable {
+        /// The name that was asked for.
+        name: String,
+        /// Names of the network that differ only in case or begin alike.
+        similar: Vec<String>,
+    },
+    /// The variable has no state with this label.
+    #[error("variable '{variable}' has no state '{state}'; its states are {}", .states.join(", "))]
+    UnknownState {
+        /// The variable.
+        variable: String,
+        /// The label that was asked for.
+        state: String,
+        /// The labels there are.
+        states: Vec<String>,
+    },
+    /// A likelihood vector has the wrong length.
+    #[error(
+        "the likelihood of '{variable}' has {found} numbers, expected {expected}, one for each state"
+    )]
+    LikelihoodLength {
+        /// The variable.
+        variable: String,
+        /// Number of states.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A likelihood vector holds something that is not a weight, or nothing above zero.
+    #[error("the likelihood of '{variable}' must be finite numbers of at least zero, not all zero")]
+    LikelihoodValues {
+        /// The variable.
+        variable: String,
+    },
+}
+
+fn hint(similar: &[String]) -> String {
+    match similar {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
+}
+
+/// Findings on some of a network's variables, at most one a variable.
+///
+/// Iteration is in the network's variable order, so two equal sets of findings are entered alike
+/// whatever the order in which a person clicked them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    findings: BTreeMap<VariableId, Finding>,
+}
+
+impl Evidence {
+    /// No evidence.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Enters that `variable` is in state number `state`, in place of what was known of it.
+    ///
+    /// # Panics
+    /// If the variable has no such state.
+    pub fn observe(&mut self, network: &Network, variable: VariableId, state: usize) {
+        assert!(
+            state < network[variable].cardinality(),
+            "state {state} of {}",
+            network[variable].name()
+        );
+        self.findings.insert(variable, Finding::Observed(state));
+    }
+
+    /// Enters the state labelled `state` of the variable called `variable`.
+    ///
+    /// # Errors
+    /// If the network has no such variable, or the variable no such state.
+    pub fn observe_named(
+        &mut self,
+        network: &Network,
+        variable: &str,
+        state: &str,
+    ) -> Result<(), EvidenceError> {
+        let id = find_variable(network, variable)?;
+        let index = network[id].state_index(state).ok_or_else(|| EvidenceError::UnknownState {
+            variable: variable.to_owned(),
+            state: state.to_owned(),
+            states: network[id].states().to_vec(),
+        })?;
+        self.findings.insert(id, Finding::Observed(index));
+        Ok(())
+    }
+
+    /// Enters one weight for each state of `variable`, in place of what was known of it.
+    ///
+    /// # Errors
+    /// If there is not one weight a state, a weight is negative or not finite, or all are zero.
+    pub fn set_likelihood(
+        &mut self,
+        network: &Network,
+        variable: VariableId,
+        weights: impl Into<Box<[f64]>>,
+    ) -> Result<(), EvidenceError> {
+        let weights = weights.into();
+        let name = || network[variable].name().to_owned();
+        let expected = network[variable].cardinality();
+        if weights.len() != expected {
+            return Err(EvidenceError::LikelihoodLength {
+                variable: name(),
+                expected,
+                found: weights.len(),
+            });
+        }
+        let valid = weights.iter().all(|w| w.is_finite() && *w >= 0.0);
+        if !valid || weights.iter().all(|w| *w == 0.0) {
+            return Err(EvidenceError::LikelihoodValues { variable: name() });
+        }
+        self.findings.insert(variable, Finding::Likelihood(weights));
+        Ok(())
+    }
+
+    /// [`set_likelihood`](Self::set_likelihood) for the variable called `variable`.
+    ///
+    /// # Errors
+    /// As there, and if the network has no such variable.
+    pub fn set_likelihood_named(
+        &mut self,
+        network: &Network,
+        variable: &str,
+        weights: impl Into<Box<[f64]>>,
+    ) -> Result<(), EvidenceError> {
+        self.set_likelihood(network, find_variable(network, variable)?, weights)
+    }
+
+    /// Forgets what was known of `variable`, and returns it.
+    pub fn retract(&mut self, variable: VariableId) -> Option<Finding> {
+        self.findings.remove(&variable)
+    }
+
+    /// Enters a finding that was taken from evidence on the same network.
+    pub fn insert(&mut self, variable: VariableId, finding: Finding) {
+        self.findings.insert(variable, finding);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.findings.clear();
+    }
+
+    /// What is known of `variable`.
+    #[must_use]
+    pub fn get(&self, variable: VariableId) -> Option<&Finding> {
+        self.findings.get(&variable)
+    }
+
+    /// The state in which `variable` was observed.
+    #[must_use]
+    pub fn observed(&self, variable: VariableId) -> Option<usize> {
+        match self.findings.get(&variable) {
+            Some(Finding::Observed(state)) => Some(*state),
+            _ => None,
+        }
+    }
+
+    /// The findings, in variable order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (VariableId, &Finding)> {
+        self.findings.iter().map(|(&variable, finding)| (variable, finding))
+    }
+
+    /// Number of variables of which something is known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Only the findings on `variables`.
+    #[must_use]
+    pub fn restricted_to(&self, variables: &[VariableId]) -> Self {
+        let keep = |v: &VariableId| self.findings.get(v).map(|finding| (*v, finding.clone()));
+        Self { findings: variables.iter().filter_map(keep).collect() }
+    }
+}
+
+fn find_variable(network: &Network, name: &str) -> Result<VariableId, EvidenceError> {
+    network.find(name).ok_or_else(|| {
+        let wanted = name.to_lowercase();
+        let close = |candidate: &str| {
+            let candidate = candidate.to_lowercase();
+            !wanted.is_empty() && (candidate.starts_with(&wanted) || wanted.starts_with(&candidate))
+        };
+        let names = network.variables().iter().map(|variable| variable.name());
+        let similar =
+            names.filter(|candidate| close(candidate)).take(3).map(str::to_owned).collect();
+        EvidenceError::UnknownVariable { name: name.to_owned(), similar }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Cpt, Variable};
+
+    fn rain() -> Network {
+        let rain = Variable::new("Rain", ["no", "yes"]);
+        let cpt = Cpt::new(VariableId::new(0), vec![], vec![0.8, 0.2]);
+        Network::new("rain", vec![rain], vec![cpt]).unwrap()
+    }
+
+    #[test]
+    fn a_second_finding_replaces_the_first() {
+        let (network, mut evidence) = (rain(), Evidence::none());
+        evidence.observe_named(&network, "Rain", "yes").unwrap();
+        let rain = network.find("Rain").unwrap();
+        evidence.set_likelihood(&network, rain, [2.0, 1.0]).unwrap();
+        assert_eq!(evidence.len(), 1);
+        assert_eq!(evidence.observed(rain), None);
+        assert_eq!(evidence.get(rain).unwrap().weight(0), 2.0);
+        evidence.retract(rain);
+        assert!(evidence.is_empty());
+    }
+
+    #[test]
+    fn errors_say_what_there_is() {
+        let (network, mut evidence) = (rain(), Evidence::none());
+        let error = evidence.observe_named(&network, "rain", "yes").unwrap_err();
+        assert_eq!(error.to_string(), "there is no variable 'rain'; did you mean Rain?");
+        let error = evidence.observe_named(&network, "Rain", "snow").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "variable 'Rain' has no state 'snow'; its states are no, yes"
+        );
+        for weights in [vec![0.0, 0.0], vec![-1.0, 1.0], vec![f64::NAN, 1.0]] {
+            let error = evidence.set_likelihood_named(&network, "Rain", weights).unwrap_err();
+            assert!(matches!(error, EvidenceError::LikelihoodValues { .. }));
+        }
+        let error = evidence.set_likelihood_named(&network, "Rain", [1.0]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the likelihood of 'Rain' has 1 numbers, expected 2, one for each state"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! Discrete Bayesian networks: variables, conditional probability tables, and evidence.
+//!
+//! Everything here is about the model and nothing about how it is solved or where it came from.
+//! A [`Network`] that exists is valid: its graph has no directed cycle, every variable has one
+//! table of the right size, and every row of every table sums to one.
+
+mod cpt;
+mod evidence;
+mod model;
+mod variable;
+
+pub use cpt::{Cpt, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, normalise_row};
+pub use evidence::{Evidence, EvidenceError, Finding};
+pub use model::{Network, NetworkError};
+pub use variable::{Variable, VariableId};

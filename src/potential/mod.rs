@@ -1,0 +1,12 @@
+//! Tables over several variables, and the index mappings between them.
+//!
+//! A table's index runs over its variables with the last the fastest: for variables X, Y, Z with
+//! cardinalities x, y, z the entry of (i, j, k) stands at (i * y + j) * z + k.
+
+mod mapping;
+mod real;
+mod table;
+
+pub use mapping::IndexMapping;
+pub use real::{Precision, Real, ratio};
+pub use table::Potential;

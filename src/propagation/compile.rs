@@ -1,0 +1,161 @@
+//! From a network to what an engine needs.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::cancel::{CancelToken, Cancelled};
+use crate::graph::{
+    CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, TriangulationOptions,
+    build_junction_tree, triangulate,
+};
+use crate::network::{Network, VariableId};
+use crate::propagation::Plan;
+
+/// What compiling is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// How the moral graph is triangulated.
+    pub triangulation: TriangulationOptions,
+}
+
+/// The smallest table that holds a variable, from which its posterior is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// A clique's table: the variable occurs in no separator, or this table is smaller than any.
+    Clique(CliqueId),
+    /// A separator's table.
+    Separator(SeparatorId),
+}
+
+/// A network with its junction tree and the plan of messages: everything about an exact
+/// propagation but the numbers.
+#[derive(Clone, Debug)]
+pub struct CompiledNetwork {
+    network: Arc<Network>,
+    moral: MoralGraph,
+    fill_edges: Vec<(VariableId, VariableId)>,
+    tree: JunctionTree,
+    plan: Plan,
+    statistics: TreeStatistics,
+    family_homes: Vec<CliqueId>,
+    variable_homes: Vec<Home>,
+    elapsed: Duration,
+}
+
+/// Compiles `network` to a junction tree and a plan.
+///
+/// No table is allocated here; what an engine will need is its
+/// [forecast](crate::engine::Engine::forecast).
+///
+/// # Errors
+/// [`Cancelled`] once `cancel` is set.
+pub fn compile(
+    network: Arc<Network>,
+    options: &CompileOptions,
+    cancel: &CancelToken,
+) -> Result<CompiledNetwork, Cancelled> {
+    let started = Instant::now();
+    let moral = MoralGraph::of_network(&network);
+    let elimination = triangulate(&moral, &options.triangulation, cancel)?;
+    let tree = build_junction_tree(&moral, &elimination);
+    cancel.check()?;
+    Ok(CompiledNetwork {
+        family_homes: network.cpts().iter().map(|cpt| family_home(&tree, cpt.scope())).collect(),
+        variable_homes: variable_homes(&tree, network.variables().len()),
+        plan: Plan::depth_first(&tree),
+        statistics: TreeStatistics::of(&tree),
+        network,
+        moral,
+        fill_edges: elimination.fill_edges,
+        tree,
+        elapsed: started.elapsed(),
+    })
+}
+
+impl CompiledNetwork {
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// The moral graph.
+    #[must_use]
+    pub fn moral_graph(&self) -> &MoralGraph {
+        &self.moral
+    }
+
+    /// The edges that triangulation added to the moral graph.
+    #[must_use]
+    pub fn fill_edges(&self) -> &[(VariableId, VariableId)] {
+        &self.fill_edges
+    }
+
+    /// The junction tree.
+    #[must_use]
+    pub fn tree(&self) -> &JunctionTree {
+        &self.tree
+    }
+
+    /// The messages of one propagation.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Size statistics of the tree.
+    #[must_use]
+    pub fn statistics(&self) -> &TreeStatistics {
+        &self.statistics
+    }
+
+    /// The clique into which the table of `variable` is multiplied: the smallest that holds its family.
+    #[must_use]
+    pub fn family_home(&self, variable: VariableId) -> CliqueId {
+        self.family_homes[variable.index()]
+    }
+
+    /// The table from which the posterior of `variable` is read.
+    #[must_use]
+    pub fn variable_home(&self, variable: VariableId) -> Home {
+        self.variable_homes[variable.index()]
+    }
+
+    /// How long compiling took.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+}
+
+fn family_home(tree: &JunctionTree, scope: impl Iterator<Item = VariableId>) -> CliqueId {
+    let scope: Vec<VariableId> = scope.collect();
+    let holds = |clique: &CliqueId| {
+        scope.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
+    };
+    tree.clique_ids()
+        .filter(holds)
+        .min_by_key(|&clique| tree[clique].entries)
+        .expect("a junction tree covers every family")
+}
+
+fn variable_homes(tree: &JunctionTree, variables: usize) -> Vec<Home> {
+    let mut homes: Vec<Option<(u64, Home)>> = vec![None; variables];
+    let mut offer = |variable: VariableId, entries: u64, home: Home| {
+        let best = &mut homes[variable.index()];
+        if best.is_none_or(|(least, _)| entries < least) {
+            *best = Some((entries, home));
+        }
+    };
+    for id in tree.separator_ids() {
+        for &variable in &tree[id].variables {
+            offer(variable, tree[id].entries, Home::Separator(id));
+        }
+    }
+    for id in tree.clique_ids() {
+        for &variable in &tree[id].variables {
+            offer(variable, tree[id].entries, Home::Clique(id));
+        }
+    }
+    homes.into_iter().map(|best| best.expect("a junction tree covers every variable").1).collect()
+}

@@ -1,0 +1,152 @@
+//! What a propagation will need, before anything is allocated.
+
+use crate::graph::{CliqueId, TreeStatistics};
+use crate::network::VariableId;
+use crate::potential::Precision;
+use crate::propagation::CompiledNetwork;
+
+/// What an engine will hold in memory for a compiled network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// Name of the engine.
+    pub engine: &'static str,
+    /// Number type of its tables.
+    pub precision: Precision,
+    /// Sizes of the junction tree.
+    pub tree: TreeStatistics,
+    /// Bytes that the engine will allocate; saturating.
+    pub bytes: u64,
+    /// The clique with the largest table.
+    pub largest: CliqueId,
+    /// Its variables by name, those with most states first.
+    pub largest_variables: Vec<String>,
+}
+
+impl Forecast {
+    /// The forecast for an engine that needs `bytes` for `compiled`.
+    #[must_use]
+    pub fn new(
+        engine: &'static str,
+        precision: Precision,
+        compiled: &CompiledNetwork,
+        bytes: u64,
+    ) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let by_size = |clique: &CliqueId| (tree[*clique].entries, std::cmp::Reverse(*clique));
+        let largest = tree.clique_ids().max_by_key(by_size).expect("a tree has a clique");
+        let mut variables: Vec<VariableId> = tree[largest].variables.clone();
+        variables.sort_by_key(|&variable| std::cmp::Reverse(network[variable].cardinality()));
+        let name = |variable: VariableId| network[variable].name().to_owned();
+        Self {
+            engine,
+            precision,
+            tree: compiled.statistics().clone(),
+            bytes,
+            largest,
+            largest_variables: variables.into_iter().map(name).collect(),
+        }
+    }
+
+    /// Refuses if more than `limit` would be needed.
+    ///
+    /// # Errors
+    /// [`TooLarge`] with this forecast.
+    pub fn check(self, limit: MemoryLimit) -> Result<(), TooLarge> {
+        if self.bytes <= limit.bytes() {
+            Ok(())
+        } else {
+            Err(TooLarge { forecast: Box::new(self), limit })
+        }
+    }
+}
+
+/// How much memory an engine may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct MemoryLimit(u64);
+
+impl MemoryLimit {
+    /// At most `bytes`.
+    #[must_use]
+    pub fn of_bytes(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Half of the memory that the machine has available now; 2 GiB where the machine does not say.
+    #[must_use]
+    pub fn half_of_available() -> Self {
+        sysinfo::System::new().map_or(Self(2 << 30), |mut system| {
+            system.refresh_memory();
+            Self(system.available_memory() / 2)
+        })
+    }
+
+    /// The limit in bytes.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+/// A network needs more memory than it may have.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "too large for engine {} in {}: {} for {} cliques with {} table entries in all, and the limit is {}; \
+     the largest clique has {} entries over {}",
+    .forecast.engine,
+    .forecast.precision,
+    human_bytes(.forecast.bytes),
+    .forecast.tree.cliques,
+    .forecast.tree.total_clique_entries,
+    human_bytes(.limit.bytes()),
+    .forecast.tree.max_clique_entries,
+    .forecast.largest_variables.join(", ")
+)]
+pub struct TooLarge {
+    /// What would be needed.
+    pub forecast: Box<Forecast>,
+    /// What is allowed.
+    pub limit: MemoryLimit,
+}
+
+/// `bytes` to three digits in the largest binary unit that leaves at least one.
+#[must_use]
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_in_a_unit_that_fits() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (1_048_575, "1.00 MiB"),
+            (72_000_000, "68.7 MiB"),
+            (u64::MAX, "16.0 EiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(human_bytes(bytes), text);
+        }
+    }
+
+    #[test]
+    fn the_machine_has_memory() {
+        assert!(MemoryLimit::half_of_available().bytes() > 1 << 20);
+    }
+}

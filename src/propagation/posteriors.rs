@@ -1,0 +1,65 @@
+//! The result of a propagation.
+
+use std::ops::Range;
+
+use crate::network::{Network, VariableId};
+
+/// P(X = x | e) of every variable, and ln P(e).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posteriors {
+    /// Start of each variable's states in `values`, and the end of the last.
+    offsets: Vec<usize>,
+    values: Vec<f64>,
+    ln_p_evidence: f64,
+}
+
+impl Posteriors {
+    /// The posteriors of `network`'s variables, each the result of `distribution` called with the
+    /// variable and a slice of its states to fill, normalised here.
+    ///
+    /// A distribution may be given up to a factor; one that sums to zero is left as it is.
+    pub fn new(
+        network: &Network,
+        ln_p_evidence: f64,
+        mut distribution: impl FnMut(VariableId, &mut [f64]),
+    ) -> Self {
+        let mut offsets = vec![0];
+        for variable in network.variables() {
+            offsets.push(offsets[offsets.len() - 1] + variable.cardinality());
+        }
+        let mut values = vec![0.0; offsets[offsets.len() - 1]];
+        for variable in network.ids() {
+            let states = &mut values[offsets[variable.index()]..offsets[variable.index() + 1]];
+            distribution(variable, states);
+            let sum: f64 = states.iter().sum();
+            if sum > 0.0 {
+                states.iter_mut().for_each(|p| *p /= sum);
+            }
+        }
+        Self { offsets, values, ln_p_evidence }
+    }
+
+    /// P(X = x | e) for every state x of `variable`, in file order.
+    #[must_use]
+    pub fn of(&self, variable: VariableId) -> &[f64] {
+        &self.values[self.range(variable)]
+    }
+
+    /// Natural logarithm of the probability of the evidence; zero where there is none.
+    ///
+    /// With likelihood vectors, that of the product of prior and likelihoods, summed over all states.
+    #[must_use]
+    pub fn ln_p_evidence(&self) -> f64 {
+        self.ln_p_evidence
+    }
+
+    /// All posteriors, one variable after another in file order, each in state order.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    fn range(&self, variable: VariableId) -> Range<usize> {
+        self.offsets[variable.index()]..self.offsets[variable.index() + 1]
+    }
+}

@@ -1,0 +1,215 @@
+//! How a running propagation is watched and stopped.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::cancel::{CancelToken, Cancelled};
+use crate::propagation::{MessageId, MessageTiming, MessageTrace, Plan, Stage, StageTiming};
+
+/// Marks a message that has not been computed yet.
+const NOT_YET: u64 = u64::MAX;
+
+/// What an engine reports to while it propagates: progress, timings and cancellation together.
+///
+/// An engine wraps each message in [`message`](Self::message) and each stage in
+/// [`stage`](Self::stage). Whoever holds the other end of the `Arc` may read the state at any
+/// time without stopping the engine: everything is an atomic written once. One watch serves one
+/// propagation.
+#[derive(Debug)]
+pub struct Watch {
+    cancel: CancelToken,
+    started: Instant,
+    total: usize,
+    completed: AtomicUsize,
+    stages: [Span; Stage::ALL.len()],
+    /// One span a message of the plan; empty where messages are not timed.
+    messages: Box<[Span]>,
+    finished: OnceLock<Duration>,
+}
+
+/// Nanoseconds since the start of the propagation.
+#[derive(Debug)]
+struct Span {
+    start: AtomicU64,
+    end: AtomicU64,
+    lane: AtomicU32,
+}
+
+impl Span {
+    fn new() -> Self {
+        Self {
+            start: AtomicU64::new(NOT_YET),
+            end: AtomicU64::new(NOT_YET),
+            lane: AtomicU32::new(0),
+        }
+    }
+
+    fn start(&self) -> Option<Duration> {
+        let start = self.start.load(Ordering::Acquire);
+        (start != NOT_YET).then(|| Duration::from_nanos(start))
+    }
+
+    /// Start and end, once there is an end.
+    fn bounds(&self) -> Option<(Duration, Duration)> {
+        let end = self.end.load(Ordering::Acquire);
+        if end == NOT_YET {
+            return None;
+        }
+        Some((self.start()?, Duration::from_nanos(end)))
+    }
+}
+
+impl Watch {
+    /// A watch that can only cancel: nothing is timed and nothing is counted by message.
+    #[must_use]
+    pub fn untimed(cancel: CancelToken) -> Self {
+        Self::with_messages(cancel, 0, 0)
+    }
+
+    /// A watch that times every message of `plan`.
+    #[must_use]
+    pub fn timed(plan: &Plan, cancel: CancelToken) -> Self {
+        Self::with_messages(cancel, plan.messages().len(), plan.messages().len())
+    }
+
+    fn with_messages(cancel: CancelToken, total: usize, timed: usize) -> Self {
+        Self {
+            cancel,
+            started: Instant::now(),
+            total,
+            completed: AtomicUsize::new(0),
+            stages: std::array::from_fn(|_| Span::new()),
+            messages: (0..timed).map(|_| Span::new()).collect(),
+            finished: OnceLock::new(),
+        }
+    }
+
+    /// `Err` once the propagation is no longer wanted; engines ask before every message.
+    ///
+    /// # Errors
+    /// [`Cancelled`], which an engine passes on.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        self.cancel.check()
+    }
+
+    /// Asks the propagation to stop.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Does `work`, which computes `message` on thread number `lane`, and notes when.
+    #[inline]
+    pub fn message<R>(&self, message: MessageId, lane: u32, work: impl FnOnce() -> R) -> R {
+        let Some(span) = self.messages.get(message.index()) else { return work() };
+        span.lane.store(lane, Ordering::Relaxed);
+        span.start.store(self.now(), Ordering::Release);
+        let result = work();
+        span.end.store(self.now(), Ordering::Release);
+        self.completed.fetch_add(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Does `work`, which is all of `stage`, and notes when.
+    #[inline]
+    pub fn stage<R>(&self, stage: Stage, work: impl FnOnce() -> R) -> R {
+        if self.messages.is_empty() {
+            return work();
+        }
+        let span = &self.stages[stage as usize];
+        span.start.store(self.now(), Ordering::Release);
+        let result = work();
+        span.end.store(self.now(), Ordering::Release);
+        result
+    }
+
+    /// Notes that the propagation is over, whatever came of it. Only the first call counts.
+    pub fn finish(&self) {
+        let _ = self.finished.set(self.started.elapsed());
+    }
+
+    /// Whether the propagation is over.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.finished.get().is_some()
+    }
+
+    /// Messages computed so far, and messages in all; both zero where messages are not timed.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        (self.completed.load(Ordering::Relaxed), self.total)
+    }
+
+    /// A message that has begun and not ended, if there is one; the latest begun of several.
+    #[must_use]
+    pub fn active(&self) -> Option<MessageId> {
+        let running = |span: &&Span| span.end.load(Ordering::Acquire) == NOT_YET;
+        let open = self.messages.iter().enumerate().filter(|(_, span)| running(span));
+        open.filter_map(|(index, span)| Some((span.start()?, index)))
+            .max()
+            .map(|(_, index)| MessageId::new(index))
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn trace(&self) -> MessageTrace {
+        let stages = Stage::ALL.into_iter().filter_map(|stage| {
+            let (start, end) = self.stages[stage as usize].bounds()?;
+            Some(StageTiming { stage, start, end })
+        });
+        let messages = self.messages.iter().enumerate().filter_map(|(index, span)| {
+            let (start, end) = span.bounds()?;
+            let lane = span.lane.load(Ordering::Relaxed);
+            let message = MessageId::new(index);
+            Some(MessageTiming { message, lane, start, duration: end.saturating_sub(start) })
+        });
+        MessageTrace {
+            stages: stages.collect(),
+            messages: messages.collect(),
+            elapsed: self.finished.get().copied().unwrap_or_else(|| self.started.elapsed()),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(NOT_YET - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Clique, CliqueId, JunctionTree, Separator};
+
+    fn plan_of_two_messages() -> Plan {
+        let clique = || Clique { variables: vec![], entries: 1 };
+        let (parent, child) = (CliqueId::new(0), CliqueId::new(1));
+        let separator = Separator { variables: vec![], entries: 1, parent, child };
+        Plan::depth_first(&JunctionTree::new(vec![clique(), clique()], vec![separator], parent))
+    }
+
+    #[test]
+    fn what_was_done_can_be_read_while_it_runs() {
+        let plan = plan_of_two_messages();
+        let watch = Watch::timed(&plan, CancelToken::new());
+        let first = MessageId::new(0);
+        assert_eq!((watch.progress(), watch.active()), ((0, 2), None));
+        watch.message(first, 3, || assert_eq!(watch.active(), Some(first)));
+        assert_eq!((watch.progress(), watch.active()), ((1, 2), None));
+        let trace = watch.trace();
+        assert_eq!(trace.messages.len(), 1);
+        assert_eq!((trace.messages[0].message, trace.messages[0].lane), (first, 3));
+        assert!(!watch.is_finished());
+        watch.finish();
+        assert_eq!(watch.trace().elapsed, watch.trace().elapsed);
+    }
+
+    #[test]
+    fn an_untimed_watch_only_cancels() {
+        let watch = Watch::untimed(CancelToken::new());
+        assert_eq!(watch.message(MessageId::new(0), 0, || 7), 7);
+        assert!(watch.trace().messages.is_empty());
+        assert!(watch.check().is_ok());
+        watch.cancel();
+        assert!(watch.check().is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! A worker thread that keeps up with what the user wants.
