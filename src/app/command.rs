@@ -1,0 +1,88 @@
+//! What panes may ask for.
+
+use std::path::PathBuf;
+
+use crate::app::highlight::Item;
+use crate::app::model::{Pane, ThemeChoice};
+use crate::format::Source;
+use crate::graph::Triangulation;
+use crate::network::{Finding, VariableId};
+use crate::propagation::MemoryLimit;
+use crate::session::EngineChoice;
+
+/// One wish of the user, applied between frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Ask for a file and open it.
+    OpenDialog,
+    /// Open this network.
+    Open(Source),
+    /// Read the open network anew.
+    Reload,
+    /// Observe this state; if it is observed already, retract it.
+    ToggleState(VariableId, usize),
+    /// Enter this finding.
+    SetFinding(VariableId, Finding),
+    /// Forget what is known of a variable.
+    Retract(VariableId),
+    /// Forget all evidence.
+    ClearEvidence,
+    /// Take back the last change of evidence.
+    Undo,
+    /// Do again what was taken back.
+    Redo,
+    /// Ask for a file and load evidence from it.
+    LoadEvidenceDialog,
+    /// Load evidence from this file.
+    LoadEvidence(PathBuf),
+    /// Ask for a file and save the evidence.
+    SaveEvidenceDialog,
+    /// Select this, or nothing. Selecting what is selected keeps it so.
+    Select(Option<Item>),
+    /// The pointer is over this. Pushed anew in every frame in which it is.
+    Hover(Item),
+    /// Bring a pane to the front.
+    Show(Pane),
+    /// Zoom the pictures so that everything is seen.
+    Fit,
+    /// Put the panes back where they were at first.
+    ResetLayout,
+    /// Propagate with another engine.
+    SetEngine(EngineChoice),
+    /// Compile with another triangulation.
+    SetTriangulation(Triangulation),
+    /// Allow engines more or less memory; `None` is half of what is available.
+    SetMemoryLimit(Option<MemoryLimit>),
+    /// Propagate whenever evidence changes, or only when asked.
+    SetAutoPropagate(bool),
+    /// Propagate now, even if nothing changed.
+    Propagate,
+    /// Give up what the worker is doing.
+    Cancel,
+    /// Dark, light, or as the system has it.
+    SetTheme(ThemeChoice),
+    /// Everything larger or smaller; 1 is normal.
+    SetZoom(f32),
+    /// Show or hide the list of shortcuts.
+    ToggleHelp,
+    /// Show or hide the command palette.
+    TogglePalette,
+    /// Close the window.
+    Quit,
+}
+
+/// Commands pushed during one frame, in order.
+#[derive(Debug, Default)]
+pub struct Commands(Vec<Command>);
+
+impl Commands {
+    /// Asks for `command` once the frame is drawn.
+    pub fn push(&mut self, command: Command) {
+        self.0.push(command);
+    }
+
+    /// Takes all commands, oldest first.
+    pub fn drain(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.0)
+    }
+}

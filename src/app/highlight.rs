@@ -1,0 +1,155 @@
+//! One selection and one hover for everything.
+
+use std::sync::Arc;
+
+use fixedbitset::FixedBitSet;
+
+use crate::graph::{CliqueId, SeparatorId};
+use crate::network::VariableId;
+use crate::propagation::{CompiledNetwork, MessageId};
+
+/// A thing that can be pointed at in any pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A variable of the network.
+    Variable(VariableId),
+    /// A clique of the junction tree.
+    Clique(CliqueId),
+    /// A separator, which is an edge of the junction tree.
+    Separator(SeparatorId),
+    /// A message of the plan.
+    Message(MessageId),
+    /// Some cliques, such as those of a histogram's bin.
+    Cliques(Arc<[CliqueId]>),
+    /// Some separators, such as those of a histogram's bin.
+    Separators(Arc<[SeparatorId]>),
+}
+
+/// Everything that lights up for one item: the item itself and what belongs to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Highlight {
+    item: Option<Item>,
+    variables: FixedBitSet,
+    cliques: FixedBitSet,
+    separators: FixedBitSet,
+    messages: FixedBitSet,
+}
+
+impl Highlight {
+    /// What lights up for `item`. Before the network is compiled a variable lights up alone.
+    #[must_use]
+    pub fn of(item: Option<Item>, compiled: Option<&CompiledNetwork>) -> Self {
+        let mut highlight = Self { item, ..Self::default() };
+        match (highlight.item.clone(), compiled) {
+            (Some(item), Some(compiled)) => highlight.light(&item, compiled),
+            (Some(Item::Variable(variable)), None) => {
+                insert(&mut highlight.variables, variable.index())
+            }
+            _ => {}
+        }
+        highlight
+    }
+
+    /// The item itself.
+    #[must_use]
+    pub fn item(&self) -> Option<&Item> {
+        self.item.as_ref()
+    }
+
+    /// Whether the variable lights up.
+    #[must_use]
+    pub fn variable(&self, variable: VariableId) -> bool {
+        self.variables.contains(variable.index())
+    }
+
+    /// Whether the clique lights up.
+    #[must_use]
+    pub fn clique(&self, clique: CliqueId) -> bool {
+        self.cliques.contains(clique.index())
+    }
+
+    /// Whether the separator lights up.
+    #[must_use]
+    pub fn separator(&self, separator: SeparatorId) -> bool {
+        self.separators.contains(separator.index())
+    }
+
+    /// Whether the message lights up.
+    #[must_use]
+    pub fn message(&self, message: MessageId) -> bool {
+        self.messages.contains(message.index())
+    }
+
+    fn light(&mut self, item: &Item, compiled: &CompiledNetwork) {
+        let tree = compiled.tree();
+        match item {
+            Item::Variable(variable) => {
+                insert(&mut self.variables, variable.index());
+                for clique in tree.clique_ids() {
+                    if tree[clique].variables.binary_search(variable).is_ok() {
+                        insert(&mut self.cliques, clique.index());
+                    }
+                }
+                for separator in tree.separator_ids() {
+                    if tree[separator].variables.binary_search(variable).is_ok() {
+                        insert(&mut self.separators, separator.index());
+                    }
+                }
+            }
+            Item::Clique(clique) => self.light_clique(*clique, compiled),
+            Item::Cliques(cliques) => {
+                cliques.iter().for_each(|clique| insert(&mut self.cliques, clique.index()));
+            }
+            Item::Separator(separator) => self.light_separator(*separator, compiled),
+            Item::Separators(separators) => {
+                separators
+                    .iter()
+                    .for_each(|separator| insert(&mut self.separators, separator.index()));
+                self.light_messages_of_separators(compiled);
+            }
+            Item::Message(id) => {
+                let message = compiled.plan()[*id];
+                insert(&mut self.messages, id.index());
+                insert(&mut self.separators, message.separator.index());
+                insert(&mut self.cliques, message.from.index());
+                insert(&mut self.cliques, message.to.index());
+                self.light_variables(&tree[message.separator].variables);
+            }
+        }
+    }
+
+    fn light_clique(&mut self, clique: CliqueId, compiled: &CompiledNetwork) {
+        insert(&mut self.cliques, clique.index());
+        self.light_variables(&compiled.tree()[clique].variables);
+        for (index, message) in compiled.plan().messages().iter().enumerate() {
+            if message.from == clique || message.to == clique {
+                insert(&mut self.messages, index);
+            }
+        }
+    }
+
+    fn light_separator(&mut self, separator: SeparatorId, compiled: &CompiledNetwork) {
+        let Some(ends) = compiled.tree().separators().get(separator.index()) else { return };
+        insert(&mut self.separators, separator.index());
+        insert(&mut self.cliques, ends.parent.index());
+        insert(&mut self.cliques, ends.child.index());
+        self.light_variables(&ends.variables);
+        self.light_messages_of_separators(compiled);
+    }
+
+    fn light_variables(&mut self, variables: &[VariableId]) {
+        variables.iter().for_each(|variable| insert(&mut self.variables, variable.index()));
+    }
+
+    fn light_messages_of_separators(&mut self, compiled: &CompiledNetwork) {
+        for (index, message) in compiled.plan().messages().iter().enumerate() {
+            if self.separators.contains(message.separator.index()) {
+                insert(&mut self.messages, index);
+            }
+        }
+    }
+}
+
+fn insert(set: &mut FixedBitSet, index: usize) {
+    set.grow_and_insert(index);
+}

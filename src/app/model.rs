@@ -1,0 +1,140 @@
+//! What the panes draw.
+
+use std::sync::Arc;
+
+use crate::app::highlight::{Highlight, Item};
+use crate::engine::ImpossibleEvidence;
+use crate::format::{ReadNetwork, Source};
+use crate::graph::Triangulation;
+use crate::network::{Evidence, Network};
+use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
+use crate::session::{EngineChoice, Propagation, Step};
+
+/// A pane of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Pane {
+    /// Variables with posteriors and evidence.
+    Variables,
+    /// The junction tree as a picture.
+    JunctionTree,
+    /// The Bayesian network as a picture.
+    Network,
+    /// The selected thing in detail.
+    Details,
+    /// The cliques as a list.
+    Cliques,
+    /// Messages against time.
+    Timeline,
+    /// The messages as a list.
+    Messages,
+    /// Histograms of table sizes.
+    Histogram,
+}
+
+/// Dark, light, or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum ThemeChoice {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Light on dark.
+    Dark,
+    /// Dark on light.
+    Light,
+}
+
+/// The open network and all that is known of it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Where it came from.
+    pub source: Source,
+    /// Which opening this is; grows with every network opened.
+    pub serial: u64,
+    /// The network and what its reader had to say.
+    pub read: Arc<ReadNetwork>,
+    /// Its junction tree, once compiled.
+    pub compiled: Option<Arc<CompiledNetwork>>,
+    /// What the user knows.
+    pub evidence: Evidence,
+    /// Posteriors without evidence.
+    pub prior: Option<Arc<Propagation>>,
+    /// The newest posteriors; stale if their evidence is not [`evidence`](Self::evidence).
+    pub result: Option<Arc<Propagation>>,
+    /// The propagation at work.
+    pub running: Option<Arc<Watch>>,
+    /// Why the evidence is impossible, if it is.
+    pub impossible: Option<ImpossibleEvidence>,
+    /// Bytes that the engine holds.
+    pub engine_bytes: Option<u64>,
+}
+
+impl Document {
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Arc<Network> {
+        &self.read.network
+    }
+
+    /// Whether the posteriors shown are not those of the evidence shown.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.result.as_ref().is_none_or(|result| result.evidence != self.evidence)
+    }
+
+    /// The trace to draw: of the propagation at work, or else of the newest.
+    ///
+    /// A running trace is read anew on every call.
+    #[must_use]
+    pub fn trace(&self) -> Option<std::borrow::Cow<'_, MessageTrace>> {
+        match (&self.running, &self.result) {
+            (Some(watch), _) => Some(std::borrow::Cow::Owned(watch.trace())),
+            (None, Some(result)) => Some(std::borrow::Cow::Borrowed(&result.trace)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Everything that a pane may look at.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The open network, if there is one.
+    pub document: Option<Document>,
+    /// The step at work, if there is one.
+    pub working: Option<Step>,
+    /// What went wrong last, until something goes right.
+    pub failure: Option<String>,
+    /// The engine that propagates.
+    pub engine: EngineChoice,
+    /// How networks are compiled.
+    pub triangulation: Triangulation,
+    /// Memory that engines may take; `None` is half of what is available.
+    pub memory: Option<MemoryLimit>,
+    /// Whether to propagate whenever evidence changes.
+    pub auto_propagate: bool,
+    /// What is selected.
+    pub selection: Highlight,
+    /// What the pointer was over in the last frame.
+    pub hover: Highlight,
+    /// Counts up when the pictures are to be fitted to their panes.
+    pub fit_serial: u64,
+}
+
+impl Model {
+    /// The junction tree, if there is one.
+    #[must_use]
+    pub fn compiled(&self) -> Option<&Arc<CompiledNetwork>> {
+        self.document.as_ref()?.compiled.as_ref()
+    }
+
+    /// The selected item.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Item> {
+        self.selection.item()
+    }
+
+    /// The item under the pointer.
+    #[must_use]
+    pub fn hovered(&self) -> Option<&Item> {
+        self.hover.item()
+    }
+}

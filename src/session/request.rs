@@ -1,0 +1,102 @@
+//! What the front end wants.
+
+use crate::engine::Engine;
+use crate::format::Source;
+use crate::network::Evidence;
+use crate::potential::Precision;
+use crate::propagation::{CompileOptions, MemoryLimit};
+
+/// An engine and how it is to be loaded.
+#[derive(Clone, Copy)]
+pub struct EngineChoice {
+    /// The engine.
+    pub engine: &'static dyn Engine,
+    /// Number type of its tables.
+    pub precision: Precision,
+    /// Threads that it may use.
+    pub threads: usize,
+}
+
+impl PartialEq for EngineChoice {
+    fn eq(&self, other: &Self) -> bool {
+        self.engine.name() == other.engine.name()
+            && self.precision == other.precision
+            && self.threads == other.threads
+    }
+}
+
+impl std::fmt::Debug for EngineChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} on {}", self.engine.name(), self.precision, self.threads)
+    }
+}
+
+/// All that the front end wants at one time.
+///
+/// Evidence is about the network that `source` gives. While that network is not known yet, the
+/// evidence is none; the front end follows up when the network was
+/// [opened](crate::session::Update::Opened).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Where the network comes from.
+    pub source: Source,
+    /// Counts up whenever the source is to be read anew, even if it is the same file.
+    pub source_serial: u64,
+    /// How it is compiled.
+    pub compile: CompileOptions,
+    /// What propagates.
+    pub engine: EngineChoice,
+    /// Memory that the engine may take.
+    pub memory: MemoryLimit,
+    /// What is known.
+    pub evidence: Evidence,
+    /// Counts up whenever posteriors are to be computed anew, even if nothing else changed.
+    pub run_serial: u64,
+}
+
+/// What the worker does, in this order; each step needs the results of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// Reading and validating the network.
+    Open,
+    /// Building junction tree and plan.
+    Compile,
+    /// Allocating and filling an engine's tables.
+    Load,
+    /// Computing the posteriors without evidence.
+    Prior,
+    /// Computing the posteriors.
+    Propagate,
+}
+
+impl Step {
+    /// What is being done, for a progress line.
+    #[must_use]
+    pub fn gerund(self) -> &'static str {
+        match self {
+            Self::Open => "opening",
+            Self::Compile => "compiling",
+            Self::Load => "loading tables",
+            Self::Prior => "propagating without evidence",
+            Self::Propagate => "propagating",
+        }
+    }
+}
+
+impl Request {
+    /// The first step whose result for `self` differs from that for `other`; `None` if none does.
+    #[must_use]
+    pub fn first_difference(&self, other: &Self) -> Option<Step> {
+        if self.source_serial != other.source_serial || self.source != other.source {
+            Some(Step::Open)
+        } else if self.compile != other.compile {
+            Some(Step::Compile)
+        } else if self.engine != other.engine || self.memory != other.memory {
+            Some(Step::Load)
+        } else if self.evidence != other.evidence || self.run_serial != other.run_serial {
+            Some(Step::Propagate)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the worker tells.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::{ImpossibleEvidence, LoadError};
+use crate::format::OpenError;
+use crate::network::Evidence;
+use crate::propagation::{CompiledNetwork, MessageTrace, Posteriors, Watch};
+use crate::session::{EngineChoice, Step};
+
+/// A finished propagation.
+#[derive(Clone, Debug)]
+pub struct Propagation {
+    /// What was known.
+    pub evidence: Evidence,
+    /// What follows.
+    pub posteriors: Posteriors,
+    /// When each message was computed.
+    pub trace: MessageTrace,
+    /// What computed it.
+    pub engine: EngineChoice,
+    /// The tree it ran on.
+    pub compiled: Arc<CompiledNetwork>,
+    /// From entering the evidence to the last posterior.
+    pub elapsed: Duration,
+}
+
+/// One thing that happened in the worker, in order.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// A step was begun.
+    Started(Step),
+    /// A network was read.
+    Opened {
+        /// [`Request::source_serial`] of the request that asked for it.
+        serial: u64,
+        /// The network and what the reader had to say.
+        read: Arc<crate::format::ReadNetwork>,
+    },
+    /// The network was compiled.
+    Compiled(Arc<CompiledNetwork>),
+    /// An engine has loaded the compiled network.
+    Loaded {
+        /// The engine.
+        engine: EngineChoice,
+        /// Bytes that it holds at most.
+        peak_bytes: u64,
+    },
+    /// A propagation has begun; the watch can be read while it runs.
+    Propagating(Arc<Watch>),
+    /// The posteriors without evidence, once a network and engine.
+    Prior(Arc<Propagation>),
+    /// The posteriors that were asked for.
+    Propagated(Arc<Propagation>),
+    /// A step was given up because [`Session::cancel`](crate::session::Session::cancel) was called.
+    Cancelled(Step),
+    /// A step failed; the worker waits for another request.
+    Failed(Step, Failure),
+    /// All that was asked for is there.
+    Idle,
+}
+
+/// Why a step failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The network cannot be read.
+    #[error(transparent)]
+    Open(Arc<OpenError>),
+    /// The engine does not load the network.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The evidence has probability zero.
+    #[error(transparent)]
+    Impossible(#[from] ImpossibleEvidence),
+    /// A step panicked: a defect of the program, with what the panic said.
+    #[error("internal error: {0}")]
+    Panicked(String),
+}

@@ -1,0 +1,376 @@
+//! The worker thread and the handle to it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::cancel::{CancelToken, Cancelled};
+use crate::engine::{LoadOptions, PropagationError, Propagator, propagate};
+use crate::format::{ReadNetwork, open};
+use crate::network::Evidence;
+use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
+use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
+
+/// The handle to a worker thread; dropping it stops the worker.
+pub struct Session {
+    shared: Arc<Shared>,
+    updates: Receiver<Update>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    inbox: Mutex<Inbox>,
+    arrived: Condvar,
+}
+
+/// What the two threads tell each other.
+#[derive(Default)]
+struct Inbox {
+    /// The latest request; stays here while it is worked on.
+    wanted: Option<Request>,
+    /// The worker has done all it can for `wanted`: everything, or up to a failure or a cancel.
+    settled: bool,
+    /// The step at work and how to interrupt it.
+    working: Option<(Step, CancelToken)>,
+    /// The user, not a newer request, interrupted the step at work.
+    given_up: bool,
+    closed: bool,
+}
+
+impl Shared {
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        // A panic while the lock is held cannot leave an inbox half changed.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// Starts a worker. It calls `wake` after each update, from its own thread.
+    ///
+    /// # Panics
+    /// If the operating system gives no thread.
+    #[must_use]
+    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
+        let shared = Arc::new(Shared { inbox: Mutex::default(), arrived: Condvar::new() });
+        let (sender, updates) = channel();
+        let worker = Worker {
+            shared: Arc::clone(&shared),
+            sender,
+            wake: Box::new(wake),
+            state: State::default(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("session".to_owned())
+            .spawn(move || worker.run())
+            .expect("a thread for the worker");
+        Self { shared, updates, thread: Some(thread) }
+    }
+
+    /// States what is wanted from now on, in place of what was wanted before.
+    pub fn submit(&self, request: Request) {
+        let mut inbox = self.shared.inbox();
+        let difference = match &inbox.wanted {
+            Some(before) => request.first_difference(before),
+            None => Some(Step::Open),
+        };
+        if let (Some(changed), Some((step, token))) = (difference, &inbox.working)
+            && changed <= *step
+        {
+            token.cancel();
+        }
+        inbox.wanted = Some(request);
+        inbox.settled = false;
+        self.shared.arrived.notify_one();
+    }
+
+    /// Gives up what the worker is doing; it then waits for another request.
+    pub fn cancel(&self) {
+        let mut inbox = self.shared.inbox();
+        if let Some((_, token)) = &inbox.working {
+            token.cancel();
+            inbox.given_up = true;
+        }
+    }
+
+    /// What has happened since the last call, oldest first.
+    pub fn updates(&self) -> impl Iterator<Item = Update> + '_ {
+        self.updates.try_iter()
+    }
+
+    /// Waits for the next update. `None` if the worker is gone, which it never is before the handle.
+    #[must_use]
+    pub fn wait(&self) -> Option<Update> {
+        self.updates.recv().ok()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        {
+            let mut inbox = self.shared.inbox();
+            inbox.closed = true;
+            if let Some((_, token)) = &inbox.working {
+                token.cancel();
+            }
+            self.shared.arrived.notify_one();
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    sender: Sender<Update>,
+    wake: Box<dyn Fn() + Send>,
+    state: State,
+}
+
+/// What the worker has, each with what it was made from. A part is dropped when what it was made
+/// from changes, so that a part that is there is right.
+#[derive(Default)]
+struct State {
+    opened: Option<(u64, Arc<ReadNetwork>)>,
+    compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
+    loaded: Option<(EngineChoice, MemoryLimit, Box<dyn Propagator>)>,
+    prior: Option<Arc<Propagation>>,
+    propagated: Option<(Evidence, u64)>,
+}
+
+impl State {
+    /// The first step that is still to be done for `request`, after dropping what is outdated.
+    fn next_step(&mut self, request: &Request) -> Option<Step> {
+        if !self.opened.as_ref().is_some_and(|(serial, _)| *serial == request.source_serial) {
+            return Some(Step::Open);
+        }
+        if !self.compiled.as_ref().is_some_and(|(options, _)| *options == request.compile) {
+            return Some(Step::Compile);
+        }
+        let fits = |engine: &EngineChoice, memory: &MemoryLimit| {
+            *engine == request.engine && *memory == request.memory
+        };
+        if !self.loaded.as_ref().is_some_and(|(engine, memory, _)| fits(engine, memory)) {
+            return Some(Step::Load);
+        }
+        if self.prior.is_none() {
+            return Some(Step::Prior);
+        }
+        let done = self.propagated.as_ref().is_some_and(|(evidence, run)| {
+            *evidence == request.evidence && *run == request.run_serial
+        });
+        (!done).then_some(Step::Propagate)
+    }
+
+    /// Forgets the results of `step` and all that was made from them.
+    fn forget_from(&mut self, step: Step) {
+        if step <= Step::Open {
+            self.opened = None;
+        }
+        if step <= Step::Compile {
+            self.compiled = None;
+        }
+        if step <= Step::Load {
+            self.loaded = None;
+        }
+        if step <= Step::Prior {
+            self.prior = None;
+        }
+        self.propagated = None;
+    }
+}
+
+/// How a step ended that gave no result.
+enum Stopped {
+    Cancelled,
+    Failed(Failure),
+}
+
+impl From<Cancelled> for Stopped {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl Worker {
+    fn run(mut self) {
+        while let Some((request, step, token)) = self.next_work() {
+            let Some(step) = step else {
+                self.tell(Update::Idle);
+                continue;
+            };
+            self.tell(Update::Started(step));
+            let result = catch_unwind(AssertUnwindSafe(|| self.perform(step, &request, &token)));
+            let given_up = self.end_work();
+            match result {
+                Ok(Ok(())) => {}
+                Ok(Err(Stopped::Cancelled)) if given_up => {
+                    self.settle(&request);
+                    self.tell(Update::Cancelled(step));
+                }
+                // A newer request interrupted the step, and is looked at next.
+                Ok(Err(Stopped::Cancelled)) => {}
+                Ok(Err(Stopped::Failed(failure))) => {
+                    self.settle(&request);
+                    self.tell(Update::Failed(step, failure));
+                }
+                Err(panic) => {
+                    self.state = State::default();
+                    self.settle(&request);
+                    self.tell(Update::Failed(step, Failure::Panicked(panic_message(&*panic))));
+                }
+            }
+        }
+    }
+
+    /// Waits for a request that is not settled. Gives it with the step to do for it; with no step,
+    /// and settled, if everything is there. `None` once the handle is gone.
+    fn next_work(&mut self) -> Option<(Request, Option<Step>, CancelToken)> {
+        let shared = Arc::clone(&self.shared);
+        let mut inbox = shared.inbox();
+        while !inbox.closed && (inbox.settled || inbox.wanted.is_none()) {
+            inbox = shared.arrived.wait(inbox).unwrap_or_else(PoisonError::into_inner);
+        }
+        if inbox.closed {
+            return None;
+        }
+        let request = inbox.wanted.clone()?;
+        let step = self.state.next_step(&request);
+        let token = CancelToken::new();
+        inbox.given_up = false;
+        inbox.settled = step.is_none();
+        inbox.working = step.map(|step| (step, token.clone()));
+        Some((request, step, token))
+    }
+
+    /// Notes that no step is at work. Whether the user gave it up.
+    fn end_work(&self) -> bool {
+        let mut inbox = self.shared.inbox();
+        inbox.working = None;
+        inbox.given_up
+    }
+
+    /// Does nothing more for `request`, unless a newer one has come meanwhile.
+    fn settle(&self, request: &Request) {
+        let mut inbox = self.shared.inbox();
+        if inbox.wanted.as_ref() == Some(request) {
+            inbox.settled = true;
+        }
+    }
+
+    fn tell(&self, update: Update) {
+        // The handle may be gone already; then nobody wants to know.
+        let _ = self.sender.send(update);
+        (self.wake)();
+    }
+
+    /// Does one step, whose prerequisites are there.
+    fn perform(
+        &mut self,
+        step: Step,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Stopped> {
+        match step {
+            Step::Open => self.open(request),
+            Step::Compile => self.compile(request, token),
+            Step::Load => self.load(request),
+            Step::Prior => self.propagate_prior(request, token),
+            Step::Propagate => self.propagate_evidence(request, token),
+        }
+    }
+
+    fn open(&mut self, request: &Request) -> Result<(), Stopped> {
+        // What was open stays until the new network is there: a file that cannot be read costs nothing.
+        let read = open(&request.source)
+            .map_err(|error| Stopped::Failed(Failure::Open(Arc::new(error))))?;
+        let read = Arc::new(read);
+        self.state.forget_from(Step::Open);
+        self.state.opened = Some((request.source_serial, Arc::clone(&read)));
+        self.tell(Update::Opened { serial: request.source_serial, read });
+        Ok(())
+    }
+
+    fn compile(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
+        let (_, read) = self.state.opened.as_ref().expect("opened before");
+        let compiled = Arc::new(compile(Arc::clone(&read.network), &request.compile, token)?);
+        self.state.forget_from(Step::Compile);
+        self.state.compiled = Some((request.compile.clone(), Arc::clone(&compiled)));
+        self.tell(Update::Compiled(compiled));
+        Ok(())
+    }
+
+    fn load(&mut self, request: &Request) -> Result<(), Stopped> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("compiled before");
+        let compiled = Arc::clone(compiled);
+        // The old tables go first, so that the two never have to fit into memory together.
+        self.state.forget_from(Step::Load);
+        let EngineChoice { engine, precision, threads } = request.engine;
+        let options = LoadOptions { precision, threads, memory: request.memory };
+        let propagator = engine
+            .load(&compiled, &options)
+            .map_err(|error| Stopped::Failed(Failure::Load(error)))?;
+        let peak_bytes = propagator.peak_bytes();
+        self.state.loaded = Some((request.engine, request.memory, propagator));
+        self.tell(Update::Loaded { engine: request.engine, peak_bytes });
+        Ok(())
+    }
+
+    fn propagate_prior(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
+        let prior = self.propagate(&Evidence::none(), token)?;
+        self.state.prior = Some(Arc::clone(&prior));
+        self.tell(Update::Prior(Arc::clone(&prior)));
+        if request.evidence.is_empty() {
+            self.state.propagated = Some((Evidence::none(), request.run_serial));
+            self.tell(Update::Propagated(prior));
+        }
+        Ok(())
+    }
+
+    fn propagate_evidence(
+        &mut self,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Stopped> {
+        let propagation = self.propagate(&request.evidence, token)?;
+        self.state.propagated = Some((request.evidence.clone(), request.run_serial));
+        self.tell(Update::Propagated(propagation));
+        Ok(())
+    }
+
+    fn propagate(
+        &mut self,
+        evidence: &Evidence,
+        token: &CancelToken,
+    ) -> Result<Arc<Propagation>, Stopped> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("compiled before");
+        let compiled = Arc::clone(compiled);
+        let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
+        self.tell(Update::Propagating(Arc::clone(&watch)));
+        let (engine, _, propagator) = self.state.loaded.as_mut().expect("loaded before");
+        match propagate(&mut **propagator, &compiled, evidence, &watch) {
+            Ok(posteriors) => {
+                let trace = watch.trace();
+                Ok(Arc::new(Propagation {
+                    evidence: evidence.clone(),
+                    posteriors,
+                    elapsed: trace.elapsed,
+                    trace,
+                    engine: *engine,
+                    compiled,
+                }))
+            }
+            Err(PropagationError::Cancelled(_)) => Err(Stopped::Cancelled),
+            Err(PropagationError::Impossible(impossible)) => {
+                Err(Stopped::Failed(Failure::Impossible(impossible)))
+            }
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
