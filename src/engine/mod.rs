@@ -133,6 +133,15 @@ pub enum LoadError {
     TooLarge(#[from] TooLarge),
 }
 
+/// Refuses a precision that `engine` does not know.
+fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
+    if engine.precisions().contains(&precision) {
+        Ok(())
+    } else {
+        Err(LoadError::Precision { engine: engine.name(), precision })
+    }
+}
+
 /// Propagates `evidence` through what `propagator` was loaded with, and where the evidence turns
 /// out to be impossible finds out which findings made it so.
 ///
@@ -150,7 +159,7 @@ pub fn propagate(
         Ok(posteriors) => Ok(posteriors),
         Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
         Err(PropagationFailure::Impossible) => {
-            Err(diagnosis::explain(propagator, compiled, evidence, watch)?.into())
+            Err(diagnosis::explain(propagator, compiled.network(), evidence, watch)?.into())
         }
     }
 }

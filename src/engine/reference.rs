@@ -1,10 +1,20 @@
-//! Engine `reference`.
+//! Engine `reference`: variable elimination, to compare the others with.
+//!
+//! For every variable anew: take all probability tables and findings, sum out one other variable
+//! after another, and what is left is a function of this variable alone. It works from the network
+//! and does not look at the junction tree, so that it cannot be wrong in the same way. Nothing is
+//! reused between variables; it is for tests and small networks.
+//!
+//! Reference: Zhang and Poole, A simple approach to Bayesian network computations (1994).
 
+use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use super::{Engine, LoadError, LoadOptions, Propagator};
-use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast};
+use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use crate::graph::table_entries;
+use crate::network::{Evidence, Network, VariableId};
+use crate::potential::{Potential, Precision, Scope};
+use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
 
 /// See the module.
 pub(super) struct Reference;
@@ -15,7 +25,7 @@ impl Engine for Reference {
     }
 
     fn summary(&self) -> &'static str {
-        todo!()
+        "variable elimination for one variable after another: slow, for checking the others"
     }
 
     fn availability(&self) -> Result<(), String> {
@@ -26,15 +36,221 @@ impl Engine for Reference {
         &[Precision::F64]
     }
 
-    fn forecast(&self, _: &CompiledNetwork, _: Precision) -> Forecast {
-        todo!()
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
+        let network = compiled.network();
+        let bytes = peak_entries(network, &elimination_order(network)).saturating_mul(8);
+        Forecast::new(self.name(), precision, compiled, bytes)
     }
 
     fn load(
         &self,
-        _: &Arc<CompiledNetwork>,
-        _: &LoadOptions,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        todo!()
+        super::check_precision(self, options.precision)?;
+        let forecast = self.forecast(compiled, options.precision);
+        let peak_bytes = forecast.bytes;
+        forecast.check(options.memory)?;
+        let network = Arc::clone(compiled.network());
+        Ok(Box::new(Loaded { order: elimination_order(&network), network, peak_bytes }))
+    }
+}
+
+/// A network and the order in which its variables are summed out.
+struct Loaded {
+    network: Arc<Network>,
+    order: Vec<VariableId>,
+    peak_bytes: u64,
+}
+
+impl Propagator for Loaded {
+    fn run(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
+        let (network, order) = (&*self.network, &self.order);
+        watch.check()?;
+        let factors = watch.stage(Stage::Initialise, || factors(network, evidence));
+        watch.stage(Stage::Read, || {
+            // ln P(e) is what is left when every variable is summed out.
+            let nothing = Scope::default();
+            let (total, exponent) = eliminate(factors.clone(), order, &nothing, watch)?;
+            let ln_p_evidence = total.values()[0].ln() + exponent as f64 * LN_2;
+            let mut marginals = Vec::with_capacity(order.len());
+            for variable in network.ids() {
+                let onto = Scope::of(network, [variable]);
+                marginals.push(eliminate(factors.clone(), order, &onto, watch)?.0);
+            }
+            Ok(Posteriors::new(network, ln_p_evidence, |variable, states| {
+                states.copy_from_slice(marginals[variable.index()].values());
+            }))
+        })
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.peak_bytes
+    }
+}
+
+/// The tables of `network` and the findings of `evidence`.
+fn factors(network: &Network, evidence: &Evidence) -> Vec<Potential> {
+    let tables = network.cpts().iter().map(|cpt| Potential::of_cpt(network, cpt));
+    let findings = evidence.iter().map(|(v, finding)| Potential::of_finding(network, v, finding));
+    tables.chain(findings).collect()
+}
+
+/// The product of `factors` with every variable of `order` summed out that is not in `onto`,
+/// times two to the power of the exponent that comes with it.
+///
+/// Every new factor is brought to a largest value in [1, 2), so that a product of many small
+/// numbers does not end at zero.
+fn eliminate(
+    mut factors: Vec<Potential>,
+    order: &[VariableId],
+    onto: &Scope,
+    watch: &Watch,
+) -> Result<(Potential, i64), PropagationFailure> {
+    let mut exponent = 0_i64;
+    let mut scaled = |mut factor: Potential| {
+        let by = factor.rescale().ok_or(PropagationFailure::Impossible)?;
+        exponent -= i64::from(by);
+        Ok::<_, PropagationFailure>(factor)
+    };
+    for &variable in order.iter().filter(|variable| !onto.contains(**variable)) {
+        watch.check()?;
+        let (with, without): (Vec<_>, Vec<_>) =
+            factors.into_iter().partition(|factor| factor.scope().contains(variable));
+        let product = Potential::product(&with);
+        drop(with);
+        factors = without;
+        factors.push(scaled(product.marginal(&product.scope().without(variable)))?);
+    }
+    let result = scaled(Potential::product(&factors))?;
+    debug_assert_eq!(result.scope(), onto, "all other variables were summed out");
+    Ok((result, exponent))
+}
+
+/// All variables, each time one whose elimination makes the smallest table.
+fn elimination_order(network: &Network) -> Vec<VariableId> {
+    let mut scopes = family_scopes(network);
+    let mut left: Vec<VariableId> = network.ids().collect();
+    let mut costs: Vec<u64> = left.iter().map(|&v| entries(&joint_scope(&scopes, v))).collect();
+    let mut order = Vec::with_capacity(left.len());
+    while let Some(&next) = left.iter().min_by_key(|v| (costs[v.index()], **v)) {
+        let rest = joint_scope(&scopes, next).without(next);
+        scopes.retain(|scope| !scope.contains(next));
+        scopes.push(rest.clone());
+        for &neighbour in rest.variables() {
+            costs[neighbour.index()] = entries(&joint_scope(&scopes, neighbour));
+        }
+        left.retain(|variable| *variable != next);
+        order.push(next);
+    }
+    order
+}
+
+/// Entries that [`eliminate`] holds at most, over all the variables it is asked for: the factors
+/// it starts from, those it works on, the product and the marginal.
+///
+/// Findings are counted on every variable, so that no evidence needs more.
+fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
+    let mut start = family_scopes(network);
+    start.extend(network.ids().map(|variable| Scope::of(network, [variable])));
+    let total = |scopes: &[Scope]| scopes.iter().map(entries).fold(0, u64::saturating_add);
+    let kept = total(&start);
+    let results = network.ids().fold(0, |n: u64, v| n + network[v].cardinality() as u64);
+    let peak_for = |target: Option<VariableId>| {
+        let mut scopes = start.clone();
+        let mut live = kept;
+        let mut peak = 0;
+        for &variable in order.iter().filter(|variable| Some(**variable) != target) {
+            let joint = joint_scope(&scopes, variable);
+            let product = entries(&joint);
+            let rest = joint.without(variable);
+            let with = scopes.iter().filter(|scope| scope.contains(variable));
+            let consumed = with.map(entries).fold(0, u64::saturating_add);
+            // The product beside its factors, or beside the marginal once these are gone.
+            let beside = consumed.max(entries(&rest));
+            peak = peak.max((live - consumed).saturating_add(product).saturating_add(beside));
+            live = (live - consumed).saturating_add(entries(&rest));
+            scopes.retain(|scope| !scope.contains(variable));
+            scopes.push(rest);
+        }
+        peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
+    };
+    let targets = network.ids().map(Some).chain([None]);
+    let working = targets.map(peak_for).max().unwrap_or(0);
+    kept.saturating_add(working).saturating_add(results)
+}
+
+fn family_scopes(network: &Network) -> Vec<Scope> {
+    network.cpts().iter().map(|cpt| Scope::of(network, cpt.scope())).collect()
+}
+
+/// The variables of all scopes that hold `variable`.
+fn joint_scope(scopes: &[Scope], variable: VariableId) -> Scope {
+    Scope::union(scopes.iter().filter(|scope| scope.contains(variable)))
+}
+
+fn entries(scope: &Scope) -> u64 {
+    table_entries(scope.cardinalities().iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::network::{Cpt, Variable};
+
+    /// A -> B <- C, all tables by hand.
+    fn collider() -> Network {
+        let id = VariableId::new;
+        let coin = |name: &str| Variable::new(name, ["no", "yes"]);
+        let cpts = vec![
+            Cpt::new(id(0), vec![], vec![0.75, 0.25]),
+            Cpt::new(id(1), vec![id(0), id(2)], vec![1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.0, 1.0]),
+            Cpt::new(id(2), vec![], vec![0.5, 0.5]),
+        ];
+        Network::new("collider", vec![coin("A"), coin("B"), coin("C")], cpts).unwrap()
+    }
+
+    fn run(network: &Network, evidence: &Evidence) -> Result<Posteriors, PropagationFailure> {
+        let network = Arc::new(network.clone());
+        let order = elimination_order(&network);
+        Loaded { network, order, peak_bytes: 0 }.run(evidence, &Watch::untimed(CancelToken::new()))
+    }
+
+    #[test]
+    fn numbers_that_can_be_checked_by_hand() {
+        let network = collider();
+        let mut evidence = Evidence::none();
+        evidence.observe_named(&network, "B", "yes").unwrap();
+        let posteriors = run(&network, &evidence).unwrap();
+        // P(B=yes) = 3/8 * 0 + 3/8 * 1/2 + 1/8 * 1/2 + 1/8 * 1 = 3/8.
+        assert!((posteriors.ln_p_evidence() - 0.375_f64.ln()).abs() < 1e-15);
+        assert!((posteriors.of(VariableId::new(0))[1] - 0.5).abs() < 1e-15);
+        assert!((posteriors.of(VariableId::new(2))[1] - 5.0 / 6.0).abs() < 1e-15);
+        assert_eq!(posteriors.of(VariableId::new(1)), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn the_forecast_counts_what_elimination_holds() {
+        // Eliminating the collider makes one table of 8 entries beside the factors it came from.
+        // Kept: 2 + 8 + 2 in tables and 2 for each of 3 findings, once to start from and once to
+        // work on; results: 6.
+        let network = collider();
+        let peak = peak_entries(&network, &elimination_order(&network));
+        assert_eq!(peak, 18 + (18 + 8) + 6);
+    }
+
+    #[test]
+    fn what_cannot_be_is_impossible() {
+        let network = collider();
+        let mut evidence = Evidence::none();
+        for (variable, state) in [("A", "no"), ("B", "yes"), ("C", "no")] {
+            evidence.observe_named(&network, variable, state).unwrap();
+        }
+        assert_eq!(run(&network, &evidence), Err(PropagationFailure::Impossible));
     }
 }

@@ -5,8 +5,10 @@
 
 mod mapping;
 mod real;
+mod scope;
 mod table;
 
-pub use mapping::IndexMapping;
+pub use mapping::{IndexMapping, Odometer};
 pub use real::{Precision, Real, ratio};
+pub use scope::{Axis, Scope};
 pub use table::Potential;

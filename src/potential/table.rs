@@ -1,11 +1,133 @@
 //! A potential: a non-negative function of several variables as a table.
 
-use crate::network::VariableId;
+use crate::network::{Cpt, Finding, Network, VariableId};
+use crate::potential::mapping::Odometer;
+use crate::potential::{Real, Scope};
 
 /// A table of non-negative numbers over some variables, the last variable the fastest index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Potential {
-    variables: Vec<VariableId>,
-    cardinalities: Vec<usize>,
+    scope: Scope,
     values: Vec<f64>,
+}
+
+impl Potential {
+    /// The potential with these values, in the index order of `scope`.
+    ///
+    /// # Panics
+    /// If there is not one value for each entry.
+    #[must_use]
+    pub fn new(scope: Scope, values: Vec<f64>) -> Self {
+        assert_eq!(scope.entries(), values.len(), "one value for each entry");
+        Self { scope, values }
+    }
+
+    /// The conditional probability table `cpt` of `network` as a function of the whole family.
+    #[must_use]
+    pub fn of_cpt(network: &Network, cpt: &Cpt) -> Self {
+        Self::new(Scope::of(network, cpt.scope()), cpt.values().to_vec())
+    }
+
+    /// The weights that `finding` gives to the states of `variable`.
+    #[must_use]
+    pub fn of_finding(network: &Network, variable: VariableId, finding: &Finding) -> Self {
+        let states = 0..network[variable].cardinality();
+        let weights = states.map(|state| finding.weight(state)).collect();
+        Self::new(Scope::of(network, [variable]), weights)
+    }
+
+    /// The product of `factors`: a function of all their variables, in ascending order.
+    ///
+    /// The product of nothing is one.
+    #[must_use]
+    pub fn product<'a>(factors: impl IntoIterator<Item = &'a Self> + Clone) -> Self {
+        let scope = Scope::union(factors.clone().into_iter().map(Self::scope));
+        let mut product = Self { values: vec![1.0; scope.entries()], scope };
+        for factor in factors {
+            product.multiply(factor);
+        }
+        product
+    }
+
+    /// The marginal over `onto`, some of this potential's variables: the sum over all states of the others.
+    ///
+    /// # Panics
+    /// If `onto` names a variable that this potential does not have.
+    #[must_use]
+    pub fn marginal(&self, onto: &Scope) -> Self {
+        let known = onto.variables().iter().all(|&variable| self.scope.contains(variable));
+        assert!(known, "a marginal is over some of the potential's variables");
+        let mut sums = vec![0.0; onto.entries()];
+        for (value, entry) in self.values.iter().zip(Odometer::new(&self.scope, onto)) {
+            sums[entry] += value;
+        }
+        Self::new(onto.clone(), sums)
+    }
+
+    /// Multiplies by `factor`, whose variables are some of this potential's.
+    fn multiply(&mut self, factor: &Self) {
+        let entries = Odometer::new(&self.scope, &factor.scope);
+        for (value, entry) in self.values.iter_mut().zip(entries) {
+            *value *= factor.values[entry];
+        }
+    }
+
+    /// Multiplies by a power of two so that the largest value is in [1, 2), and returns its
+    /// exponent; `None` if all values are zero.
+    pub fn rescale(&mut self) -> Option<i32> {
+        let largest = self.values.iter().copied().fold(0.0, f64::max);
+        let exponent = largest.scale_exponent()?;
+        self.values.iter_mut().for_each(|value| *value = value.scale(exponent));
+        Some(exponent)
+    }
+
+    /// The variables that it is a function of.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The values, in the index order of [`scope`](Self::scope).
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scope::tests::scope;
+    use super::*;
+
+    #[test]
+    fn a_product_multiplies_what_agrees() {
+        // f(x, y) and g(z, x), in an order that is not ascending.
+        let f = Potential::new(scope(&[(0, 2), (1, 2)]), vec![1.0, 2.0, 3.0, 4.0]);
+        let g =
+            Potential::new(scope(&[(2, 3), (0, 2)]), vec![10.0, 100.0, 20.0, 200.0, 30.0, 300.0]);
+        let product = Potential::product([&f, &g]);
+        assert_eq!(product.scope(), &scope(&[(0, 2), (1, 2), (2, 3)]));
+        assert_eq!(
+            product.values(),
+            [10., 20., 30., 20., 40., 60., 300., 600., 900., 400., 800., 1200.]
+        );
+        assert_eq!(Potential::product([]).values(), [1.0]);
+    }
+
+    #[test]
+    fn a_marginal_sums_over_the_rest() {
+        let f = Potential::new(scope(&[(0, 2), (1, 3)]), vec![1., 2., 3., 4., 5., 6.]);
+        assert_eq!(f.marginal(&scope(&[(0, 2)])).values(), [6.0, 15.0]);
+        assert_eq!(f.marginal(&scope(&[(1, 3)])).values(), [5.0, 7.0, 9.0]);
+        assert_eq!(f.marginal(&scope(&[])).values(), [21.0]);
+        assert_eq!(f.marginal(&scope(&[(1, 3), (0, 2)])).values(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn rescaling_says_by_how_much() {
+        let mut f = Potential::new(scope(&[(0, 2)]), vec![6.0, 0.0]);
+        assert_eq!((f.rescale(), f.values()), (Some(-2), &[1.5, 0.0][..]));
+        let mut zero = Potential::new(scope(&[(0, 2)]), vec![0.0, 0.0]);
+        assert_eq!(zero.rescale(), None);
+    }
 }

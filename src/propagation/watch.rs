@@ -73,6 +73,13 @@ impl Watch {
         Self::with_messages(cancel, plan.messages().len(), plan.messages().len())
     }
 
+    /// An untimed watch that is cancelled with this one, for a run on the side that is none of the
+    /// caller's progress.
+    #[must_use]
+    pub fn aside(&self) -> Self {
+        Self::untimed(self.cancel.clone())
+    }
+
     fn with_messages(cancel: CancelToken, total: usize, timed: usize) -> Self {
         Self {
             cancel,
@@ -209,7 +216,9 @@ mod tests {
         assert_eq!(watch.message(MessageId::new(0), 0, || 7), 7);
         assert!(watch.trace().messages.is_empty());
         assert!(watch.check().is_ok());
+        let aside = watch.aside();
         watch.cancel();
         assert!(watch.check().is_err());
+        assert!(aside.check().is_err());
     }
 }

@@ -1,0 +1,167 @@
+//! The two halves of a message, and the other passes over a table that a propagation makes.
+//!
+//! Equations 2 and 3 of Zheng, Mengshoel and Chong as loops over one table in order, each entry
+//! finding its partner through the cluster-sepset mapping.
+
+use crate::potential::{Axis, IndexMapping, Real, ratio};
+
+/// Separator entries below this, where the largest is at least one, are taken for zero, so that
+/// the quotient of two separator entries is always a finite number.
+const NEGLIGIBLE: f64 = 1e-300;
+
+/// Lanes in which a largest value is looked for, so that one comparison need not wait for the last.
+const LANES: usize = 8;
+
+/// Marginalisation (equation 2): `separator[j]` becomes the sum of the clique entries that map to j.
+///
+/// The sums are in double precision whatever the clique's type: a separator entry may be the sum
+/// of millions.
+pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separator: &mut [f64]) {
+    separator.fill(0.0);
+    for (value, &entry) in clique.iter().zip(mapping.entries()) {
+        separator[entry as usize] += value.to_f64();
+    }
+}
+
+/// Scattering (equation 3): every clique entry is multiplied by `update[j]`, the quotient of new
+/// and old separator entry, for the j that it maps to. Returns the largest entry.
+pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update: &[T]) -> T {
+    let mut largest = [T::ZERO; LANES];
+    let values = clique.chunks_mut(LANES).zip(mapping.entries().chunks(LANES));
+    for (values, entries) in values {
+        for ((value, &entry), largest) in values.iter_mut().zip(entries).zip(&mut largest) {
+            *value *= update[entry as usize];
+            *largest = if *value > *largest { *value } else { *largest };
+        }
+    }
+    largest_of(&largest)
+}
+
+/// Puts the quotient of `new` and `old` into `update` and `new` into `old`, each scaled by a power
+/// of two to a largest value in [1, 2).
+///
+/// Returns the exponents of the powers of two by which the stored separator and the quotient must
+/// be multiplied to be what they stand for; `None` if `new` is zero everywhere.
+pub(super) fn divide<T: Real>(
+    new: &mut [f64],
+    old: &mut [f64],
+    update: &mut [T],
+) -> Option<(i32, i32)> {
+    let separator_scale = largest_of(new).scale_exponent()?;
+    let factor = 1.0.scale(separator_scale);
+    for (new, old) in new.iter_mut().zip(&mut *old) {
+        let scaled = *new * factor;
+        let scaled = if scaled < NEGLIGIBLE { 0.0 } else { scaled };
+        (*new, *old) = (ratio(scaled, *old), scaled);
+    }
+    let update_scale = largest_of(new).scale_exponent()?;
+    let factor = 1.0.scale(update_scale);
+    for (update, quotient) in update.iter_mut().zip(new) {
+        *update = T::from_f64(*quotient * factor);
+    }
+    Some((-separator_scale, -update_scale))
+}
+
+/// Multiplies the entries of each state of one variable by the weight of that state, and returns
+/// the largest entry.
+pub(super) fn weigh<T: Real>(table: &mut [T], axis: Axis, weight: impl Fn(usize) -> T) -> T {
+    let mut largest = T::ZERO;
+    for (state, run) in axis.runs_mut(table) {
+        let weight = weight(state);
+        run.iter_mut().for_each(|value| *value *= weight);
+        let of_run = largest_of(run);
+        largest = if of_run > largest { of_run } else { largest };
+    }
+    largest
+}
+
+/// The marginal of a table on one variable.
+pub(super) fn marginal<T: Real>(table: &[T], axis: Axis, states: &mut [f64]) {
+    states.fill(0.0);
+    for (state, run) in axis.runs(table) {
+        states[state] += total(run);
+    }
+}
+
+/// The sum of a table, in double precision.
+pub(super) fn total<T: Real>(table: &[T]) -> f64 {
+    table.iter().map(|value| value.to_f64()).sum()
+}
+
+/// Multiplies a table by two to the power of `exponent`.
+pub(super) fn rescale<T: Real>(table: &mut [T], exponent: i32) {
+    let factor = T::ONE.scale(exponent);
+    table.iter_mut().for_each(|value| *value *= factor);
+}
+
+fn largest_of<T: Real>(values: &[T]) -> T {
+    values.iter().fold(T::ZERO, |largest, &value| if value > largest { value } else { largest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Network, Variable, VariableId};
+    use crate::potential::Scope;
+
+    /// The scopes {A, B, D} and {B} of Figure 2 of the paper, all variables binary.
+    fn figure_2() -> (Scope, Scope) {
+        let id = VariableId::new;
+        let names = ["A", "B", "C", "D"];
+        let variables = names.map(|name| Variable::new(name, ["0", "1"])).to_vec();
+        let table = |v| crate::network::Cpt::new(v, vec![], vec![0.5, 0.5]);
+        let cpts = (0..4).map(|v| table(id(v))).collect();
+        let network = Network::new("figure 2", variables, cpts).unwrap();
+        (Scope::of(&network, [id(0), id(1), id(3)]), Scope::of(&network, [id(1)]))
+    }
+
+    #[test]
+    fn a_message_as_in_the_papers_figure() {
+        let (clique, separator) = figure_2();
+        let mapping = IndexMapping::new(&clique, &separator);
+        let mut table = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        let mut sums = [0.0; 2];
+        marginalise(&table, &mapping, &mut sums);
+        assert_eq!(sums, [1.0 + 2.0 + 5.0 + 6.0, 3.0 + 4.0 + 7.0 + 8.0]);
+        let largest = scatter(&mut table, &mapping, &[2.0, 0.5]);
+        assert_eq!(table, [2.0, 4.0, 1.5, 2.0, 10.0, 12.0, 3.5, 4.0]);
+        assert_eq!(largest, 12.0);
+    }
+
+    #[test]
+    fn quotients_are_scaled_and_nothing_over_nothing_is_nothing() {
+        let (mut new, mut old) = ([24.0, 0.0, 3.0], [2.0, 0.0, 1.0]);
+        let mut update = [0.0_f32; 3];
+        let (separator, quotient) = divide(&mut new, &mut old, &mut update).unwrap();
+        assert_eq!((old, separator), ([1.5, 0.0, 0.1875], 4));
+        // 1.5 / 2 and 0.1875 / 1.
+        assert_eq!((update, quotient), ([1.5, 0.0, 0.375], -1));
+        assert_eq!(divide(&mut [0.0, 0.0, 0.0], &mut old, &mut update), None);
+    }
+
+    #[test]
+    fn a_quotient_by_next_to_nothing_stays_finite() {
+        let mut old = [1.0, 1.0];
+        let mut update = [0.0_f64; 2];
+        divide(&mut [1.0, 1e-310], &mut old, &mut update).unwrap();
+        assert_eq!(old, [1.0, 0.0]);
+        let mut old = [1.0, 1e-299];
+        let (_, exponent) = divide(&mut [0.0, 1.0], &mut old, &mut update).unwrap();
+        assert!(update[0] == 0.0 && (1.0..2.0).contains(&update[1]));
+        assert_eq!(exponent, 993);
+    }
+
+    #[test]
+    fn one_variable_of_a_table() {
+        let axis = Axis { stride: 2, cardinality: 2 };
+        let mut table = [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        let mut states = [9.0; 2];
+        marginal(&table, axis, &mut states);
+        assert_eq!(states, [14.0, 22.0]);
+        assert_eq!(weigh(&mut table, axis, |state| [0.0, 2.0][state]), 16.0);
+        assert_eq!(table, [0.0, 0.0, 6.0, 8.0, 0.0, 0.0, 14.0, 16.0]);
+        assert_eq!(total(&table), 44.0);
+        rescale(&mut table, -1);
+        assert_eq!(table, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 7.0, 8.0]);
+    }
+}

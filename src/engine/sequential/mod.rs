@@ -1,0 +1,374 @@
+//! Engine `sequential`: the baseline, junction tree propagation on one thread as Zheng, Mengshoel
+//! and Chong describe it (section 3) after Huang and Darwiche.
+//!
+//! HUGIN in place: every clique and every separator has one table. A message sums the sender's
+//! table onto the separator (equation 2), and multiplies the receiver's table by the quotient of
+//! the separator's new and old table (equation 3). Which separator entry belongs to a clique entry
+//! is read from a mapping table that is made when the network is loaded. Messages run one after
+//! another in the depth-first order of the [plan](crate::propagation::Plan).
+//!
+//! # Numbers
+//! Beside every table stands the exponent of a power of two that it must be multiplied by to be
+//! what it stands for. Messages are scaled to a largest entry in [1, 2), and a clique's table whose
+//! largest entry has moved far from [`PEAK`] is brought back there, so that any number of findings
+//! leaves numbers in range, in single precision too. Powers of two change no digit. What a clique's
+//! own range cannot hold is lost: entries 2^-220 (f32) or 2^-1100 (f64) below its largest.
+
+mod message;
+
+use std::f64::consts::LN_2;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use crate::graph::{CliqueId, JunctionTree};
+use crate::network::{Evidence, Finding, VariableId};
+use crate::potential::{Axis, IndexMapping, Odometer, Precision, Real, Scope};
+use crate::propagation::{
+    CompiledNetwork, Forecast, Home, Message, MessageId, Phase, Posteriors, Stage, Watch,
+};
+
+/// See the module.
+pub(super) struct Sequential;
+
+impl Engine for Sequential {
+    fn name(&self) -> &'static str {
+        "sequential"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the paper's CPU baseline: HUGIN on one thread, one message after another"
+    }
+
+    fn availability(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F64, Precision::F32]
+    }
+
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
+        Forecast::new(self.name(), precision, compiled, bytes(compiled.tree(), precision))
+    }
+
+    fn load(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        super::check_precision(self, options.precision)?;
+        self.forecast(compiled, options.precision).check(options.memory)?;
+        Ok(match options.precision {
+            Precision::F32 => Box::new(Loaded::<f32>::new(Arc::clone(compiled))),
+            Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
+        })
+    }
+}
+
+/// Bytes of all tables: for each clique the prior and the working table, for each separator a table
+/// and a mapping from either side, and the two tables in which a message is made.
+///
+/// A separator whose entries have no 32-bit index cannot be mapped; it counts as too large for any memory.
+fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
+    let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+    let cliques = sum(&mut tree.cliques().iter().map(|clique| clique.entries));
+    let separators = sum(&mut tree.separators().iter().map(|separator| separator.entries));
+    let largest = tree.separators().iter().map(|separator| separator.entries).max().unwrap_or(0);
+    if largest > u64::from(u32::MAX) {
+        return u64::MAX;
+    }
+    let mapped = sum(&mut tree
+        .separators()
+        .iter()
+        .map(|edge| tree[edge.parent].entries.saturating_add(tree[edge.child].entries)));
+    [
+        cliques.saturating_mul(2 * precision.bytes()),
+        separators.saturating_mul(8),
+        mapped.saturating_mul(4),
+        largest.saturating_mul(8 + precision.bytes()),
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
+}
+
+/// Clique tables start with the number that stands for one at two to this power: probabilities
+/// only become smaller, so the room is left below.
+const PEAK: i32 = 96;
+
+/// A clique's table is brought back to [`PEAK`] when the largest entry is outside these powers of two.
+const KEPT: Range<i32> = PEAK - 24..PEAK + 8;
+
+/// A compiled network with its tables in one precision.
+struct Loaded<T> {
+    compiled: Arc<CompiledNetwork>,
+    /// The product of the probability tables in each clique.
+    prior: Tables<T>,
+    /// The cliques' tables during a propagation.
+    cliques: Tables<T>,
+    /// The separators' tables, in double precision always: they are small, and each entry is a sum
+    /// over many clique entries.
+    separators: Tables<f64>,
+    mappings: Vec<Mappings>,
+    /// Where findings on each variable are entered.
+    entry_points: Vec<(CliqueId, Axis)>,
+    /// Where the posterior of each variable is read.
+    homes: Vec<(Home, Axis)>,
+    /// A separator's new table, and then the quotient of new and old, while a message is passed.
+    quotient: Vec<f64>,
+    /// The quotient as the receiver is multiplied by it.
+    update: Vec<T>,
+}
+
+/// The mappings from both ends of an edge onto its separator.
+struct Mappings {
+    parent: IndexMapping,
+    child: IndexMapping,
+}
+
+/// Several tables one after another, each times two to the power of its exponent.
+struct Tables<T> {
+    values: Vec<T>,
+    ranges: Vec<Range<usize>>,
+    exponents: Vec<i64>,
+}
+
+impl<T: Real> Tables<T> {
+    /// Tables of these sizes, filled with `value`.
+    fn new(sizes: impl ExactSizeIterator<Item = u64>, value: T, exponent: i64) -> Self {
+        let exponents = vec![exponent; sizes.len()];
+        let mut end = 0;
+        let ranges: Vec<Range<usize>> = sizes
+            .map(|size| {
+                let start = end;
+                end += usize::try_from(size).expect("what fits in memory fits in an index");
+                start..end
+            })
+            .collect();
+        Self { values: vec![value; end], ranges, exponents }
+    }
+
+    fn table(&self, index: usize) -> &[T] {
+        &self.values[self.ranges[index].clone()]
+    }
+
+    fn table_mut(&mut self, index: usize) -> &mut [T] {
+        &mut self.values[self.ranges[index].clone()]
+    }
+
+    /// Takes over all numbers of `other`, which has tables of the same sizes.
+    fn copy_from(&mut self, other: &Self) {
+        self.values.copy_from_slice(&other.values);
+        self.exponents.copy_from_slice(&other.exponents);
+    }
+
+    /// Brings table `index`, whose largest entry is `largest`, back to [`PEAK`] if it has strayed.
+    fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), PropagationFailure> {
+        let power = -largest.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        if !KEPT.contains(&power) {
+            message::rescale(self.table_mut(index), PEAK - power);
+            self.exponents[index] -= i64::from(PEAK - power);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        std::mem::size_of_val(&*self.values) as u64
+    }
+}
+
+impl<T: Real> Loaded<T> {
+    fn new(compiled: Arc<CompiledNetwork>) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
+        let scopes: Vec<Scope> = tree.cliques().iter().map(|c| scope(&c.variables)).collect();
+        let mapping = |clique: CliqueId, separator: &Scope| {
+            IndexMapping::new(&scopes[clique.index()], separator)
+        };
+        let mappings = tree.separators().iter().map(|edge| {
+            let separator = scope(&edge.variables);
+            Mappings {
+                parent: mapping(edge.parent, &separator),
+                child: mapping(edge.child, &separator),
+            }
+        });
+        let mappings = mappings.collect();
+        let largest = tree.separators().iter().map(|s| s.entries as usize).max().unwrap_or(0);
+        let axis =
+            |scope: &Scope, variable| scope.axis(variable).expect("a home holds its variable");
+        let smallest_clique = smallest_cliques(tree, network.variables().len());
+        let entry_points = network.ids().map(|variable| {
+            let clique = smallest_clique[variable.index()];
+            (clique, axis(&scopes[clique.index()], variable))
+        });
+        let homes = network.ids().map(|variable| {
+            let home = compiled.variable_home(variable);
+            let axis = match home {
+                Home::Clique(clique) => axis(&scopes[clique.index()], variable),
+                Home::Separator(edge) => axis(&scope(&tree[edge].variables), variable),
+            };
+            (home, axis)
+        });
+        let clique_sizes = || tree.cliques().iter().map(|clique| clique.entries);
+        let separator_sizes = tree.separators().iter().map(|separator| separator.entries);
+        Self {
+            prior: prior(&compiled, &scopes),
+            cliques: Tables::new(clique_sizes(), T::ZERO, 0),
+            separators: Tables::new(separator_sizes, 1.0, 0),
+            mappings,
+            entry_points: entry_points.collect(),
+            homes: homes.collect(),
+            quotient: vec![0.0; largest],
+            update: vec![T::ZERO; largest],
+            compiled: Arc::clone(&compiled),
+        }
+    }
+
+    /// Sets all tables to the prior and enters the findings.
+    fn initialise(&mut self, evidence: &Evidence) -> Result<(), PropagationFailure> {
+        self.cliques.copy_from(&self.prior);
+        self.separators.values.fill(1.0);
+        self.separators.exponents.fill(0);
+        for (variable, finding) in evidence.iter() {
+            let (clique, axis) = self.entry_points[variable.index()];
+            let scale = finding_scale(finding, axis.cardinality);
+            let weight = |state| T::from_f64(finding.weight(state).scale(scale));
+            let largest = message::weigh(self.cliques.table_mut(clique.index()), axis, weight);
+            self.cliques.exponents[clique.index()] -= i64::from(scale);
+            self.cliques.keep_in_range(clique.index(), largest)?;
+        }
+        Ok(())
+    }
+
+    /// Passes one message: equations 2 and 3.
+    fn pass(&mut self, message: Message) -> Result<(), PropagationFailure> {
+        let (from, to) = (message.from.index(), message.to.index());
+        let edge = message.separator.index();
+        let mappings = &self.mappings[edge];
+        let (sender, receiver) = match message.phase {
+            Phase::Collect => (&mappings.child, &mappings.parent),
+            Phase::Distribute => (&mappings.parent, &mappings.child),
+        };
+        let entries = self.separators.ranges[edge].len();
+        let (new, update) = (&mut self.quotient[..entries], &mut self.update[..entries]);
+
+        message::marginalise(self.cliques.table(from), sender, new);
+        let old = self.separators.table_mut(edge);
+        let (separator_exponent, update_exponent) =
+            message::divide(new, old, update).ok_or(PropagationFailure::Impossible)?;
+        let largest = message::scatter(self.cliques.table_mut(to), receiver, update);
+
+        let before = self.separators.exponents[edge];
+        let after = self.cliques.exponents[from] + i64::from(separator_exponent);
+        self.separators.exponents[edge] = after;
+        self.cliques.exponents[to] += after - before + i64::from(update_exponent);
+        self.cliques.keep_in_range(to, largest)
+    }
+
+    /// Passes `messages`, which begin at message number `first` of the plan.
+    fn pass_all(
+        &mut self,
+        messages: &[Message],
+        first: usize,
+        watch: &Watch,
+    ) -> Result<(), PropagationFailure> {
+        for (offset, &message) in messages.iter().enumerate() {
+            watch.check()?;
+            watch.message(MessageId::new(first + offset), 0, || self.pass(message))?;
+        }
+        Ok(())
+    }
+
+    /// ln P(e), which after collecting is that of the sum over the root's table.
+    fn ln_p_evidence(&self) -> Result<f64, PropagationFailure> {
+        let root = self.compiled.tree().root().index();
+        let total = message::total(self.cliques.table(root));
+        // Brought near one first: a logarithm near zero has the more digits.
+        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        let exponent = self.cliques.exponents[root] - i64::from(scale);
+        Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
+    }
+}
+
+impl<T: Real> Propagator for Loaded<T> {
+    fn run(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
+        let compiled = Arc::clone(&self.compiled);
+        let (collect, distribute) = (compiled.plan().collect(), compiled.plan().distribute());
+        watch.check()?;
+        watch.stage(Stage::Initialise, || self.initialise(evidence))?;
+        watch.stage(Stage::Collect, || self.pass_all(collect, 0, watch))?;
+        let ln_p_evidence = self.ln_p_evidence()?;
+        watch.stage(Stage::Distribute, || self.pass_all(distribute, collect.len(), watch))?;
+        watch.check()?;
+        Ok(watch.stage(Stage::Read, || {
+            Posteriors::new(compiled.network(), ln_p_evidence, |variable, states| {
+                let (home, axis) = self.homes[variable.index()];
+                match home {
+                    Home::Clique(clique) => {
+                        message::marginal(self.cliques.table(clique.index()), axis, states);
+                    }
+                    Home::Separator(edge) => {
+                        message::marginal(self.separators.table(edge.index()), axis, states);
+                    }
+                }
+            })
+        }))
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        let mappings = self.mappings.iter().map(|edge| edge.parent.bytes() + edge.child.bytes());
+        let message = std::mem::size_of_val(&*self.quotient) + std::mem::size_of_val(&*self.update);
+        self.prior.bytes()
+            + self.cliques.bytes()
+            + self.separators.bytes()
+            + mappings.sum::<u64>()
+            + message as u64
+    }
+}
+
+/// The product of the probability tables that have their home in each clique.
+///
+/// The product is made in double precision, one entry after another, and rounded once.
+fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
+    let (network, tree) = (compiled.network(), compiled.tree());
+    let mut factors = vec![Vec::new(); scopes.len()];
+    for cpt in network.cpts() {
+        let clique = compiled.family_home(cpt.child()).index();
+        let family = Scope::of(network, cpt.scope());
+        factors[clique].push((cpt.values(), Odometer::new(&scopes[clique], &family)));
+    }
+    let sizes = tree.cliques().iter().map(|clique| clique.entries);
+    let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
+    let one = 1.0.scale(PEAK);
+    for (clique, factors) in factors.iter_mut().enumerate() {
+        for entry in prior.table_mut(clique) {
+            let of_table =
+                |(values, at): &mut (&[f64], Odometer)| at.next().map_or(1.0, |i| values[i]);
+            *entry = T::from_f64(factors.iter_mut().map(of_table).fold(one, |a, b| a * b));
+        }
+    }
+    prior
+}
+
+/// For each variable the clique with the smallest table that holds it.
+fn smallest_cliques(tree: &JunctionTree, variables: usize) -> Vec<CliqueId> {
+    let mut smallest = vec![tree.root(); variables];
+    let mut by_size: Vec<CliqueId> = tree.clique_ids().collect();
+    by_size.sort_by_key(|&clique| std::cmp::Reverse((tree[clique].entries, clique)));
+    for clique in by_size {
+        for variable in &tree[clique].variables {
+            smallest[variable.index()] = clique;
+        }
+    }
+    smallest
+}
+
+/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).
+fn finding_scale(finding: &Finding, states: usize) -> i32 {
+    let largest = (0..states).map(|state| finding.weight(state)).fold(0.0, f64::max);
+    largest.scale_exponent().unwrap_or(0)
+}

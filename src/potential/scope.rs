@@ -1,0 +1,144 @@
+//! The variables of a table, in index order.
+
+use crate::network::{Network, VariableId};
+
+/// What a table is indexed by: its variables and their numbers of states, slowest index first.
+///
+/// A scope without variables belongs to a table with one entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    variables: Vec<VariableId>,
+    cardinalities: Vec<usize>,
+}
+
+impl Scope {
+    /// The scope of a table over `variables` of `network`, in this order.
+    ///
+    /// # Panics
+    /// If a variable is not of this network.
+    #[must_use]
+    pub fn of(network: &Network, variables: impl IntoIterator<Item = VariableId>) -> Self {
+        let variables: Vec<VariableId> = variables.into_iter().collect();
+        let cardinalities = variables.iter().map(|&v| network[v].cardinality()).collect();
+        Self { variables, cardinalities }
+    }
+
+    /// The variables, slowest index first.
+    #[must_use]
+    pub fn variables(&self) -> &[VariableId] {
+        &self.variables
+    }
+
+    /// The number of states of each of [`variables`](Self::variables).
+    #[must_use]
+    pub fn cardinalities(&self) -> &[usize] {
+        &self.cardinalities
+    }
+
+    /// Number of entries of a table with this scope; one where there is no variable.
+    ///
+    /// # Panics
+    /// If that overflows, which a table in memory cannot.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        let product = self.cardinalities.iter().try_fold(1_usize, |n, &c| n.checked_mul(c));
+        product.expect("a table in memory has fewer than 2^64 entries")
+    }
+
+    /// Whether `variable` is one of the variables.
+    #[must_use]
+    pub fn contains(&self, variable: VariableId) -> bool {
+        self.variables.contains(&variable)
+    }
+
+    /// Where `variable` stands in the index; `None` if it is not in this scope.
+    #[must_use]
+    pub fn axis(&self, variable: VariableId) -> Option<Axis> {
+        let at = self.variables.iter().position(|v| *v == variable)?;
+        let stride = self.cardinalities[at + 1..].iter().product();
+        Some(Axis { stride, cardinality: self.cardinalities[at] })
+    }
+
+    /// This scope without `variable`.
+    #[must_use]
+    pub fn without(&self, variable: VariableId) -> Self {
+        let kept = self.variables.iter().zip(&self.cardinalities).filter(|(v, _)| **v != variable);
+        let (variables, cardinalities) = kept.map(|(&v, &c)| (v, c)).unzip();
+        Self { variables, cardinalities }
+    }
+
+    /// The variables of all of `scopes`, in ascending order.
+    #[must_use]
+    pub fn union<'a>(scopes: impl IntoIterator<Item = &'a Self>) -> Self {
+        let pairs = |scope: &'a Self| scope.variables.iter().zip(&scope.cardinalities);
+        let mut all: Vec<_> = scopes.into_iter().flat_map(pairs).map(|(&v, &c)| (v, c)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let (variables, cardinalities) = all.into_iter().unzip();
+        Self { variables, cardinalities }
+    }
+}
+
+/// One variable's part in a table's index: state i adds `i * stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Distance in entries between consecutive states.
+    pub stride: usize,
+    /// Number of states.
+    pub cardinality: usize,
+}
+
+impl Axis {
+    /// The runs of entries that have one state each: consecutive runs of `stride` entries, whose
+    /// states go round from zero. An entry's run tells its state without any division.
+    pub fn runs<T>(self, table: &[T]) -> impl Iterator<Item = (usize, &[T])> {
+        (0..self.cardinality).cycle().zip(table.chunks_exact(self.stride))
+    }
+
+    /// [`runs`](Self::runs), to be changed.
+    pub fn runs_mut<T>(self, table: &mut [T]) -> impl Iterator<Item = (usize, &mut [T])> {
+        (0..self.cardinality).cycle().zip(table.chunks_exact_mut(self.stride))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The scope over the variables and cardinalities given as pairs.
+    pub(crate) fn scope(pairs: &[(usize, usize)]) -> Scope {
+        Scope {
+            variables: pairs.iter().map(|&(v, _)| VariableId::new(v)).collect(),
+            cardinalities: pairs.iter().map(|&(_, c)| c).collect(),
+        }
+    }
+
+    #[test]
+    fn the_last_variable_is_the_fastest() {
+        let table = scope(&[(4, 2), (1, 3), (7, 5)]);
+        assert_eq!(table.entries(), 30);
+        let axis = |v: usize| table.axis(VariableId::new(v)).map(|a| (a.stride, a.cardinality));
+        assert_eq!(axis(4), Some((15, 2)));
+        assert_eq!(axis(1), Some((5, 3)));
+        assert_eq!(axis(7), Some((1, 5)));
+        assert_eq!(axis(0), None);
+        assert_eq!(scope(&[]).entries(), 1);
+    }
+
+    #[test]
+    fn a_union_is_ascending_and_names_nothing_twice() {
+        let (a, b) = (scope(&[(4, 2), (1, 3)]), scope(&[(1, 3), (2, 7)]));
+        assert_eq!(Scope::union([&a, &b]), scope(&[(1, 3), (2, 7), (4, 2)]));
+        assert_eq!(Scope::union([]), scope(&[]));
+        assert_eq!(a.without(VariableId::new(4)), scope(&[(1, 3)]));
+    }
+
+    #[test]
+    fn the_runs_of_an_axis_know_their_state() {
+        let table: Vec<usize> = (0..12).collect();
+        let axis = scope(&[(0, 2), (1, 3), (2, 2)]).axis(VariableId::new(1)).unwrap();
+        let states: Vec<usize> =
+            axis.runs(&table).flat_map(|(state, run)| run.iter().map(move |_| state)).collect();
+        assert_eq!(states, [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]);
+    }
+}
