@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use crate::app::highlight::Item;
 use crate::app::model::{Pane, ThemeChoice};
-use crate::format::Source;
 use crate::graph::Triangulation;
 use crate::network::{Finding, VariableId};
 use crate::propagation::MemoryLimit;
-use crate::session::EngineChoice;
+use crate::session::{EngineChoice, Source};
 
 /// One wish of the user, applied between frames.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::app::highlight::{Highlight, Item};
 use crate::engine::ImpossibleEvidence;
-use crate::format::{ReadNetwork, Source};
+use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
-use crate::session::{EngineChoice, Propagation, Step};
+use crate::session::{EngineChoice, Propagation, Source, Step};
 
 /// A pane of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

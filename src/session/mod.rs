@@ -13,6 +13,6 @@ mod request;
 mod update;
 mod worker;
 
-pub use request::{EngineChoice, Request, Step};
+pub use request::{EngineChoice, Request, Source, Step};
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

@@ -1,7 +1,10 @@
 //! What the front end wants.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::engine::Engine;
-use crate::format::Source;
+use crate::format::{self, OpenError, ReadNetwork};
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompileOptions, MemoryLimit};
@@ -28,6 +31,36 @@ impl PartialEq for EngineChoice {
 impl std::fmt::Debug for EngineChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} on {}", self.engine.name(), self.precision, self.threads)
+    }
+}
+
+/// Where a network is to be read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A path or the name of a sample, as typed by the user.
+    Named(String),
+    /// A file.
+    File(PathBuf),
+    /// Bytes that came under a name, without a file that could be read again.
+    Bytes {
+        /// The name.
+        name: String,
+        /// What a file of this name would hold.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl Source {
+    /// Reads the network.
+    ///
+    /// # Errors
+    /// As [`format::open`].
+    pub fn open(&self) -> Result<ReadNetwork, OpenError> {
+        match self {
+            Self::Named(spec) => format::open(spec),
+            Self::File(path) => format::open_path(path),
+            Self::Bytes { name, bytes } => format::open_bytes(name, bytes.to_vec()),
+        }
     }
 }
 

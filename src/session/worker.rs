@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::{LoadOptions, PropagationError, Propagator, propagate};
-use crate::format::{ReadNetwork, open};
+use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
@@ -283,7 +283,9 @@ impl Worker {
 
     fn open(&mut self, request: &Request) -> Result<(), Stopped> {
         // What was open stays until the new network is there: a file that cannot be read costs nothing.
-        let read = open(&request.source)
+        let read = request
+            .source
+            .open()
             .map_err(|error| Stopped::Failed(Failure::Open(Arc::new(error))))?;
         let read = Arc::new(read);
         self.state.forget_from(Step::Open);

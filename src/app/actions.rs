@@ -1,0 +1,98 @@
+//! Everything that has a name and perhaps a key: one list behind the menu, the shortcuts, the
+//! command palette and the help.
+
+use eframe::egui::{Key, KeyboardShortcut, Modifiers};
+
+use crate::app::command::Command;
+use crate::app::model::{Pane, ThemeChoice};
+
+/// A command that the user can find by name.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// The name, as in the menu.
+    pub title: &'static str,
+    /// The key for it.
+    pub shortcut: Option<KeyboardShortcut>,
+    /// What it does.
+    pub command: Command,
+}
+
+const fn key(key: Key) -> Option<KeyboardShortcut> {
+    Some(KeyboardShortcut::new(Modifiers::NONE, key))
+}
+
+const fn command(key: Key) -> Option<KeyboardShortcut> {
+    Some(KeyboardShortcut::new(Modifiers::COMMAND, key))
+}
+
+const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
+    Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key))
+}
+
+/// All panes with their titles, in the order of the View menu.
+pub const PANES: [(Pane, &str); 8] = [
+    (Pane::Variables, "Variables"),
+    (Pane::JunctionTree, "Junction tree"),
+    (Pane::Network, "Network"),
+    (Pane::Details, "Details"),
+    (Pane::Cliques, "Cliques"),
+    (Pane::Timeline, "Timeline"),
+    (Pane::Messages, "Messages"),
+    (Pane::Histogram, "Histogram"),
+];
+
+/// The title of `pane`.
+#[must_use]
+pub fn pane_title(pane: Pane) -> &'static str {
+    PANES.iter().find(|(known, _)| *known == pane).map_or("", |(_, title)| title)
+}
+
+/// The action for `command`, if it has a name.
+#[must_use]
+pub fn action_for(command: &Command) -> Option<Action> {
+    all().into_iter().find(|action| action.command == *command)
+}
+
+/// All actions.
+#[must_use]
+pub fn all() -> Vec<Action> {
+    let action = |title, shortcut, command| Action { title, shortcut, command };
+    let mut actions = vec![
+        action("Open…", command(Key::O), Command::OpenDialog),
+        action("Reload", command(Key::R), Command::Reload),
+        action("Load evidence…", command_shift(Key::O), Command::LoadEvidenceDialog),
+        action("Save evidence…", command(Key::S), Command::SaveEvidenceDialog),
+        action("Quit", command(Key::Q), Command::Quit),
+        action("Undo", command(Key::Z), Command::Undo),
+        action("Redo", command_shift(Key::Z), Command::Redo),
+        action("Clear all evidence", command(Key::Delete), Command::ClearEvidence),
+        action("Propagate now", key(Key::F5), Command::Propagate),
+        action("Cancel", command(Key::Period), Command::Cancel),
+        action("Select nothing", key(Key::Escape), Command::Select(None)),
+        action("Fit the picture", key(Key::F), Command::Fit),
+        action("Reset the panes", None, Command::ResetLayout),
+        action("Theme: as the system", None, Command::SetTheme(ThemeChoice::System)),
+        action("Theme: dark", None, Command::SetTheme(ThemeChoice::Dark)),
+        action("Theme: light", None, Command::SetTheme(ThemeChoice::Light)),
+        action("Find a command…", command(Key::P), Command::TogglePalette),
+        action("Keys and help", key(Key::F1), Command::ToggleHelp),
+    ];
+    actions.extend(PANES.map(|(pane, title)| action(title, None, Command::Show(pane))));
+    actions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_actions_share_a_key_or_a_title() {
+        let actions = all();
+        for (index, one) in actions.iter().enumerate() {
+            for other in &actions[index + 1..] {
+                assert_ne!(one.title, other.title);
+                assert!(one.shortcut.is_none() || one.shortcut != other.shortcut, "{}", one.title);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! File dialogs.
+//!
+//! A dialog runs on a thread of its own, which is the one exception to the rule that threads belong
+//! to the session: the system's dialog blocks its caller for as long as the user thinks.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+/// What a chosen path is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Open a network.
+    OpenNetwork,
+    /// Load evidence.
+    LoadEvidence,
+    /// Save the evidence.
+    SaveEvidence,
+}
+
+/// A dialog that is open.
+pub struct Dialog {
+    purpose: Purpose,
+    answer: Receiver<Option<PathBuf>>,
+}
+
+impl Dialog {
+    /// Opens the system's dialog for `purpose`, and calls `wake` when the user has answered.
+    ///
+    /// # Errors
+    /// If the operating system gives no thread.
+    pub fn open(purpose: Purpose, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+        let (sender, answer) = channel();
+        std::thread::Builder::new().name("file dialog".to_owned()).spawn(move || {
+            let dialog = match purpose {
+                Purpose::OpenNetwork => rfd::FileDialog::new()
+                    .set_title("Open a Bayesian network")
+                    .add_filter("Bayesian networks", &["bif", "gz"])
+                    .add_filter("All files", &["*"]),
+                Purpose::LoadEvidence => rfd::FileDialog::new()
+                    .set_title("Load evidence")
+                    .add_filter("Evidence", &["json"])
+                    .add_filter("All files", &["*"]),
+                Purpose::SaveEvidence => rfd::FileDialog::new()
+                    .set_title("Save the evidence")
+                    .set_file_name("evidence.json")
+                    .add_filter("Evidence", &["json"]),
+            };
+            let path = match purpose {
+                Purpose::SaveEvidence => dialog.save_file(),
+                Purpose::OpenNetwork | Purpose::LoadEvidence => dialog.pick_file(),
+            };
+            // The window may be closed by now.
+            let _ = sender.send(path);
+            wake();
+        })?;
+        Ok(Self { purpose, answer })
+    }
+
+    /// What the path is for.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// The user's answer once there is one: a path, or `None` for Cancel.
+    #[must_use]
+    pub fn answer(&self) -> Option<Option<PathBuf>> {
+        match self.answer.try_recv() {
+            Ok(path) => Some(path),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(None),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The list of findings on top of the variables.
+
+use eframe::egui::{self, RichText, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::model::Document;
+use crate::app::theme::Palette;
+use crate::network::{Finding, VariableId};
+
+/// Findings shown before the list scrolls.
+const ROWS: f32 = 6.0;
+
+/// Draws the findings, each with a button to retract it, and what is wrong with them.
+pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
+    ui.horizontal(|ui| {
+        ui.strong(format!("Evidence ({})", document.evidence.len()));
+        if !document.evidence.is_empty() {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                super::clear_button(ui, commands);
+            });
+        }
+    });
+    if document.evidence.is_empty() {
+        ui.label(super::hint("Click a state to observe it, again to retract it."));
+    } else {
+        let height = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
+        egui::ScrollArea::vertical()
+            .id_salt("findings")
+            .max_height(ROWS * height)
+            .auto_shrink([false, true])
+            .show(ui, |ui| {
+                for (variable, finding) in document.evidence.iter() {
+                    row(ui, document, variable, finding, commands);
+                }
+            });
+    }
+    if let Some(impossible) = &document.impossible {
+        let colour = Palette::of(ui).error;
+        ui.label(RichText::new(impossible.to_string()).color(colour));
+    }
+    ui.separator();
+}
+
+fn row(
+    ui: &mut Ui,
+    document: &Document,
+    variable: VariableId,
+    finding: &Finding,
+    commands: &mut Commands,
+) {
+    let palette = Palette::of(ui);
+    let in_conflict = document
+        .impossible
+        .as_ref()
+        .is_some_and(|impossible| impossible.conflict.contains(&variable));
+    let name = document.network()[variable].name();
+    ui.horizontal(|ui| {
+        let retract = ui.small_button("✕");
+        retract.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("Retract {name}"))
+        });
+        if retract.on_hover_text(format!("Retract what is known of {name}")).clicked() {
+            commands.push(Command::Retract(variable));
+        }
+        let colour = if in_conflict { palette.error } else { palette.evidence };
+        let text = RichText::new(describe(document, variable, finding)).color(colour);
+        let label = egui::Label::new(text).truncate().sense(egui::Sense::click());
+        let response = ui.add(label);
+        if response.clicked() {
+            commands.push(Command::Select(Some(Item::Variable(variable))));
+        }
+        if response.hovered() {
+            commands.push(Command::Hover(Item::Variable(variable)));
+        }
+    });
+}
+
+/// The finding in a line.
+fn describe(document: &Document, variable: VariableId, finding: &Finding) -> String {
+    let variable = &document.network()[variable];
+    match finding {
+        Finding::Observed(state) => format!("{} = {}", variable.name(), variable.states()[*state]),
+        Finding::Likelihood(weights) if weights.iter().all(|&w| w == 0.0 || w == 1.0) => {
+            let excluded = variable.states().iter().zip(weights).filter(|(_, w)| **w == 0.0);
+            let excluded: Vec<&str> = excluded.map(|(state, _)| state.as_str()).collect();
+            format!("{} is not {}", variable.name(), excluded.join(", "))
+        }
+        Finding::Likelihood(weights) => {
+            let weights: Vec<String> = weights.iter().map(|w| format!("{w:.3}")).collect();
+            format!("{} likelihood {}", variable.name(), weights.join(" : "))
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Variables with their posteriors; evidence is set here.
+//!
+//! A variable is a heading and, where it is open, a row for each of its states. Only the rows in
+//! sight are laid out, so a network with a thousand variables costs what a screenful costs.
+
+mod evidence;
+mod likelihood;
+mod rows;
+
+use std::collections::BTreeSet;
+
+use eframe::egui::{self, RichText, ScrollArea, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::model::{Document, Model};
+use crate::network::{Network, VariableId};
+
+use likelihood::LikelihoodEditor;
+use rows::{HEADING_HEIGHT, STATE_HEIGHT};
+
+/// Networks with at most this many states in all open with every variable unfolded.
+const UNFOLDED_AT_FIRST: usize = 60;
+
+/// The pane of variables.
+#[derive(Default)]
+pub struct VariablesPane {
+    search: String,
+    unfolded: BTreeSet<VariableId>,
+    /// Which opening of a network `unfolded` is about.
+    serial: Option<u64>,
+    editor: Option<LikelihoodEditor>,
+    scrolled_to: Option<VariableId>,
+}
+
+impl VariablesPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(document) = &model.document else {
+            ui.weak("No network is open.");
+            return;
+        };
+        self.follow(document);
+        evidence::show(ui, document, commands);
+        self.toolbar(ui, document.network());
+        let shown = self.matching(document.network());
+        if shown.is_empty() {
+            ui.weak(format!("No variable or state is called like '{}'.", self.search.trim()));
+        }
+        self.list(ui, model, document, &shown, commands);
+        if let Some(editor) = &mut self.editor
+            && !editor.show(ui, document, commands)
+        {
+            self.editor = None;
+        }
+    }
+
+    /// Starts afresh when another network was opened.
+    fn follow(&mut self, document: &Document) {
+        if self.serial == Some(document.serial) {
+            return;
+        }
+        let network = document.network();
+        let states: usize = network.cardinalities().iter().sum();
+        *self = Self { serial: Some(document.serial), ..Self::default() };
+        if states <= UNFOLDED_AT_FIRST {
+            self.unfolded = network.ids().collect();
+        } else {
+            self.unfolded = document.evidence.iter().map(|(variable, _)| variable).collect();
+        }
+    }
+
+    fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
+        ui.horizontal(|ui| {
+            if ui.button("Unfold all").on_hover_text("Show the states of every variable").clicked() {
+                self.unfolded = network.ids().collect();
+            }
+            if ui.button("Fold all").clicked() {
+                self.unfolded.clear();
+            }
+            let width = ui.available_width();
+            let hint = format!("Search {} variables", network.variables().len());
+            let edit = egui::TextEdit::singleline(&mut self.search).hint_text(hint);
+            let response = ui.add_sized([width, ui.spacing().interact_size.y], edit);
+            response.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search variables")
+            });
+        });
+        ui.add_space(2.0);
+    }
+
+    /// The variables to show: those whose name, or a state's label, contains what is searched for.
+    fn matching(&self, network: &Network) -> Vec<VariableId> {
+        let wanted = self.search.trim().to_lowercase();
+        let contains = |text: &str| text.to_lowercase().contains(&wanted);
+        let matches = |variable: &VariableId| {
+            let variable = &network[*variable];
+            wanted.is_empty()
+                || contains(variable.name())
+                || variable.states().iter().any(|state| contains(state))
+        };
+        network.ids().filter(matches).collect()
+    }
+
+    fn list(
+        &mut self,
+        ui: &mut Ui,
+        model: &Model,
+        document: &Document,
+        shown: &[VariableId],
+        commands: &mut Commands,
+    ) {
+        let network = document.network();
+        let height_of = |variable: VariableId| {
+            let states = network[variable].cardinality() as f32 * STATE_HEIGHT;
+            HEADING_HEIGHT + if self.unfolded.contains(&variable) { states } else { 0.0 }
+        };
+        let mut tops = Vec::with_capacity(shown.len() + 1);
+        let mut top = 0.0;
+        for &variable in shown {
+            tops.push(top);
+            top += height_of(variable);
+        }
+        tops.push(top);
+
+        let mut area = ScrollArea::vertical().auto_shrink(false);
+        if let Some(offset) = self.scroll_target(model, shown, &tops) {
+            area = area.vertical_scroll_offset(offset);
+        }
+        let mut toggled = None;
+        area.show_viewport(ui, |ui, viewport| {
+            ui.set_height(top);
+            let origin = ui.max_rect().min;
+            let width = ui.available_width();
+            let first = tops.partition_point(|&top| top <= viewport.top()).saturating_sub(1);
+            for (index, &variable) in shown.iter().enumerate().skip(first) {
+                if tops[index] > viewport.bottom() {
+                    break;
+                }
+                let at = origin + egui::vec2(0.0, tops[index]);
+                let size = egui::vec2(width, tops[index + 1] - tops[index]);
+                let rect = egui::Rect::from_min_size(at, size);
+                let unfolded = self.unfolded.contains(&variable);
+                let row = rows::Row { model, document, variable, unfolded };
+                let asked = row.show(ui, rect, commands);
+                if asked.toggle_fold {
+                    toggled = Some(variable);
+                }
+                if asked.edit_likelihood {
+                    self.editor = Some(LikelihoodEditor::new(document, variable));
+                }
+            }
+        });
+        if let Some(variable) = toggled
+            && !self.unfolded.remove(&variable)
+        {
+            self.unfolded.insert(variable);
+        }
+    }
+
+    /// Where to scroll, if a variable was selected elsewhere since the last frame.
+    fn scroll_target(&mut self, model: &Model, shown: &[VariableId], tops: &[f32]) -> Option<f32> {
+        let selected = match model.selected() {
+            Some(Item::Variable(variable)) => Some(*variable),
+            _ => None,
+        };
+        if self.scrolled_to == selected {
+            return None;
+        }
+        self.scrolled_to = selected;
+        let index = shown.iter().position(|variable| Some(*variable) == selected)?;
+        Some((tops[index] - 3.0 * HEADING_HEIGHT).max(0.0))
+    }
+
+    /// Notes that `variable` was selected in this pane, which need not scroll to it.
+    #[cfg(test)]
+    fn unfold(&mut self, variable: VariableId) {
+        self.unfolded.insert(variable);
+    }
+}
+
+/// A short line on a button's state that is not an error.
+fn hint(text: &str) -> RichText {
+    RichText::new(text).weak()
+}
+
+/// Clears all evidence.
+fn clear_button(ui: &mut Ui, commands: &mut Commands) {
+    if ui.button("Clear all").on_hover_text("Retract all findings").clicked() {
+        commands.push(Command::ClearEvidence);
+    }
+}

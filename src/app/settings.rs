@@ -1,0 +1,103 @@
+//! What is kept between runs.
+
+use std::path::PathBuf;
+
+use crate::app::model::{Pane, ThemeChoice};
+use crate::engine;
+use crate::potential::Precision;
+use crate::propagation::MemoryLimit;
+use crate::session::EngineChoice;
+
+/// How many recent files are kept.
+const RECENT: usize = 12;
+
+/// The user's settings, as they are stored.
+///
+/// Names rather than values stand for engines and triangulations, so that settings of another
+/// version are read as far as they still mean something.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Dark, light, or as the system has it.
+    pub theme: ThemeChoice,
+    /// Whether to propagate whenever evidence changes.
+    pub auto_propagate: bool,
+    /// Name of the engine.
+    pub engine: String,
+    /// Number type of its tables.
+    pub precision: Precision,
+    /// Name of the triangulation.
+    pub triangulation: String,
+    /// Memory that engines may take; `None` is half of what is available.
+    pub memory: Option<MemoryLimit>,
+    /// Files opened last, newest first.
+    pub recent: Vec<PathBuf>,
+    /// Where the panes are; `None` is where they are at first.
+    pub layout: Option<egui_tiles::Tree<Pane>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let engine = engine::default_engine();
+        Self {
+            theme: ThemeChoice::default(),
+            auto_propagate: true,
+            engine: engine.name().to_owned(),
+            precision: engine.precisions()[0],
+            triangulation: crate::graph::Triangulation::default().name().to_owned(),
+            memory: None,
+            recent: Vec::new(),
+            layout: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The engine that these settings name, or the default one where it is not there or cannot run.
+    #[must_use]
+    pub fn engine_choice(&self) -> EngineChoice {
+        let engine = engine::by_name(&self.engine)
+            .filter(|engine| engine.availability().is_ok())
+            .unwrap_or_else(engine::default_engine);
+        let precisions = engine.precisions();
+        let precision =
+            if precisions.contains(&self.precision) { self.precision } else { precisions[0] };
+        EngineChoice { engine, precision, threads: available_threads() }
+    }
+
+    /// Puts `path` first among the recent files.
+    pub fn remember(&mut self, path: PathBuf) {
+        self.recent.retain(|known| *known != path);
+        self.recent.insert(0, path);
+        self.recent.truncate(RECENT);
+    }
+}
+
+/// Threads that the machine runs at once.
+#[must_use]
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recent_files_are_few_and_each_once() {
+        let mut settings = Settings::default();
+        for index in 0..20 {
+            settings.remember(PathBuf::from(format!("{}.bif", index % 15)));
+        }
+        assert_eq!(settings.recent.len(), RECENT);
+        assert_eq!(settings.recent[0], PathBuf::from("4.bif"));
+    }
+
+    #[test]
+    fn settings_of_another_version_are_read_as_far_as_they_go() {
+        let settings: Settings =
+            serde_json::from_str(r#"{"engine": "warp-drive", "auto_propagate": false}"#).unwrap();
+        assert!(!settings.auto_propagate);
+        assert_eq!(settings.engine_choice().engine.name(), engine::default_engine().name());
+    }
+}
