@@ -1,0 +1,36 @@
+//! BIF, the Bayesian network interchange format, version 0.15.
+//!
+//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1996 to 1998. What it
+//! leaves open is settled by what programs write:
+//!
+//! * Names and labels are whatever stands between white space and the punctuation of the format
+//!   (`<5`, `12+`, `5-12`, `Asy/Patch`), or anything at all in double quotes. `//` and `/*` begin
+//!   a comment even where a word stands right before them.
+//! * Commas, and the bar between a variable and its parents, separate and mean nothing more. In
+//!   `probability (a b c)` the first name is the variable, the others are its parents.
+//! * The numbers of a `table` are in odometer order over the header: the variable itself turns
+//!   slowest, its last parent fastest, so that all probabilities of its first state come first.
+//!   This is the definition's own order, JavaBayes writes it, and aGrUM reads it.
+//! * A row lists the states of the parents in the order of the header, and then one number for
+//!   each state of the variable. Rows may come in any order; `default` fills those that do not
+//!   come. Without parents `default` and `table` are the same.
+//! * Properties are skipped: they end at the first semicolon outside double quotes.
+//! * Variables may be declared after the blocks that name them.
+
+mod build;
+mod lexer;
+mod parser;
+
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::Network;
+
+/// Whether `text` looks like BIF: its first word opens a block.
+pub(super) fn recognise(text: &str) -> bool {
+    parser::begins_with_block(text)
+}
+
+/// Reads a network.
+pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+    build::network(source, &parser::parse(source)?)
+}

@@ -1,0 +1,302 @@
+//! The grammar of BIF: from text to blocks, names not yet looked up.
+
+use std::ops::Range;
+
+use logos::{Lexer, Logos};
+
+use super::lexer::Token;
+use crate::format::FormatError;
+use crate::format::source::Source;
+
+/// A name or label, and the byte at which it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name<'s> {
+    pub text: &'s str,
+    pub at: usize,
+}
+
+/// `variable NAME { type discrete [ N ] { STATES }; }`
+#[derive(Debug)]
+pub(super) struct VariableBlock<'s> {
+    pub name: Name<'s>,
+    pub states: Vec<Name<'s>>,
+}
+
+/// `probability ( CHILD | PARENTS ) { ENTRIES }`
+#[derive(Debug)]
+pub(super) struct ProbabilityBlock<'s> {
+    pub child: Name<'s>,
+    pub parents: Vec<Name<'s>>,
+    pub entries: Vec<Entry>,
+}
+
+/// What an entry of a probability block gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    Table,
+    Default,
+    Row,
+}
+
+/// One entry of a probability block. Its labels and numbers stand in the document's, because a
+/// vector for each of a hundred thousand rows would cost more than reading them.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub at: usize,
+    pub kind: EntryKind,
+    pub labels: Range<usize>,
+    pub numbers: Range<usize>,
+}
+
+/// All blocks of a file.
+#[derive(Debug, Default)]
+pub(super) struct Document<'s> {
+    pub name: &'s str,
+    pub variables: Vec<VariableBlock<'s>>,
+    pub probabilities: Vec<ProbabilityBlock<'s>>,
+    pub labels: Vec<Name<'s>>,
+    pub numbers: Vec<f64>,
+}
+
+/// Whether the first word of `text` opens a block.
+pub(super) fn begins_with_block(text: &str) -> bool {
+    matches!(
+        Token::lexer(text).next(),
+        Some(Ok(Token::Word("network" | "variable" | "probability")))
+    )
+}
+
+/// Reads the blocks of a file.
+pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
+    let mut parser = Parser { source, lexer: Token::lexer(source.text), peeked: None };
+    let mut document = Document::default();
+    let mut blocks = 0;
+    loop {
+        let (token, at) = parser.next()?;
+        match token {
+            Token::Word("network") => document.name = parser.network()?,
+            Token::Word("variable") => document.variables.push(parser.variable()?),
+            Token::Word("probability") => {
+                let block = parser.probability(&mut document)?;
+                document.probabilities.push(block);
+            }
+            Token::End if blocks > 0 => return Ok(document),
+            found => {
+                return Err(parser.expected("'network', 'variable' or 'probability'", found, at));
+            }
+        }
+        blocks += 1;
+    }
+}
+
+struct Parser<'s> {
+    source: Source<'s>,
+    lexer: Lexer<'s, Token<'s>>,
+    peeked: Option<(Token<'s>, usize)>,
+}
+
+impl<'s> Parser<'s> {
+    fn network(&mut self) -> Result<&'s str, FormatError> {
+        let name = match self.peek()?.0 {
+            Token::OpenBrace => "",
+            _ => self.name("the network's name")?.text,
+        };
+        self.sign(Token::OpenBrace)?;
+        loop {
+            match self.next()? {
+                (Token::Word("property"), at) => self.property(at)?,
+                (Token::CloseBrace, _) => return Ok(name),
+                (found, at) => return Err(self.expected("'property' or '}'", found, at)),
+            }
+        }
+    }
+
+    fn variable(&mut self) -> Result<VariableBlock<'s>, FormatError> {
+        let name = self.name("the variable's name")?;
+        self.sign(Token::OpenBrace)?;
+        let mut states = None;
+        loop {
+            match self.next()? {
+                (Token::Word("property"), at) => self.property(at)?,
+                (Token::Word("type"), at) => {
+                    if states.replace(self.states()?).is_some() {
+                        let message = format!("variable '{}' has a second type", name.text);
+                        return Err(self.source.error(at, message));
+                    }
+                }
+                (Token::CloseBrace, at) => {
+                    let message = || format!("variable '{}' has no type", name.text);
+                    let states = states.ok_or_else(|| self.source.error(at, message()))?;
+                    return Ok(VariableBlock { name, states });
+                }
+                (found, at) => return Err(self.expected("'type', 'property' or '}'", found, at)),
+            }
+        }
+    }
+
+    /// `discrete [ N ] { STATES };`
+    fn states(&mut self) -> Result<Vec<Name<'s>>, FormatError> {
+        match self.next()? {
+            (Token::Word("discrete"), _) => {}
+            (found, at) => return Err(self.expected("'discrete'", found, at)),
+        }
+        self.sign(Token::OpenBracket)?;
+        let (token, at) = self.next()?;
+        let count = match token {
+            Token::Word(digits) => digits.parse::<usize>().ok(),
+            _ => None,
+        };
+        let count = count.ok_or_else(|| self.expected("the number of states", token, at))?;
+        self.sign(Token::CloseBracket)?;
+        self.sign(Token::OpenBrace)?;
+        let mut states = Vec::new();
+        self.names_until(Token::CloseBrace, "the label of a state", &mut states)?;
+        self.sign(Token::Semicolon)?;
+        if states.len() != count {
+            let message = format!("{count} states are announced, but {} follow", states.len());
+            return Err(self.source.error(at, message));
+        }
+        Ok(states)
+    }
+
+    fn probability(
+        &mut self,
+        document: &mut Document<'s>,
+    ) -> Result<ProbabilityBlock<'s>, FormatError> {
+        self.sign(Token::OpenParenthesis)?;
+        let child = self.name("the name of a variable")?;
+        if self.peek()?.0 == Token::Bar {
+            self.next()?;
+        }
+        let mut parents = Vec::new();
+        self.names_until(Token::CloseParenthesis, "the name of a parent", &mut parents)?;
+        self.sign(Token::OpenBrace)?;
+        let mut entries = Vec::new();
+        loop {
+            let first_label = document.labels.len();
+            let (token, at) = self.next()?;
+            let kind = match token {
+                Token::Word("property") => {
+                    self.property(at)?;
+                    continue;
+                }
+                Token::Word("table") => EntryKind::Table,
+                Token::Word("default") => EntryKind::Default,
+                Token::OpenParenthesis => {
+                    let labels = &mut document.labels;
+                    self.names_until(Token::CloseParenthesis, "the state of a parent", labels)?;
+                    EntryKind::Row
+                }
+                Token::CloseBrace => return Ok(ProbabilityBlock { child, parents, entries }),
+                found => {
+                    let expected = "'(', 'table', 'default', 'property' or '}'";
+                    return Err(self.expected(expected, found, at));
+                }
+            };
+            let labels = first_label..document.labels.len();
+            let numbers = self.numbers(&mut document.numbers)?;
+            entries.push(Entry { at, kind, labels, numbers });
+        }
+    }
+
+    /// Numbers up to a semicolon, pushed onto `numbers`; returns where they stand there.
+    fn numbers(&mut self, numbers: &mut Vec<f64>) -> Result<Range<usize>, FormatError> {
+        let start = numbers.len();
+        loop {
+            let (token, at) = self.next()?;
+            match token {
+                Token::Comma => {}
+                Token::Semicolon => return Ok(start..numbers.len()),
+                Token::Word(word) => match number(word) {
+                    Some(value) => numbers.push(value),
+                    None => return Err(self.expected("a number or ';'", token, at)),
+                },
+                found => return Err(self.expected("a number or ';'", found, at)),
+            }
+        }
+    }
+
+    /// Names with or without commas between them up to `end`, pushed onto `names`.
+    fn names_until(
+        &mut self,
+        end: Token<'s>,
+        what: &str,
+        names: &mut Vec<Name<'s>>,
+    ) -> Result<(), FormatError> {
+        loop {
+            let (token, at) = self.next()?;
+            match token {
+                Token::Word(text) | Token::Quoted(text) => names.push(Name { text, at }),
+                Token::Comma => {}
+                found if found == end => return Ok(()),
+                found => return Err(self.expected(&format!("{what} or {end}"), found, at)),
+            }
+        }
+    }
+
+    fn name(&mut self, what: &str) -> Result<Name<'s>, FormatError> {
+        match self.next()? {
+            (Token::Word(text) | Token::Quoted(text), at) => Ok(Name { text, at }),
+            (found, at) => Err(self.expected(what, found, at)),
+        }
+    }
+
+    fn sign(&mut self, sign: Token<'s>) -> Result<(), FormatError> {
+        match self.next()? {
+            (token, _) if token == sign => Ok(()),
+            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
+        }
+    }
+
+    /// Skips the rest of the property whose keyword, at byte `at`, was read last.
+    ///
+    /// The text is free, so it is not cut into words: it may hold an apostrophe or an address with
+    /// `//`. A double quote that is not closed on its line is a character like any other.
+    fn property(&mut self, at: usize) -> Result<(), FormatError> {
+        let rest = self.lexer.remainder();
+        let mut skipped = 0;
+        while let Some(offset) = rest[skipped..].find([';', '"']) {
+            let found = skipped + offset;
+            skipped = found + 1;
+            if rest.as_bytes()[found] == b';' {
+                self.lexer.bump(skipped);
+                return Ok(());
+            }
+            let line = rest[skipped..].lines().next().unwrap_or_default();
+            skipped += line.find('"').map_or(0, |close| close + 1);
+        }
+        Err(self.source.error(at, "the property is not ended by ';'"))
+    }
+
+    fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
+        let next = self.next()?;
+        self.peeked = Some(next);
+        Ok(next)
+    }
+
+    /// The next token and the byte at which it stands.
+    fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
+        if let Some(next) = self.peeked.take() {
+            return Ok(next);
+        }
+        match self.lexer.next() {
+            None => Ok((Token::End, self.source.text.len())),
+            Some(Ok(token)) => Ok((token, self.lexer.span().start)),
+            Some(Err(())) => {
+                let what = if self.lexer.slice().starts_with('"') { "quote" } else { "comment" };
+                let message = format!("this {what} is not closed");
+                Err(self.source.error(self.lexer.span().start, message))
+            }
+        }
+    }
+
+    fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
+        self.source.error(at, format!("expected {what}, found {found}"))
+    }
+}
+
+/// The number that `word` writes; words that only Rust takes for a number are none.
+fn number(word: &str) -> Option<f64> {
+    let first = word.bytes().find(|byte| !matches!(byte, b'+' | b'-'))?;
+    if first.is_ascii_digit() || first == b'.' { word.parse().ok() } else { None }
+}

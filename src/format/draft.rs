@@ -1,0 +1,70 @@
+//! What every reader of networks does with what it has read.
+
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::{
+    Cpt, Network, NetworkError, ROUNDING_TOLERANCE, RowError, Variable, normalise_row,
+};
+
+/// The most entries that the tables of one file may have together. A default row stands for any
+/// number of rows, so a short file can ask for a table without bounds.
+pub(super) const MAX_ENTRIES: usize = 1 << 27;
+
+/// Normalises the rows of a file one by one, and remembers how far off they were.
+#[derive(Debug, Default)]
+pub(super) struct RowAudit {
+    rows: usize,
+    off: usize,
+    worst: f64,
+    worst_at: usize,
+}
+
+impl RowAudit {
+    /// Normalises `row`, which stands at byte `at` of the file.
+    pub fn normalise(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
+        let deviation = normalise_row(row)?;
+        self.rows += 1;
+        if deviation > ROUNDING_TOLERANCE {
+            self.off += 1;
+            if deviation > self.worst {
+                (self.worst, self.worst_at) = (deviation, at);
+            }
+        }
+        Ok(())
+    }
+
+    /// One warning for the network, if a row was off by more than rounding.
+    pub fn warning(&self, source: Source<'_>) -> Option<Warning> {
+        (self.off > 0).then(|| Warning::RowsNormalised {
+            file: source.file.to_owned(),
+            off: self.off,
+            rows: self.rows,
+            worst: self.worst,
+            line: source.line(self.worst_at),
+        })
+    }
+}
+
+/// Makes a network of what was read. `place` tells where the table of a variable stands, or the
+/// variable itself if it has no table.
+pub(super) fn network(
+    source: Source<'_>,
+    name: &str,
+    variables: Vec<Variable>,
+    cpts: Vec<Cpt>,
+    place: impl Fn(&str) -> usize,
+) -> Result<Network, FormatError> {
+    Network::new(name, variables, cpts).map_err(|error| {
+        let about = match &error {
+            NetworkError::DuplicateVariable(variable)
+            | NetworkError::NoStates(variable)
+            | NetworkError::DuplicateState { variable, .. }
+            | NetworkError::TableCount { variable, .. }
+            | NetworkError::RepeatedParent { child: variable, .. }
+            | NetworkError::TableSize { variable, .. }
+            | NetworkError::Row { variable, .. } => Some(variable),
+            NetworkError::Cycle(variables) => variables.first(),
+        };
+        source.error(about.map_or(0, |variable| place(variable)), error.to_string())
+    })
+}

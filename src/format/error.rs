@@ -1,0 +1,98 @@
+//! What can be wrong with a file, and what was put right in it.
+
+use crate::format::Format;
+
+/// The place at which a file cannot be understood, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct FormatError {
+    /// The file, as the user called it.
+    pub file: String,
+    /// Line, counted from one.
+    pub line: usize,
+    /// Column in characters, counted from one.
+    pub column: usize,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+/// Why a network cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file cannot be read.
+    #[error("{file}: {reason}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the operating system, or the decompressor, says.
+        reason: String,
+    },
+    /// There is neither a file nor a sample of this name.
+    #[error(
+        "there is no file '{0}', and no sample of this name; the samples are {samples}",
+        samples = sample_names()
+    )]
+    NotFound(String),
+    /// The file is larger than what is read.
+    #[error("{file}: holds more than {limit} bytes{}, which is refused",
+        if *.unpacked { " when unpacked" } else { "" })]
+    TooLong {
+        /// The file.
+        file: String,
+        /// The most that is read.
+        limit: u64,
+        /// Whether it is the unpacked content of a `.gz` that is too long.
+        unpacked: bool,
+    },
+    /// The file is in none of the formats that are read.
+    #[error("{file}: not in a format that is read here ({known}): {found}", known = format_names())]
+    UnknownFormat {
+        /// The file.
+        file: String,
+        /// What stands in it.
+        found: String,
+    },
+    /// The file is in a known format, and has a mistake.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+fn sample_names() -> String {
+    crate::format::SAMPLES.iter().map(|sample| sample.name).collect::<Vec<_>>().join(", ")
+}
+
+fn format_names() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+/// Something that was put right while reading, and that the user should know of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Rows summed to one only roughly, and were divided by their sum.
+    RowsNormalised {
+        /// The file, as the user called it.
+        file: String,
+        /// Rows that were off by more than [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
+        off: usize,
+        /// Rows that the file gives.
+        rows: usize,
+        /// The largest distance of a row's sum from one.
+        worst: f64,
+        /// The line of that row, counted from one.
+        line: usize,
+    },
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::RowsNormalised { file, off, rows, worst, line } => write!(
+                f,
+                "{file}: {off} of {rows} rows did not sum to 1 and were normalised; \
+                 the worst, in line {line}, was off by {worst:.2e}"
+            ),
+        }
+    }
+}

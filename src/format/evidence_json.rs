@@ -1,0 +1,315 @@
+//! Evidence files: one case or several, in JSON.
+//!
+//! A case is an object of two optional keys, `{"evidence": {VARIABLE: STATE}, "likelihood":
+//! {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of cases. A variable
+//! that is both observed and given a likelihood gets the likelihood with every other state's
+//! weight set to zero, so that ln P(e) counts both.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value, json};
+
+use crate::network::{Evidence, EvidenceError, Finding, Network};
+
+/// Why a text is not evidence on a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceFileError {
+    /// The file, as the user called it.
+    pub file: String,
+    /// The case, counted from one, where it is known.
+    pub case: Option<usize>,
+    /// Line and column, counted from one, where they are known.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for EvidenceFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        if let Some(case) = self.case {
+            write!(f, ": case {case}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for EvidenceFileError {}
+
+/// Reads the cases in `text`, which is called `file` in errors.
+///
+/// # Errors
+/// If the text is not JSON, has other keys than a case has, or names a variable or state that
+/// `network` does not have.
+pub fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, EvidenceFileError> {
+    let mut case = None;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let result = Cases { network, case: &mut case }
+        .deserialize(&mut json)
+        .and_then(|cases| json.end().map(|()| cases));
+    result.map_err(|error| {
+        let place = (error.line() > 0).then(|| (error.line(), error.column()));
+        // serde_json ends its messages with the place, which stands in front here.
+        let message = error.to_string();
+        let end = format!(" at line {} column {}", error.line(), error.column());
+        let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
+        EvidenceFileError { file: file.to_owned(), case, place, message }
+    })
+}
+
+/// Writes one case as an object, any other number as an array, such that [`read`] reads it back.
+#[must_use]
+pub fn write(network: &Network, cases: &[Evidence]) -> String {
+    let value = match cases {
+        [case] => case_value(network, case),
+        cases => cases.iter().map(|case| case_value(network, case)).collect(),
+    };
+    format!("{value:#}\n")
+}
+
+fn case_value(network: &Network, case: &Evidence) -> Value {
+    let (mut evidence, mut likelihood) = (Map::new(), Map::new());
+    for (id, finding) in case.iter() {
+        let name = network[id].name().to_owned();
+        match finding {
+            Finding::Observed(state) => {
+                evidence.insert(name, json!(network[id].states()[*state]));
+            }
+            Finding::Likelihood(weights) => {
+                likelihood.insert(name, json!(weights));
+            }
+        }
+    }
+    let mut value = Map::from_iter([("evidence".to_owned(), Value::Object(evidence))]);
+    if !likelihood.is_empty() {
+        value.insert("likelihood".to_owned(), Value::Object(likelihood));
+    }
+    Value::Object(value)
+}
+
+/// Reads one case or an array of them. Findings are checked as they are read, because only there
+/// is their place known.
+struct Cases<'a> {
+    network: &'a Network,
+    /// The case at work, for the error that ends the reading.
+    case: &'a mut Option<usize>,
+}
+
+impl<'de> DeserializeSeed<'de> for Cases<'_> {
+    type Value = Vec<Evidence>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Evidence>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cases<'_> {
+    type Value = Vec<Evidence>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a case (an object) or an array of cases")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Evidence>, A::Error> {
+        *self.case = Some(1);
+        Ok(vec![Case { network: self.network }.visit_map(map)?])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Evidence>, A::Error> {
+        let mut cases = Vec::new();
+        loop {
+            *self.case = Some(cases.len() + 1);
+            match seq.next_element_seed(Case { network: self.network })? {
+                Some(case) => cases.push(case),
+                None => break,
+            }
+        }
+        *self.case = None;
+        Ok(cases)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    network: &'a Network,
+}
+
+impl<'de> DeserializeSeed<'de> for Case<'_> {
+    type Value = Evidence;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Evidence, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Case<'_> {
+    type Value = Evidence;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a case: an object with the keys 'evidence' and 'likelihood', both optional")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Evidence, A::Error> {
+        let (mut observed, mut likelihood) = (None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            let (name, slot) = match key.as_str() {
+                "evidence" => ("evidence", &mut observed),
+                "likelihood" => ("likelihood", &mut likelihood),
+                _ => {
+                    return Err(A::Error::custom(format!(
+                        "unknown key '{key}', expected 'evidence' or 'likelihood'"
+                    )));
+                }
+            };
+            let findings = Findings { network: self.network, likelihood: name == "likelihood" };
+            if slot.replace(map.next_value_seed(findings)?).is_some() {
+                return Err(A::Error::custom(format!("the key '{name}' is given twice")));
+            }
+        }
+        let mut evidence: Evidence = observed.unwrap_or_default();
+        for (variable, finding) in likelihood.unwrap_or_default().iter() {
+            let finding = match (evidence.observed(variable), finding) {
+                (Some(state), Finding::Likelihood(weights)) => {
+                    let mut masked = vec![0.0; weights.len()];
+                    masked[state] = weights[state];
+                    Finding::Likelihood(masked.into())
+                }
+                _ => finding.clone(),
+            };
+            evidence.insert(variable, finding);
+        }
+        Ok(evidence)
+    }
+}
+
+/// The object behind `evidence` or, if `likelihood`, behind that.
+struct Findings<'a> {
+    network: &'a Network,
+    likelihood: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Findings<'_> {
+    type Value = Evidence;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Evidence, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Findings<'_> {
+    type Value = Evidence;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.likelihood {
+            "an object of variables, each with an array of numbers"
+        } else {
+            "an object of variables, each with the label of a state"
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Evidence, A::Error> {
+        let mut evidence = Evidence::none();
+        while let Some(name) = map.next_key::<String>()? {
+            let before = evidence.len();
+            if self.likelihood {
+                let weights = map.next_value::<Vec<f64>>()?;
+                evidence.set_likelihood_named(self.network, &name, weights)
+            } else {
+                let state = map.next_value::<String>()?;
+                evidence.observe_named(self.network, &name, &state)
+            }
+            .map_err(|error: EvidenceError| A::Error::custom(error))?;
+            if evidence.len() == before {
+                return Err(A::Error::custom(format!("variable '{name}' is given twice")));
+            }
+        }
+        Ok(evidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format;
+
+    fn asia() -> std::sync::Arc<Network> {
+        format::sample("asia").unwrap().open().network
+    }
+
+    fn refused(text: &str) -> String {
+        read("e.json", text, &asia()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn one_case_and_several_are_read() {
+        let network = asia();
+        let one = read("e", r#"{"evidence": {"smoke": "no"}}"#, &network).unwrap();
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].observed(network.find("smoke").unwrap()), Some(1));
+        let text = r#"[{}, {"likelihood": {"tub": [1, 0.5]}}]"#;
+        let several = read("e", text, &network).unwrap();
+        assert!(several[0].is_empty());
+        let tub = several[1].get(network.find("tub").unwrap()).unwrap();
+        assert_eq!(tub, &Finding::Likelihood([1.0, 0.5].into()));
+        assert_eq!(read("e", "[]", &network).unwrap(), []);
+    }
+
+    #[test]
+    fn an_observed_variable_keeps_the_weight_of_its_state_only() {
+        let network = asia();
+        for text in [
+            r#"{"evidence": {"tub": "no"}, "likelihood": {"tub": [1, 0.5]}}"#,
+            r#"{"likelihood": {"tub": [1, 0.5]}, "evidence": {"tub": "no"}}"#,
+        ] {
+            let case = &read("e", text, &network).unwrap()[0];
+            let tub = case.get(network.find("tub").unwrap()).unwrap();
+            assert_eq!(tub, &Finding::Likelihood([0.0, 0.5].into()));
+        }
+    }
+
+    #[test]
+    fn mistakes_name_the_case_and_the_place() {
+        assert_eq!(
+            refused("[{},\n {\"evidence\": {\"smoke\": \"maybe\"}}]"),
+            "e.json:2:32: case 2: variable 'smoke' has no state 'maybe'; its states are yes, no"
+        );
+        assert_eq!(
+            refused(r#"{"findings": {}}"#),
+            "e.json:1:11: case 1: unknown key 'findings', expected 'evidence' or 'likelihood'"
+        );
+        for (text, part) in [
+            (r#"{"evidence": {"smoker": "no"}}"#, "no variable 'smoker'; did you mean smoke?"),
+            (r#"{"evidence": {"tub": "no", "tub": "yes"}}"#, "variable 'tub' is given twice"),
+            (r#"{"evidence": {}, "evidence": {}}"#, "'evidence' is given twice"),
+            (r#"{"likelihood": {"tub": [1]}}"#, "has 1 numbers, expected 2"),
+            (r#"{"likelihood": {"tub": [0, 0]}}"#, "not all zero"),
+            (r#"{"likelihood": {"tub": 1}}"#, "expected a sequence"),
+            (r#"{"evidence": {"tub": 0}}"#, "expected a string"),
+            (r#"{"evidence": []}"#, "expected an object of variables"),
+            ("[3]", "case 1: invalid type: integer `3`, expected a case"),
+            ("3", "expected a case (an object) or an array of cases"),
+            ("", "e.json:1:0: EOF"),
+            ("{} {}", "trailing characters"),
+        ] {
+            let message = refused(text);
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let network = asia();
+        let text = r#"[{"evidence": {"smoke": "no", "asia": "yes"},
+                        "likelihood": {"tub": [0.1, 0.30000000000000004]}}, {}]"#;
+        let cases = read("e", text, &network).unwrap();
+        assert_eq!(read("e", &write(&network, &cases), &network).unwrap(), cases);
+        let one = &cases[..1];
+        assert!(write(&network, one).starts_with('{'));
+        assert_eq!(read("e", &write(&network, one), &network).unwrap(), one);
+        assert_eq!(write(&network, &[]), "[]\n");
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening a network by name, path or content.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::format::source::Source;
+use crate::format::{Format, OpenError, Sample, Warning, decode, sample};
+use crate::network::Network;
+
+/// Where a network came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// One of the networks that are shipped; its name.
+    Sample(&'static str),
+    /// A file.
+    File(PathBuf),
+    /// Bytes that were handed over under this name.
+    Bytes(String),
+}
+
+impl Origin {
+    /// What the network is called in lists and results: the sample's name, or the file's name
+    /// without folder, `.gz` and ending.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let file = match self {
+            Self::Sample(name) => return (*name).to_owned(),
+            Self::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Self::Bytes(name) => Some(name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()),
+        };
+        let file = file.unwrap_or_default();
+        let plain = without_gz(&file);
+        match plain.rsplit_once('.') {
+            Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+            _ => plain.to_owned(),
+        }
+    }
+}
+
+/// A network as it was read.
+#[derive(Clone, Debug)]
+pub struct ReadNetwork {
+    /// The network.
+    pub network: Arc<Network>,
+    /// What was put right in it.
+    pub warnings: Vec<Warning>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// The format that it was read from.
+    pub format: Format,
+}
+
+/// Opens what `spec` names: a file by its path, or else a sample by its name.
+///
+/// A file that exists wins, so that a network of one's own may be called like a sample; a folder of
+/// that name does not hide the sample.
+///
+/// # Errors
+/// If there is neither, or what there is cannot be read.
+pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
+    let path = Path::new(spec);
+    match sample(spec) {
+        Some(sample) if !path.is_file() => Ok(sample.open()),
+        None if !path.exists() => Err(OpenError::NotFound(spec.to_owned())),
+        _ => open_path(path),
+    }
+}
+
+/// Opens the file at `path`.
+///
+/// # Errors
+/// If it cannot be read, is in no format that is read here, or has a mistake.
+pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
+    let name = path.display().to_string();
+    let file = File::open(path)
+        .map_err(|error| OpenError::Unreadable { file: name.clone(), reason: error.to_string() })?;
+    let bytes = decode::read_all(&name, file)?;
+    read(&name, &bytes, Origin::File(path.to_owned()))
+}
+
+/// Reads the network that `bytes` hold, which came under the name `name` and may be gzip.
+///
+/// # Errors
+/// If they are in no format that is read here, or there is a mistake in them.
+pub fn open_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<ReadNetwork, OpenError> {
+    let bytes = decode::unpack_all(name, bytes.into())?;
+    read(name, &bytes, Origin::Bytes(name.to_owned()))
+}
+
+impl Sample {
+    /// Reads the sample.
+    ///
+    /// # Panics
+    /// Never: that every sample is read is a test.
+    #[must_use]
+    pub fn open(&self) -> ReadNetwork {
+        let name = format!("{}.bif", self.name);
+        let read = decode::unpack_all(&name, self.packed.to_vec())
+            .and_then(|bytes| read(&name, &bytes, Origin::Sample(self.name)));
+        read.unwrap_or_else(|error| panic!("a sample is in order: {error}"))
+    }
+}
+
+fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenError> {
+    let text = decode::text(bytes);
+    let format = Format::detect(without_gz(name), &text).ok_or_else(|| {
+        OpenError::UnknownFormat { file: name.to_owned(), found: what_stands_in(&text) }
+    })?;
+    let (network, warnings) = format.read(Source { file: name, text: &text })?;
+    Ok(ReadNetwork { network: Arc::new(network), warnings, origin, format })
+}
+
+fn without_gz(name: &str) -> &str {
+    match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
+        Some((plain, ending)) if ending.eq_ignore_ascii_case(".gz") => plain,
+        _ => name,
+    }
+}
+
+/// How a text in an unknown format begins.
+fn what_stands_in(text: &str) -> String {
+    const SHOWN: usize = 32;
+    let start = text.trim_start();
+    match start.lines().next() {
+        None => "it is empty".to_owned(),
+        Some(line) => {
+            let shown: String = line.chars().take(SHOWN).flat_map(char::escape_default).collect();
+            let more = if line.chars().nth(SHOWN).is_some() { "..." } else { "" };
+            format!("it begins with '{shown}{more}'")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_name_without_folder_and_endings() {
+        let title = |path: &str| Origin::File(path.into()).title();
+        assert_eq!(title("/some/where/asia.bif.gz"), "asia");
+        assert_eq!(title("asia.v2.BIF.GZ"), "asia.v2");
+        assert_eq!(title(".hidden"), ".hidden");
+        assert_eq!(Origin::Bytes("C:\\nets\\asia.bif".into()).title(), "asia");
+        assert_eq!(Origin::Sample("asia").title(), "asia");
+    }
+}

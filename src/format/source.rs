@@ -1,0 +1,56 @@
+//! A text with its name: where things stand in it.
+
+use crate::format::FormatError;
+
+/// The text of a file, and what the user calls the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'s> {
+    /// The file, as the user called it.
+    pub file: &'s str,
+    /// What it holds, without a byte order mark.
+    pub text: &'s str,
+}
+
+impl Source<'_> {
+    /// Line of the byte at `offset`, counted from one.
+    pub fn line(&self, offset: usize) -> usize {
+        1 + self.before(offset).bytes().filter(|&byte| byte == b'\n').count()
+    }
+
+    /// Column of the byte at `offset` in characters, counted from one.
+    pub fn column(&self, offset: usize) -> usize {
+        let before = self.before(offset);
+        1 + before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count()
+    }
+
+    /// The error that `message` says, at the byte at `offset`.
+    pub fn error(&self, offset: usize, message: impl Into<String>) -> FormatError {
+        FormatError {
+            file: self.file.to_owned(),
+            line: self.line(offset),
+            column: self.column(offset),
+            message: message.into(),
+        }
+    }
+
+    fn before(&self, offset: usize) -> &str {
+        &self.text[..self.text.floor_char_boundary(offset)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_from_one_in_characters() {
+        let source = Source { file: "f", text: "ab\n\u{e9}\u{e9}x\n" };
+        let place = |offset| (source.line(offset), source.column(offset));
+        assert_eq!(place(0), (1, 1));
+        assert_eq!(place(2), (1, 3));
+        assert_eq!(place(7), (2, 3));
+        assert_eq!(place(4), (2, 1), "inside a character");
+        assert_eq!(place(99), (3, 1), "beyond the end");
+        assert_eq!(source.error(7, "odd").to_string(), "f:2:3: odd");
+    }
+}

@@ -1,0 +1,376 @@
+//! Reading BIF: what is understood, and how mistakes are reported.
+
+use cliquescope::format::{self, OpenError, Origin, ReadNetwork, SAMPLES, Warning};
+use cliquescope::network::Network;
+
+/// A network of two binary variables whose second block is `block`.
+fn two(block: &str) -> String {
+    format!(
+        "network two {{\n}}\n\
+         variable a {{ type discrete [ 2 ] {{ no, yes }}; }}\n\
+         variable b {{ type discrete [ 3 ] {{ low, mid, high }}; }}\n\
+         probability ( a ) {{ table 0.25, 0.75; }}\n\
+         {block}\n"
+    )
+}
+
+fn read(text: &str) -> ReadNetwork {
+    format::open_bytes("t.bif", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn refused(text: &str) -> String {
+    match format::open_bytes("t.bif", text) {
+        Ok(_) => panic!("this was read:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn values(network: &Network, variable: &str) -> Vec<f64> {
+    network.cpt(network.find(variable).unwrap()).values().to_vec()
+}
+
+#[test]
+fn the_whole_syntax_is_understood() {
+    let text = r#"
+// a comment; with { anything } "in it
+network "two words" {
+  property author = "someone; // else";
+  property it's 5" wide and http://example.org;
+}
+/* another **/
+variable "a b" {
+  property position = (12, 3);
+  type discrete [ 3 ] { <5, 5-12, 12+ }; // "<5"
+}
+variable Grunting/Report{type discrete[2]{Asy/Patch,6// "6"
+};}
+probability(Grunting/Report|"a b"){
+  property note = 1;
+  (12+)
+     .5,
+     5e-1;
+  ( <5 ) 1 0;
+  (5-12) 0.25,0.75;
+}
+probability ( "a b" ) { table 2.0E-1 0.3 0.5; }
+"#;
+    let ReadNetwork { network, warnings, origin, .. } = read(text);
+    assert_eq!(network.name(), "two words");
+    assert_eq!(origin, Origin::Bytes("t.bif".into()));
+    assert_eq!(warnings, []);
+    assert_eq!(network.variables()[0].name(), "a b");
+    assert_eq!(network.variables()[0].states(), ["<5", "5-12", "12+"]);
+    assert_eq!(network.variables()[1].states(), ["Asy/Patch", "6"]);
+    assert_eq!(values(&network, "a b"), [0.2, 0.3, 0.5]);
+    assert_eq!(values(&network, "Grunting/Report"), [1.0, 0.0, 0.25, 0.75, 0.5, 0.5]);
+}
+
+#[test]
+fn a_table_with_parents_turns_the_child_slowest_and_the_last_parent_fastest() {
+    let text = two("variable c { type discrete [ 2 ] { f, t }; }
+        probability ( b ) { table 0.2 0.3 0.5; }
+        probability ( c | a, b ) {
+          table 0.1 0.2 0.3 0.4 0.5 0.6
+                0.9 0.8 0.7 0.6 0.5 0.4;
+        }");
+    let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
+    assert_eq!(values(&read(&text).network, "c"), expected);
+}
+
+#[test]
+fn a_default_fills_the_rows_that_are_not_given() {
+    let text = two("probability ( b | a ) { default 0.5 0.25 0.25; (yes) 0 0 1; }");
+    assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25, 0.0, 0.0, 1.0]);
+    let text = two("probability ( b ) { default 0.5 0.25 0.25; }");
+    assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25]);
+}
+
+#[test]
+fn the_bar_and_the_order_of_blocks_are_free() {
+    let text = "probability (b a) { (x) 1 0; (y) 0 1; }\n\
+                variable b { type discrete[2] {p q}; }\n\
+                probability (a) { table 0.5 0.5; }\n\
+                variable a { type discrete[2] {x y}; }";
+    let network = read(text).network;
+    assert_eq!(network.name(), "");
+    assert_eq!(network.variables()[0].name(), "b");
+    assert_eq!(network.cpt(network.find("b").unwrap()).parents(), [network.find("a").unwrap()]);
+}
+
+#[test]
+fn a_mark_latin1_and_dos_line_ends_do_no_harm() {
+    let text = two("probability ( b ) { table 0.5 0.25 0.25; }");
+    let plain = read(&text).network;
+    let mut bytes = b"\xef\xbb\xbf".to_vec();
+    bytes.extend(text.replace('\n', "\r\n").into_bytes());
+    let marked = format::open_bytes("t.bif", bytes).unwrap().network;
+    assert_eq!(marked.variables(), plain.variables());
+    let mut bytes = b"// Kj\xe6rulff\nvariable K\xe6 { type discrete[1] {x}; }".to_vec();
+    bytes.extend(b"probability (K\xe6) { table 1; }");
+    assert!(format::open_bytes("t.bif", bytes).unwrap().network.find("K\u{e6}").is_some());
+}
+
+#[test]
+fn rows_that_are_a_little_off_are_normalised_with_one_warning() {
+    let text = two("probability ( b | a ) {\n(no) 0.3333 0.3333 0.3333;\n(yes) 0.2 0.3 0.4992;\n}");
+    let read = read(&text);
+    let [Warning::RowsNormalised { file, off, rows, worst, line }] = &read.warnings[..] else {
+        panic!("{:?}", read.warnings)
+    };
+    assert_eq!((file.as_str(), *off, *rows, *line), ("t.bif", 2, 3, 8));
+    assert!((worst - 8e-4).abs() < 1e-12);
+    let sum: f64 = values(&read.network, "b")[..3].iter().sum();
+    assert!((sum - 1.0).abs() < 1e-15);
+    assert_eq!(
+        read.warnings[0].to_string(),
+        "t.bif: 2 of 3 rows did not sum to 1 and were normalised; \
+         the worst, in line 8, was off by 8.00e-4"
+    );
+    let rounding = two("probability ( b ) { table 0.33333333333 0.33333333334 0.333333333329; }");
+    assert_eq!(self::read(&rounding).warnings, []);
+}
+
+#[test]
+fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
+    let cases = [
+        (
+            "probability ( b ) { table 0.5 0.2 0.2; }",
+            "t.bif:6:21: the table of 'b': the row sums to 0.8999999999999999, not to 1 (within 0.001)",
+        ),
+        (
+            "probability ( b ) {\n table 1.5 -0.5 0; }",
+            "t.bif:7:2: the table of 'b': -0.5 is not a probability",
+        ),
+        (
+            "probability ( b | a ) {\n (no) 1 0 0;\n (yes) 0.5 0.2 0.2;\n}",
+            "t.bif:8:2: the row of 'b' for (yes): the row sums to 0.8999999999999999, not to 1 (within 0.001)",
+        ),
+        (
+            "probability ( b | a ) {\n (no) 1 0 0;\n}",
+            "t.bif:6:15: the table of 'b' lacks 1 of 2 rows, the first (yes), and has no default",
+        ),
+        (
+            "probability ( b | a ) {\n (no) 1 0 0;\n (no) 1 0 0; (yes) 1 0 0;\n}",
+            "t.bif:8:2: the row of 'b' for (no) is given a second time; line 7 has it",
+        ),
+        (
+            "probability ( b ) { default 1 0 0; default 1 0 0; }",
+            "t.bif:6:36: the default row of 'b' is given a second time; line 6 has it",
+        ),
+        (
+            "probability ( b | a ) {\n (no) 1 0 0; (maybe) 1 0 0;\n}",
+            "t.bif:7:15: parent 'a' has no state 'maybe'; its states are no, yes",
+        ),
+        (
+            "probability ( b | a ) {\n (no, no) 1 0 0;\n}",
+            "t.bif:7:2: the row names 2 states, expected 1, one for each parent of 'b'",
+        ),
+        (
+            "probability ( b | a ) {\n (no) 1 0; (yes) 1 0 0;\n}",
+            "t.bif:7:2: the row of 'b' has 2 numbers, expected 3",
+        ),
+        (
+            "probability ( b | a ) { table 1 0 0; }",
+            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6",
+        ),
+        (
+            "probability ( b ) { table 1 0 0; default 1 0 0; }",
+            "t.bif:6:34: 'table' gives the whole table, so nothing else may be given with it",
+        ),
+        (
+            "probability ( b ) { }",
+            "t.bif:6:15: the table of 'b' is empty: neither 'table' nor 'default' is given",
+        ),
+        ("probability ( c ) { table 1; }", "t.bif:6:15: there is no variable 'c'"),
+        ("probability ( b | c ) { default 1 0 0; }", "t.bif:6:19: there is no variable 'c'"),
+        (
+            "probability ( b | a, a ) { default 1 0 0; }",
+            "t.bif:6:22: parent 'a' is named a second time",
+        ),
+        ("probability ( b | b ) { default 1 0 0; }", "t.bif:6:19: 'b' is named as its own parent"),
+        (
+            "probability ( a ) { table 0.5 0.5; }",
+            "t.bif:6:15: a second probability block for 'a'; line 5 has one",
+        ),
+        ("", "t.bif:4:10: variable 'b' has no probability block"),
+        (
+            "variable a { type discrete [ 1 ] { x }; }",
+            "t.bif:6:10: a second variable is called 'a'",
+        ),
+        (
+            "variable c { type discrete [ 3 ] { x, y }; }",
+            "t.bif:6:30: 3 states are announced, but 2 follow",
+        ),
+        (
+            "variable c { type discrete [ 2 ] { x, x }; }",
+            "t.bif:6:39: variable 'c' has a second state 'x'",
+        ),
+        ("variable c { type discrete [ 0 ] { }; }", "t.bif:6:10: variable 'c' has no states"),
+        (
+            "variable c { type discrete [ two ] { x, y }; }",
+            "t.bif:6:30: expected the number of states, found 'two'",
+        ),
+        ("variable c { type continuous; }", "t.bif:6:19: expected 'discrete', found 'continuous'"),
+        ("variable c { }", "t.bif:6:14: variable 'c' has no type"),
+        ("variable c\n type", "t.bif:7:2: expected '{', found 'type'"),
+        (
+            "probability ( b ) { table 1 nan 0; }",
+            "t.bif:6:29: expected a number or ';', found 'nan'",
+        ),
+        ("probability ( b ) { table 1 0 0 }", "t.bif:6:33: expected a number or ';', found '}'"),
+        (
+            "probability ( b ) { table 1 0 0;",
+            "t.bif:7:1: expected '(', 'table', 'default', 'property' or '}', found the end of the file",
+        ),
+        ("probability b { table 1 0 0; }", "t.bif:6:13: expected '(', found 'b'"),
+        ("/* b", "t.bif:6:1: this comment is not closed"),
+        ("variable \"c", "t.bif:6:10: this quote is not closed"),
+        ("network x { property y }", "t.bif:6:13: the property is not ended by ';'"),
+        ("graph { }", "t.bif:6:1: expected 'network', 'variable' or 'probability', found 'graph'"),
+    ];
+    for (block, message) in cases {
+        assert_eq!(refused(&two(block)), message, "for {block}");
+    }
+}
+
+#[test]
+fn a_cycle_is_reported_at_one_of_its_blocks() {
+    let text = "variable a { type discrete[1] {x}; }\nvariable b { type discrete[1] {x}; }\n\
+                probability (a | b) { (x) 1; }\nprobability (b | a) { (x) 1; }";
+    let message = refused(text);
+    assert!(message.starts_with("t.bif:3:14: the arcs form a cycle: a -> b -> a"), "{message}");
+}
+
+#[test]
+fn a_short_file_cannot_ask_for_a_table_without_bounds() {
+    let mut text = String::new();
+    for index in 0..80 {
+        text += &format!("variable v{index} {{ type discrete[2] {{x, y}}; }}\n");
+    }
+    let parents: Vec<_> = (1..80).map(|index| format!("v{index}")).collect();
+    text += &format!("probability (v0 | {}) {{ default 0.5 0.5; }}", parents.join(", "));
+    let message = refused(&text);
+    assert!(
+        message.starts_with("t.bif:81:14: with the table of 'v0' given 79 parents"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_no_network_says_what_it_is() {
+    let message = |name: &str, text: &str| format::open_bytes(name, text).unwrap_err().to_string();
+    assert_eq!(
+        message("a.xml", "<?xml version=\"1.0\"?>\n<BIF/>"),
+        "a.xml: not in a format that is read here (BIF): it begins with '<?xml version=\\\"1.0\\\"?>'"
+    );
+    assert_eq!(
+        message("empty", " \n "),
+        "empty: not in a format that is read here (BIF): it is empty"
+    );
+    assert_eq!(
+        message("empty.bif", "  "),
+        "empty.bif:1:3: expected 'network', 'variable' or 'probability', found the end of the file"
+    );
+    assert!(
+        format::open_bytes("anything.txt", "/* BIF */ network n { }").is_ok(),
+        "by its content"
+    );
+    let error = format::open("no/such/file.bif").unwrap_err();
+    assert_eq!(error, OpenError::NotFound("no/such/file.bif".into()));
+    assert!(error.to_string().contains("the samples are asia, cancer"), "{error}");
+}
+
+#[test]
+fn a_file_wins_over_the_sample_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("asia");
+    std::fs::write(&path, two("probability ( b ) { table 1 0 0; }")).unwrap();
+    let read = format::open(path.to_str().unwrap()).unwrap();
+    assert_eq!(read.network.name(), "two");
+    assert_eq!(read.origin, Origin::File(path));
+    assert_eq!(read.origin.title(), "asia");
+    let read = format::open("Asia").unwrap();
+    assert_eq!(read.origin, Origin::Sample("asia"));
+    let error = format::open(folder.path().to_str().unwrap()).unwrap_err();
+    assert!(matches!(error, OpenError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn every_sample_opens_and_is_what_the_menu_says() {
+    assert_eq!(SAMPLES.len(), 13);
+    for sample in SAMPLES {
+        let read = sample.open();
+        assert_eq!(read.network.variables().len(), sample.variables, "{}", sample.name);
+        assert_eq!(read.network.arc_count(), sample.arcs, "{}", sample.name);
+        assert_eq!(read.network.name(), sample.name);
+        assert!(read.warnings.len() <= 1, "{:?}", read.warnings);
+    }
+}
+
+#[test]
+fn mutated_files_never_panic() {
+    use rand::{RngExt, SeedableRng};
+    let whole = two(
+        "// c\nprobability ( b | a ) { (no) 1e0 0 \"0\"; default 0.5 0.25, 0.25; property x; }",
+    );
+    let whole = whole.as_bytes();
+    let pieces: [&[u8]; 12] = [
+        b"{",
+        b"}",
+        b"(",
+        b");",
+        b"|",
+        b"\"",
+        b"/*",
+        b"//",
+        b"property",
+        b"\xff",
+        b"1e999",
+        b"[99999999999]",
+    ];
+    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(1);
+    for _ in 0..20_000 {
+        let mut bytes = whole.to_vec();
+        for _ in 0..random.random_range(1..4) {
+            let at = random.random_range(0..bytes.len());
+            match random.random_range(0..4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => drop(bytes.drain(at..(at + 7).min(bytes.len() - 1).max(at))),
+                2 => bytes[at] = random.random(),
+                _ => {
+                    let piece = pieces[random.random_range(0..pieces.len())];
+                    bytes.splice(at..at, piece.iter().copied());
+                }
+            }
+        }
+        if let Err(error) = format::open_bytes("t.bif", bytes) {
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_corpus_of_other_peoples_files_opens_or_is_refused_with_a_place() {
+    let folder = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/bif"),
+        |corpus| std::path::Path::new(&corpus).join("bif"),
+    );
+    let Ok(files) = std::fs::read_dir(&folder) else {
+        eprintln!("skipped: no corpus at {}", folder.display());
+        return;
+    };
+    for file in files {
+        let path = file.unwrap().path();
+        match format::open_path(&path) {
+            Ok(read) => {
+                eprintln!("{}: {} variables", path.display(), read.network.variables().len());
+                read.warnings.iter().for_each(|warning| eprintln!("    {warning}"));
+            }
+            Err(OpenError::Format(error)) => {
+                eprintln!("{error}");
+                assert!(error.line >= 1 && error.column >= 1 && !error.message.is_empty());
+            }
+            Err(error) => panic!("refused without a place: {error}"),
+        }
+    }
+}
