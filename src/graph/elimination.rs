@@ -4,6 +4,7 @@ use fixedbitset::FixedBitSet;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::MoralGraph;
+use crate::graph::greedy::Greedy;
 use crate::network::VariableId;
 
 /// Which vertex to eliminate next: the one for which this costs least.
@@ -18,6 +19,12 @@ pub enum Heuristic {
     /// Least sum over the edges added between its neighbours, where an edge costs the product of
     /// its ends' cardinalities. Gives the trees of Table 1 of Zheng, Mengshoel and Chong.
     WeightedMinFill,
+}
+
+impl Heuristic {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::MinDegree, Self::MinFill, Self::MinWeight, Self::WeightedMinFill];
 }
 
 /// What elimination leaves behind.
@@ -37,13 +44,81 @@ pub struct Elimination {
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
+///
+/// # Complexity
+/// For n variables, f fill edges and neighbourhoods of at most d variables at the time of their
+/// elimination: O(n^2 + n d^2 + f d).
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,
     seed: u64,
     cancel: &CancelToken,
 ) -> Result<Elimination, Cancelled> {
-    let _ = (graph, heuristic, seed);
-    cancel.check()?;
-    todo!()
+    let run = Greedy::new(graph, heuristic, cancel)?.run(seed, None, cancel)?;
+    let found = run.found.expect("a run without a bound reaches the end");
+    eliminate_in_order(graph, &found.order, cancel)
+}
+
+/// Eliminates all variables of `graph` in the given order.
+///
+/// # Errors
+/// [`Cancelled`] once `cancel` is set.
+///
+/// # Panics
+/// If `order` does not hold every variable exactly once.
+///
+/// # Complexity
+/// O(n^2 d / 64) for n variables and clusters of at most d variables.
+pub fn eliminate_in_order(
+    graph: &MoralGraph,
+    order: &[VariableId],
+    cancel: &CancelToken,
+) -> Result<Elimination, Cancelled> {
+    assert_eq!(order.len(), graph.len(), "an elimination order holds every variable");
+    let mut rows = graph.adjacency().to_vec();
+    let mut eliminated = FixedBitSet::with_capacity(graph.len());
+    let mut clusters = Vec::with_capacity(order.len());
+    let mut fill_edges = Vec::new();
+    for &variable in order {
+        cancel.check()?;
+        assert!(!eliminated.put(variable.index()), "an elimination order holds no variable twice");
+        let mut cluster = std::mem::take(&mut rows[variable.index()]);
+        for a in cluster.ones() {
+            let row = &mut rows[a];
+            let missing = cluster.difference(row).filter(|&b| b > a);
+            fill_edges.extend(missing.map(|b| (VariableId::new(a), VariableId::new(b))));
+            row.union_with(&cluster);
+            row.remove(a);
+            row.remove(variable.index());
+        }
+        cluster.insert(variable.index());
+        clusters.push(cluster);
+    }
+    Ok(Elimination { order: order.to_vec(), clusters, fill_edges })
+}
+
+impl Elimination {
+    /// The positions in [`clusters`](Self::clusters) of those that no other cluster contains: the
+    /// maximal cliques of the triangulated graph, each once.
+    ///
+    /// What is left of cluster `j` when its variable is gone is a clique, and lies inside the
+    /// cluster of whichever of its variables is eliminated next. That later cluster is contained
+    /// in another exactly if for one such `j` nothing was added to what was left.
+    #[must_use]
+    pub fn maximal_clusters(&self) -> Vec<usize> {
+        let mut position = vec![0; self.order.len()];
+        for (index, variable) in self.order.iter().enumerate() {
+            position[variable.index()] = index;
+        }
+        let sizes: Vec<usize> = self.clusters.iter().map(|c| c.count_ones(..)).collect();
+        let mut maximal = FixedBitSet::with_capacity(self.order.len());
+        maximal.insert_range(..);
+        for (j, cluster) in self.clusters.iter().enumerate() {
+            let next = cluster.ones().map(|v| position[v]).filter(|&p| p > j).min();
+            if let Some(i) = next.filter(|&i| sizes[j] == sizes[i] + 1) {
+                maximal.remove(i);
+            }
+        }
+        maximal.ones().collect()
+    }
 }

@@ -6,14 +6,16 @@
 //! [`predicates`] as functions that tests and debug builds call.
 
 mod elimination;
+mod greedy;
 mod junction_tree;
 mod moral;
 pub mod predicates;
+mod search;
 mod spanning;
 mod statistics;
 mod triangulation;
 
-pub use elimination::{Elimination, Heuristic, eliminate};
+pub use elimination::{Elimination, Heuristic, eliminate, eliminate_in_order};
 pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};
 pub use moral::{MoralGraph, table_entries};
 pub use spanning::build_junction_tree;

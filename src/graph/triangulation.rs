@@ -4,7 +4,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::graph::{Elimination, Heuristic, MoralGraph};
+use crate::graph::search::search;
+use crate::graph::{Elimination, Heuristic, MoralGraph, eliminate, eliminate_in_order};
 
 /// How the moral graph is made chordal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,6 +77,9 @@ impl Default for TriangulationOptions {
 
 /// Makes `graph` chordal.
 ///
+/// The result is the same for the same graph and options, except that [`Triangulation::Auto`] may
+/// find a larger one where its budget ends before its restarts do.
+///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
 pub fn triangulate(
@@ -83,7 +87,11 @@ pub fn triangulate(
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Elimination, Cancelled> {
-    let _ = (graph, options);
-    cancel.check()?;
-    todo!()
+    match options.method {
+        Triangulation::Auto => {
+            let order = search(graph, options, cancel)?;
+            eliminate_in_order(graph, &order, cancel)
+        }
+        Triangulation::By(heuristic) => eliminate(graph, heuristic, options.seed, cancel),
+    }
 }

@@ -1,0 +1,259 @@
+//! Greedy elimination with scores that are kept up to date.
+//!
+//! Eliminating a vertex changes the scores of its neighbours and of the common neighbours of the
+//! pairs that it newly joins, and no others; only these are touched. Neighbours stand in lists,
+//! which are short in the networks that can be compiled at all, beside one bit matrix that answers
+//! whether two vertices are neighbours.
+
+use fixedbitset::FixedBitSet;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+
+use crate::cancel::{CancelToken, Cancelled};
+use crate::graph::{Heuristic, MoralGraph, table_entries};
+use crate::network::VariableId;
+
+/// Cardinalities beyond this weigh the same in a fill edge, so that sums of their products are
+/// exact in 64 bits for up to 2^16 variables.
+const HEAVIEST: usize = 1 << 16;
+
+/// A graph that is being eliminated, with the score of every vertex that remains.
+#[derive(Clone)]
+pub(super) struct Greedy {
+    heuristic: Heuristic,
+    cardinalities: Vec<usize>,
+    /// A fill edge costs the product of its ends' weights.
+    weights: Vec<u64>,
+    /// Bit `a * n + b`: whether `a` and `b` are neighbours.
+    adjacent: FixedBitSet,
+    neighbours: Vec<Vec<u32>>,
+    scores: Vec<u64>,
+}
+
+/// What a run came to.
+pub(super) struct Run {
+    /// Whether another seed could have led elsewhere.
+    pub tied: bool,
+    /// `None` if the run was given up because it could no longer stay below its bound.
+    pub found: Option<Found>,
+}
+
+/// A complete elimination order.
+pub(super) struct Found {
+    pub order: Vec<VariableId>,
+    /// Sum over the maximal cliques of their table sizes, saturating.
+    pub entries: u64,
+}
+
+impl Greedy {
+    /// All of `graph` remains.
+    pub fn new(
+        graph: &MoralGraph,
+        heuristic: Heuristic,
+        cancel: &CancelToken,
+    ) -> Result<Self, Cancelled> {
+        let n = graph.len();
+        let mut adjacent = FixedBitSet::with_capacity(n * n);
+        let mut neighbours = Vec::with_capacity(n);
+        for (a, row) in graph.adjacency().iter().enumerate() {
+            adjacent.extend(row.ones().map(|b| a * n + b));
+            neighbours.push(row.ones().map(|b| b as u32).collect());
+        }
+        let weights = match heuristic {
+            Heuristic::WeightedMinFill => {
+                graph.cardinalities().iter().map(|&states| states.min(HEAVIEST) as u64).collect()
+            }
+            _ => vec![1; n],
+        };
+        let mut greedy = Self {
+            heuristic,
+            cardinalities: graph.cardinalities().to_vec(),
+            weights,
+            adjacent,
+            neighbours,
+            scores: Vec::new(),
+        };
+        for v in 0..n {
+            cancel.check()?;
+            let score = greedy.score(v);
+            greedy.scores.push(score);
+        }
+        Ok(greedy)
+    }
+
+    /// Eliminates everything, and gives up once the total reaches `bound`.
+    pub fn run(
+        mut self,
+        seed: u64,
+        bound: Option<u64>,
+        cancel: &CancelToken,
+    ) -> Result<Run, Cancelled> {
+        let n = self.neighbours.len();
+        // Among equals the first in here goes.
+        let mut remaining: Vec<u32> = (0..n as u32).collect();
+        if seed != 0 {
+            remaining.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+        }
+        let mut order = Vec::with_capacity(n);
+        let mut entries = 0_u64;
+        let mut tied = false;
+        let mut residues = Residues::new(n);
+        while !remaining.is_empty() {
+            cancel.check()?;
+            let (place, equals) = self.cheapest(&remaining);
+            let v = remaining.remove(place) as usize;
+            // Fill is zero where the neighbours already are a clique. Such vertices can go in any
+            // order before all others, to the same cliques.
+            tied |= equals && !(self.counts_fill() && self.scores[v] == 0);
+            let around = self.remove(v);
+            if residues.is_maximal(v, &around) {
+                entries = entries.saturating_add(self.cluster_entries(v, &around));
+                if bound.is_some_and(|bound| entries >= bound) {
+                    return Ok(Run { tied, found: None });
+                }
+            }
+            order.push(VariableId::new(v));
+        }
+        Ok(Run { tied, found: Some(Found { order, entries }) })
+    }
+
+    /// Where in `remaining` the first of the least score is, and whether another one equals it.
+    fn cheapest(&self, remaining: &[u32]) -> (usize, bool) {
+        let mut place = 0;
+        let mut least = u64::MAX;
+        let mut count = 0;
+        for (index, &v) in remaining.iter().enumerate() {
+            let score = self.scores[v as usize];
+            if score < least {
+                (place, least, count) = (index, score, 1);
+            } else {
+                count += usize::from(score == least);
+            }
+        }
+        (place, count > 1)
+    }
+
+    /// Takes `v` out, joins its neighbours pairwise and returns them.
+    fn remove(&mut self, v: usize) -> Vec<u32> {
+        let around = std::mem::take(&mut self.neighbours[v]);
+        for &a in &around {
+            let a = a as usize;
+            let mut list = std::mem::take(&mut self.neighbours[a]);
+            list.swap_remove(
+                list.iter().position(|&x| x as usize == v).expect("edges go both ways"),
+            );
+            if self.counts_fill() {
+                // The pairs of a's neighbours of which v was one no longer wait for an edge.
+                let apart = list.iter().filter(|&&x| !self.are_adjacent(v, x as usize));
+                let weight: u64 = apart.map(|&x| self.weights[x as usize]).sum();
+                self.scores[a] -= weight * self.weights[v];
+            }
+            self.neighbours[a] = list;
+        }
+        if !(self.counts_fill() && self.scores[v] == 0) {
+            for (index, &a) in around.iter().enumerate() {
+                for &b in &around[index + 1..] {
+                    if !self.are_adjacent(a as usize, b as usize) {
+                        self.connect(a as usize, b as usize);
+                    }
+                }
+            }
+        }
+        if !self.counts_fill() {
+            for &a in &around {
+                self.scores[a as usize] = self.score(a as usize);
+            }
+        }
+        around
+    }
+
+    /// Makes `a` and `b` neighbours.
+    fn connect(&mut self, a: usize, b: usize) {
+        if self.counts_fill() {
+            let (weight_a, weight_b) = (self.weights[a], self.weights[b]);
+            let mut gain = 0;
+            for index in 0..self.neighbours[a].len() {
+                let c = self.neighbours[a][index] as usize;
+                if self.are_adjacent(b, c) {
+                    // One edge less to add when c is eliminated.
+                    self.scores[c] -= weight_a * weight_b;
+                } else {
+                    gain += self.weights[c];
+                }
+            }
+            self.scores[a] += gain * weight_b;
+            let apart = self.neighbours[b].iter().filter(|&&c| !self.are_adjacent(a, c as usize));
+            self.scores[b] += apart.map(|&c| self.weights[c as usize]).sum::<u64>() * weight_a;
+        }
+        let n = self.neighbours.len();
+        self.adjacent.insert(a * n + b);
+        self.adjacent.insert(b * n + a);
+        self.neighbours[a].push(b as u32);
+        self.neighbours[b].push(a as u32);
+    }
+
+    /// The score of `v`, from nothing.
+    fn score(&self, v: usize) -> u64 {
+        let around = &self.neighbours[v];
+        match self.heuristic {
+            Heuristic::MinDegree => around.len() as u64,
+            Heuristic::MinWeight => self.cluster_entries(v, around),
+            Heuristic::MinFill | Heuristic::WeightedMinFill => {
+                let mut fill = 0;
+                for (index, &a) in around.iter().enumerate() {
+                    let apart = around[index + 1..]
+                        .iter()
+                        .filter(|&&b| !self.are_adjacent(a as usize, b as usize));
+                    let weight: u64 = apart.map(|&b| self.weights[b as usize]).sum();
+                    fill += weight * self.weights[a as usize];
+                }
+                fill
+            }
+        }
+    }
+
+    /// Table size of `v` and the variables `around` it.
+    fn cluster_entries(&self, v: usize, around: &[u32]) -> u64 {
+        let cluster = around.iter().map(|&a| a as usize).chain([v]);
+        table_entries(cluster.map(|a| self.cardinalities[a]))
+    }
+
+    fn counts_fill(&self) -> bool {
+        matches!(self.heuristic, Heuristic::MinFill | Heuristic::WeightedMinFill)
+    }
+
+    fn are_adjacent(&self, a: usize, b: usize) -> bool {
+        self.adjacent.contains(a * self.neighbours.len() + b)
+    }
+}
+
+/// Tells the maximal clusters while elimination runs; see
+/// [`Elimination::maximal_clusters`](crate::graph::Elimination::maximal_clusters) for the reason.
+struct Residues {
+    /// What was left of each cluster when its vertex was gone: how many vertices, until one of
+    /// them goes.
+    sizes: Vec<Option<usize>>,
+    /// The residues in which each vertex occurs.
+    of_vertex: Vec<Vec<u32>>,
+}
+
+impl Residues {
+    fn new(n: usize) -> Self {
+        Self { sizes: Vec::with_capacity(n), of_vertex: vec![Vec::new(); n] }
+    }
+
+    /// Whether no earlier cluster contains `v` and the vertices `around` it, where `v` goes now.
+    fn is_maximal(&mut self, v: usize, around: &[u32]) -> bool {
+        let mut maximal = true;
+        for residue in std::mem::take(&mut self.of_vertex[v]) {
+            let size = self.sizes[residue as usize].take();
+            maximal &= size != Some(around.len() + 1);
+        }
+        for &a in around {
+            self.of_vertex[a as usize].push(self.sizes.len() as u32);
+        }
+        self.sizes.push(Some(around.len()));
+        maximal
+    }
+}
