@@ -16,6 +16,7 @@
 //! | [`potential`] | tables over several variables, index mappings between them |
 //! | [`propagation`] | compiling, the plan of messages, forecasts, traces, posteriors |
 //! | [`engine`] | the ways to propagate |
+//! | [`session`] | a worker thread that keeps up with what the user wants |
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 
 pub mod cancel;
@@ -26,6 +27,7 @@ mod id;
 pub mod network;
 pub mod potential;
 pub mod propagation;
+pub mod session;
 
 #[cfg(feature = "app")]
 pub mod app;

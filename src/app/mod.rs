@@ -2,14 +2,137 @@
 //!
 //! Data flows around once a frame: the [worker](crate::session) reports what happened to the
 //! [`Model`](model::Model); the panes draw the model and push [`Command`](command::Command)s; the
-//! [`Workbench`](workbench::Workbench) applies the commands between frames, which may send the
-//! worker a new request.
+//! [`Workbench`] applies the commands between frames, which may send the worker a new request.
 //!
 //! **Invariants:** a pane never changes the model and never computes a posterior; nothing in here
 //! waits for the worker.
 
+mod actions;
+mod apply;
 pub mod command;
+mod dialog;
 pub mod highlight;
+mod history;
+mod menu;
 pub mod model;
+pub mod numbers;
 pub mod panes;
+mod screenshot;
+mod settings;
+mod status;
 pub mod theme;
+mod updates;
+mod workbench;
+mod workspace;
+
+use std::path::PathBuf;
+
+use eframe::egui;
+
+use crate::session::Source;
+
+pub use settings::Settings;
+pub use workbench::Workbench;
+
+use screenshot::Screenshot;
+
+/// The sample that opens where nothing else is asked for.
+const FIRST_SAMPLE: &str = "asia";
+/// The window's size at first, in points.
+const FIRST_SIZE: [f32; 2] = [1440.0, 900.0];
+/// Under which name the settings are stored.
+const SETTINGS_KEY: &str = "settings";
+
+/// What the window opens with.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchOptions {
+    /// A path or a sample's name.
+    pub network: Option<String>,
+    /// Findings: variable and state by name.
+    pub evidence: Vec<(String, String)>,
+    /// Write a picture of the window here once the posteriors are there, and quit.
+    pub screenshot: Option<PathBuf>,
+    /// Size of the window in points.
+    pub size: Option<(f32, f32)>,
+}
+
+/// Opens the window and returns when it is closed.
+///
+/// # Errors
+/// If there is no display, or a screenshot was asked for and could not be taken.
+pub fn run(options: LaunchOptions) -> Result<(), String> {
+    let (screenshot, outcome) = options.screenshot.clone().map(Screenshot::new).unzip();
+    let size = options.size.map_or(FIRST_SIZE, |(width, height)| [width, height]);
+    let viewport = egui::ViewportBuilder::default()
+        .with_title("Cliquescope")
+        .with_app_id("cliquescope")
+        .with_inner_size(size)
+        .with_min_inner_size([640.0, 400.0])
+        .with_drag_and_drop(true);
+    let native = eframe::NativeOptions {
+        viewport,
+        // A picture is the same whatever the user's last window was.
+        persist_window: screenshot.is_none() && options.size.is_none(),
+        ..Default::default()
+    };
+    let started = eframe::run_native(
+        "cliquescope",
+        native,
+        Box::new(move |creation| Ok(Box::new(Window::new(creation, options, screenshot)))),
+    );
+    started.map_err(|error| format!("the window cannot be opened: {error}"))?;
+    match outcome.and_then(|outcome| outcome.lock().ok()?.take()) {
+        Some(result) => result,
+        None => Ok(()),
+    }
+}
+
+/// The workbench in a native window.
+struct Window {
+    workbench: Workbench,
+    screenshot: Option<Screenshot>,
+    title: String,
+}
+
+impl Window {
+    fn new(
+        creation: &eframe::CreationContext<'_>,
+        options: LaunchOptions,
+        screenshot: Option<Screenshot>,
+    ) -> Self {
+        let stored = creation.storage.filter(|_| screenshot.is_none());
+        let settings: Settings =
+            stored.and_then(|storage| eframe::get_value(storage, SETTINGS_KEY)).unwrap_or_default();
+        apply::set_theme(&creation.egui_ctx, settings.theme);
+        theme::set_style(&creation.egui_ctx);
+        let ctx = creation.egui_ctx.clone();
+        let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
+        let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
+        workbench.open(Source::Named(network), options.evidence);
+        Self { workbench, screenshot, title: String::new() }
+    }
+}
+
+impl eframe::App for Window {
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
+        self.workbench.show(ui);
+        let model = self.workbench.model();
+        if let Some(screenshot) = &mut self.screenshot {
+            screenshot.advance(ui.ctx(), self.workbench.is_settled(), model.failure.as_deref());
+        }
+        let title = match &model.document {
+            Some(document) => format!("{} - Cliquescope", document.title()),
+            None => "Cliquescope".to_owned(),
+        };
+        if title != self.title {
+            self.title.clone_from(&title);
+            ui.ctx().send_viewport_cmd(egui::ViewportCommand::Title(title));
+        }
+    }
+
+    fn save(&mut self, storage: &mut dyn eframe::Storage) {
+        if self.screenshot.is_none() {
+            eframe::set_value(storage, SETTINGS_KEY, &self.workbench.settings());
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What the panes draw.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::app::highlight::{Highlight, Item};
@@ -75,21 +76,35 @@ impl Document {
         &self.read.network
     }
 
+    /// What the network is called: by its file or as a sample.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.read.origin.title()
+    }
+
     /// Whether the posteriors shown are not those of the evidence shown.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.result.as_ref().is_none_or(|result| result.evidence != self.evidence)
     }
 
+    /// Whether `propagation` ran on the tree that is shown: its messages are those of that plan.
+    #[must_use]
+    pub fn is_of_this_tree(&self, propagation: &Propagation) -> bool {
+        self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
+    }
+
     /// The trace to draw: of the propagation at work, or else of the newest.
     ///
     /// A running trace is read anew on every call.
     #[must_use]
-    pub fn trace(&self) -> Option<std::borrow::Cow<'_, MessageTrace>> {
+    pub fn trace(&self) -> Option<Cow<'_, MessageTrace>> {
         match (&self.running, &self.result) {
-            (Some(watch), _) => Some(std::borrow::Cow::Owned(watch.trace())),
-            (None, Some(result)) => Some(std::borrow::Cow::Borrowed(&result.trace)),
-            (None, None) => None,
+            (Some(watch), _) => Some(Cow::Owned(watch.trace())),
+            (None, Some(result)) if self.is_of_this_tree(result) => {
+                Some(Cow::Borrowed(&result.trace))
+            }
+            _ => None,
         }
     }
 }

@@ -17,14 +17,18 @@ impl LikelihoodEditor {
     /// An editor that begins with what is known of `variable`, or with equal weights.
     pub(super) fn new(document: &Document, variable: VariableId) -> Self {
         let states = 0..document.network()[variable].cardinality();
-        let weight = |state| {
-            document.evidence.get(variable).map_or(1.0, |finding| finding.weight(state))
-        };
+        let weight =
+            |state| document.evidence.get(variable).map_or(1.0, |finding| finding.weight(state));
         Self { variable, weights: states.map(weight).collect(), serial: document.serial }
     }
 
     /// Draws the editor. Whether it stays open.
-    pub(super) fn show(&mut self, ui: &mut Ui, document: &Document, commands: &mut Commands) -> bool {
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        document: &Document,
+        commands: &mut Commands,
+    ) -> bool {
         if document.serial != self.serial {
             return false;
         }
@@ -43,7 +47,8 @@ impl LikelihoodEditor {
                         for (state, weight) in variable.states().iter().zip(&mut self.weights) {
                             let label = ui.label(state);
                             let slider = egui::Slider::new(weight, 0.0..=1.0).fixed_decimals(3);
-                            ui.add(slider.clamping(egui::SliderClamping::Never)).labelled_by(label.id);
+                            ui.add(slider.clamping(egui::SliderClamping::Never))
+                                .labelled_by(label.id);
                             *weight = weight.max(0.0);
                             ui.end_row();
                         }

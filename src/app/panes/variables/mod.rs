@@ -72,7 +72,8 @@ impl VariablesPane {
 
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
         ui.horizontal(|ui| {
-            if ui.button("Unfold all").on_hover_text("Show the states of every variable").clicked() {
+            if ui.button("Unfold all").on_hover_text("Show the states of every variable").clicked()
+            {
                 self.unfolded = network.ids().collect();
             }
             if ui.button("Fold all").clicked() {

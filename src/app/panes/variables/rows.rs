@@ -1,7 +1,8 @@
 //! One variable: its heading and the rows of its states.
 
 use eframe::egui::{
-    self, Align2, Color32, FontId, Modifiers, Rect, Response, Sense, Stroke, TextStyle, Ui, pos2, vec2,
+    self, Align2, Color32, FontId, Modifiers, Rect, Response, Sense, Stroke, TextStyle, Ui, pos2,
+    vec2,
 };
 
 use crate::app::command::{Command, Commands};
@@ -46,7 +47,8 @@ impl Row<'_> {
             let clip = ui.clip_rect();
             for state in 0..self.document.network()[self.variable].cardinality() {
                 let top = heading.bottom() + state as f32 * STATE_HEIGHT;
-                let row = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), STATE_HEIGHT));
+                let row =
+                    Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), STATE_HEIGHT));
                 if row.intersects(clip) {
                     self.state(ui, row, state, commands);
                 }
@@ -94,9 +96,11 @@ impl Row<'_> {
         let arrow = if self.unfolded { "⏷" } else { "⏵" };
         painter.text(fold_rect.center(), Align2::CENTER_CENTER, arrow, small(ui), ink);
         let known = self.document.evidence.get(self.variable).is_some();
-        let colour = if known { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
+        let colour =
+            if known { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
         let split = rect.left() + rect.width() * if self.unfolded { 1.0 } else { 0.5 };
-        let clipped = painter.with_clip_rect(Rect::from_min_max(rect.min, pos2(split - 4.0, rect.bottom())));
+        let clipped =
+            painter.with_clip_rect(Rect::from_min_max(rect.min, pos2(split - 4.0, rect.bottom())));
         clipped.text(title_rect.left_center(), Align2::LEFT_CENTER, name, body(ui), colour);
         if !self.unfolded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
@@ -116,7 +120,8 @@ impl Row<'_> {
         ui.separator();
         ui.label("Observe");
         egui::ScrollArea::vertical().max_height(280.0).show(ui, |ui| {
-            for (state, label) in self.document.network()[self.variable].states().iter().enumerate() {
+            for (state, label) in self.document.network()[self.variable].states().iter().enumerate()
+            {
                 if ui.selectable_label(self.observed(state), label).clicked() {
                     commands.push(Command::ToggleState(self.variable, state));
                     ui.close();
@@ -146,7 +151,8 @@ impl Row<'_> {
     fn paint_summary(&self, ui: &Ui, rect: Rect) {
         let Some(posterior) = self.posterior() else { return };
         let palette = Palette::of(ui);
-        let bars = Rect::from_min_max(rect.min, pos2(rect.left() + rect.width() * 0.4, rect.bottom()));
+        let bars =
+            Rect::from_min_max(rect.min, pos2(rect.left() + rect.width() * 0.4, rect.bottom()));
         let bars = bars.shrink2(vec2(4.0, 4.0));
         let colour = self.dimmed(if self.document.evidence.get(self.variable).is_some() {
             palette.evidence
@@ -169,12 +175,24 @@ impl Row<'_> {
         let label = &self.document.network()[self.variable].states()[best];
         let number = percent(posterior[best]);
         let ink = self.dimmed(ui.visuals().text_color());
-        painter.text(rect.right_center() - vec2(4.0, 0.0), Align2::RIGHT_CENTER, number, small(ui), ink);
+        painter.text(
+            rect.right_center() - vec2(4.0, 0.0),
+            Align2::RIGHT_CENTER,
+            number,
+            small(ui),
+            ink,
+        );
         let room = Rect::from_min_max(
             pos2(bars.right() + 6.0, rect.top()),
             pos2(rect.right() - NUMBER_WIDTH, rect.bottom()),
         );
-        painter.with_clip_rect(room).text(room.left_center(), Align2::LEFT_CENTER, label, small(ui), ink);
+        painter.with_clip_rect(room).text(
+            room.left_center(),
+            Align2::LEFT_CENTER,
+            label,
+            small(ui),
+            ink,
+        );
     }
 
     fn state(&self, ui: &mut Ui, rect: Rect, state: usize, commands: &mut Commands) {
@@ -210,13 +228,22 @@ impl Row<'_> {
         }
         let split = rect.left() + rect.width() * LABEL_SHARE;
         let ink = if observed { palette.evidence } else { ui.visuals().text_color() };
-        let room = Rect::from_min_max(pos2(rect.left() + 22.0, rect.top()), pos2(split - 6.0, rect.bottom()));
+        let room = Rect::from_min_max(
+            pos2(rect.left() + 22.0, rect.top()),
+            pos2(split - 6.0, rect.bottom()),
+        );
         let text = painter.with_clip_rect(room.expand2(vec2(18.0, 0.0)));
         if observed {
             let mark = rect.left_center() + vec2(11.0, 0.0);
             text.circle_filled(mark, 3.5, palette.evidence);
         }
-        painter.with_clip_rect(room).text(room.left_center(), Align2::LEFT_CENTER, label, small(ui), ink);
+        painter.with_clip_rect(room).text(
+            room.left_center(),
+            Align2::LEFT_CENTER,
+            label,
+            small(ui),
+            ink,
+        );
 
         let track = Rect::from_min_max(
             pos2(split, rect.top() + 3.0),
@@ -226,7 +253,8 @@ impl Row<'_> {
         if let Some(p) = posterior {
             let known = self.document.evidence.get(self.variable).is_some();
             let colour = if known { palette.evidence } else { palette.posterior };
-            let bar = Rect::from_min_size(track.min, vec2(track.width() * p as f32, track.height()));
+            let bar =
+                Rect::from_min_size(track.min, vec2(track.width() * p as f32, track.height()));
             painter.rect_filled(bar, 2.0, self.dimmed(colour));
             let end = rect.right_center() - vec2(4.0, 0.0);
             let ink = self.dimmed(ink);

@@ -1,0 +1,260 @@
+//! What the user asked for is done.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui;
+
+use crate::app::command::Command;
+use crate::app::dialog::{Dialog, Purpose};
+use crate::app::menu::Palette;
+use crate::app::model::ThemeChoice;
+use crate::app::workbench::{NamedFinding, Opening, Workbench};
+use crate::app::workspace;
+use crate::format::evidence_json;
+use crate::graph::TriangulationOptions;
+use crate::network::{Evidence, Finding};
+use crate::propagation::{CompileOptions, MemoryLimit};
+use crate::session::{Request, Source};
+
+impl Workbench {
+    /// Does `command`.
+    pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
+        match command {
+            Command::OpenDialog => self.ask_for_file(ctx, Purpose::OpenNetwork),
+            Command::Open(source) => self.begin_opening(source, Vec::new()),
+            Command::Reload => self.reload(),
+            Command::ToggleState(variable, state) => self.change_evidence(|evidence| {
+                if evidence.observed(variable) == Some(state) {
+                    evidence.retract(variable);
+                } else {
+                    evidence.insert(variable, Finding::Observed(state));
+                }
+            }),
+            Command::SetFinding(variable, finding) => {
+                self.change_evidence(|evidence| evidence.insert(variable, finding));
+            }
+            Command::Retract(variable) => self.change_evidence(|evidence| {
+                evidence.retract(variable);
+            }),
+            Command::ClearEvidence => self.change_evidence(Evidence::clear),
+            Command::Undo => self.step_history(true),
+            Command::Redo => self.step_history(false),
+            Command::LoadEvidenceDialog => self.ask_for_file(ctx, Purpose::LoadEvidence),
+            Command::LoadEvidence(path) => self.load_evidence(&path),
+            Command::SaveEvidenceDialog => self.ask_for_file(ctx, Purpose::SaveEvidence),
+            Command::Select(item) => self.select(item),
+            Command::Hover(_) => {}
+            Command::Show(pane) => workspace::show_pane(&mut self.layout, pane),
+            Command::Fit => self.model.fit_serial += 1,
+            Command::ResetLayout => self.layout = workspace::initial_layout(),
+            Command::SetEngine(engine) => {
+                self.model.engine = engine;
+                self.settings.engine = engine.engine.name().to_owned();
+                self.settings.precision = engine.precision;
+                self.request();
+            }
+            Command::SetTriangulation(method) => {
+                self.model.triangulation = method;
+                self.settings.triangulation = method.name().to_owned();
+                self.request();
+            }
+            Command::SetMemoryLimit(limit) => {
+                self.model.memory = limit;
+                self.settings.memory = limit;
+                self.request();
+            }
+            Command::SetAutoPropagate(auto) => {
+                self.model.auto_propagate = auto;
+                self.settings.auto_propagate = auto;
+                if auto {
+                    self.request();
+                }
+            }
+            Command::Propagate => {
+                self.run_serial += 1;
+                self.request_evidence();
+            }
+            Command::Cancel => self.session.cancel(),
+            Command::SetTheme(theme) => {
+                self.settings.theme = theme;
+                set_theme(ctx, theme);
+            }
+            Command::SetZoom(zoom) => ctx.set_zoom_factor(zoom),
+            Command::ToggleHelp => self.help = !self.help,
+            Command::TogglePalette => {
+                self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) };
+            }
+            Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+        }
+    }
+
+    pub(super) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
+        self.source_serial += 1;
+        self.opening = Some(Opening { source, serial: self.source_serial, evidence });
+        self.model.failure = None;
+        self.request();
+    }
+
+    /// Reads the open network anew, and keeps what is known as far as the names still mean something.
+    fn reload(&mut self) {
+        let Some(document) = &self.model.document else { return };
+        let network = document.network();
+        let named = document.evidence.iter().map(|(variable, finding)| {
+            let variable = &network[variable];
+            let finding = match finding {
+                Finding::Observed(state) => NamedFinding::State(variable.states()[*state].clone()),
+                Finding::Likelihood(weights) => NamedFinding::Likelihood(weights.clone()),
+            };
+            (variable.name().to_owned(), finding)
+        });
+        let (named, source) = (named.collect(), document.source.clone());
+        self.begin_opening(source, named);
+    }
+
+    fn change_evidence(&mut self, change: impl FnOnce(&mut Evidence)) {
+        let Some(document) = &mut self.model.document else { return };
+        let mut evidence = document.evidence.clone();
+        change(&mut evidence);
+        if evidence != document.evidence {
+            self.history.record(&document.evidence);
+            self.set_evidence(evidence);
+        }
+    }
+
+    fn step_history(&mut self, back: bool) {
+        let Some(document) = &self.model.document else { return };
+        let now = &document.evidence;
+        let step = if back { self.history.undo(now) } else { self.history.redo(now) };
+        if let Some(evidence) = step {
+            self.set_evidence(evidence);
+        }
+    }
+
+    fn set_evidence(&mut self, evidence: Evidence) {
+        if let Some(document) = self.document() {
+            document.evidence = evidence;
+            document.impossible = None;
+        }
+        self.model.failure = None;
+        if self.model.auto_propagate {
+            self.request_evidence();
+        }
+    }
+
+    /// Tells the worker what is wanted now, the evidence on screen included.
+    fn request_evidence(&mut self) {
+        if let Some(document) = &self.model.document {
+            self.asked = document.evidence.clone();
+        }
+        self.submit();
+    }
+
+    /// Tells the worker what is wanted now. Evidence that waits for Propagate keeps waiting.
+    pub(super) fn request(&mut self) {
+        let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
+        if self.model.auto_propagate || fresh {
+            self.request_evidence();
+        } else {
+            self.submit();
+        }
+    }
+
+    fn submit(&self) {
+        let (source, source_serial, evidence) = match (&self.opening, &self.model.document) {
+            (Some(opening), _) => (opening.source.clone(), opening.serial, Evidence::none()),
+            (None, Some(document)) => {
+                (document.source.clone(), document.serial, self.asked.clone())
+            }
+            (None, None) => return,
+        };
+        self.session.submit(Request {
+            source,
+            source_serial,
+            compile: CompileOptions {
+                triangulation: TriangulationOptions {
+                    method: self.model.triangulation,
+                    ..TriangulationOptions::default()
+                },
+            },
+            engine: self.model.engine,
+            memory: self.model.memory.unwrap_or_else(MemoryLimit::half_of_available),
+            evidence,
+            run_serial: self.run_serial,
+        });
+    }
+
+    fn ask_for_file(&mut self, ctx: &egui::Context, purpose: Purpose) {
+        if self.dialog.is_some() {
+            return;
+        }
+        let ctx = ctx.clone();
+        match Dialog::open(purpose, move || ctx.request_repaint()) {
+            Ok(dialog) => self.dialog = Some(dialog),
+            Err(error) => {
+                self.toasts.error(format!("The file dialog cannot be opened: {error}"));
+            }
+        }
+    }
+
+    /// Takes the answer of a dialog once the user has given it.
+    pub(super) fn hear_dialog(&mut self) {
+        let Some(dialog) = &self.dialog else { return };
+        let Some(answer) = dialog.answer() else { return };
+        let purpose = dialog.purpose();
+        self.dialog = None;
+        let Some(path) = answer else { return };
+        match purpose {
+            Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
+            Purpose::LoadEvidence => self.load_evidence(&path),
+            Purpose::SaveEvidence => self.save_evidence(path),
+        }
+    }
+
+    fn load_evidence(&mut self, path: &Path) {
+        let Some(document) = &self.model.document else {
+            self.toasts.error("Open a network before its evidence");
+            return;
+        };
+        let name = path.display().to_string();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.toasts.error(format!("{name}: {error}"));
+                return;
+            }
+        };
+        match evidence_json::read(&name, &text, document.network()) {
+            Ok(cases) => {
+                if cases.len() > 1 {
+                    let text = format!("The first of {} cases was entered", cases.len());
+                    self.toasts.info(text);
+                }
+                if let Some(first) = cases.into_iter().next() {
+                    self.change_evidence(|evidence| *evidence = first);
+                }
+            }
+            Err(error) => {
+                self.toasts.error(error.to_string());
+            }
+        }
+    }
+
+    fn save_evidence(&mut self, path: PathBuf) {
+        let Some(document) = &self.model.document else { return };
+        let text =
+            evidence_json::write(document.network(), std::slice::from_ref(&document.evidence));
+        match std::fs::write(&path, text) {
+            Ok(()) => self.toasts.success(format!("Saved {}", path.display())),
+            Err(error) => self.toasts.error(format!("{}: {error}", path.display())),
+        };
+    }
+}
+
+/// Draws everything in `theme` from now on.
+pub(super) fn set_theme(ctx: &egui::Context, theme: ThemeChoice) {
+    ctx.set_theme(match theme {
+        ThemeChoice::System => egui::ThemePreference::System,
+        ThemeChoice::Dark => egui::ThemePreference::Dark,
+        ThemeChoice::Light => egui::ThemePreference::Light,
+    });
+}

@@ -1,0 +1,274 @@
+//! The menu bar with the choices that stand beside it, the palette and the help.
+
+use eframe::egui::{self, Align, ComboBox, Layout, Ui};
+
+use crate::app::actions::{self, Action, action_for};
+use crate::app::command::{Command, Commands};
+use crate::app::model::{Model, ThemeChoice};
+use crate::app::settings::Settings;
+use crate::engine;
+use crate::format::SAMPLES;
+use crate::graph::Triangulation;
+use crate::session::{EngineChoice, Source};
+
+/// Draws the menu bar.
+pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+    egui::MenuBar::new().ui(ui, |ui| {
+        ui.menu_button("File", |ui| file(ui, model, settings, commands));
+        ui.menu_button("Edit", |ui| {
+            for command in [Command::Undo, Command::Redo, Command::ClearEvidence] {
+                item(ui, &command, commands);
+            }
+            ui.separator();
+            item(ui, &Command::LoadEvidenceDialog, commands);
+            item(ui, &Command::SaveEvidenceDialog, commands);
+        });
+        ui.menu_button("View", |ui| view(ui, model, settings, commands));
+        ui.menu_button("Help", |ui| {
+            item(ui, &Command::TogglePalette, commands);
+            item(ui, &Command::ToggleHelp, commands);
+        });
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
+    });
+}
+
+/// A menu item for a command that has a name.
+fn item(ui: &mut Ui, command: &Command, commands: &mut Commands) {
+    let Some(action) = action_for(command) else { return };
+    let button = egui::Button::new(action.title).shortcut_text(shortcut_text(ui, &action));
+    if ui.add(button).clicked() {
+        commands.push(action.command);
+        ui.close();
+    }
+}
+
+fn shortcut_text(ui: &Ui, action: &Action) -> String {
+    action.shortcut.map(|shortcut| ui.ctx().format_shortcut(&shortcut)).unwrap_or_default()
+}
+
+fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+    item(ui, &Command::OpenDialog, commands);
+    ui.menu_button("Samples", |ui| {
+        for sample in SAMPLES {
+            let text = format!("{} ({} variables)", sample.name, sample.variables);
+            if ui.button(text).on_hover_text(sample.summary).clicked() {
+                commands.push(Command::Open(Source::Named(sample.name.to_owned())));
+                ui.close();
+            }
+        }
+    });
+    ui.menu_button("Recent", |ui| {
+        if settings.recent.is_empty() {
+            ui.weak("No file was opened yet.");
+        }
+        for path in &settings.recent {
+            if ui.button(path.display().to_string()).clicked() {
+                commands.push(Command::Open(Source::File(path.clone())));
+                ui.close();
+            }
+        }
+    });
+    ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, &Command::Reload, commands));
+    ui.separator();
+    item(ui, &Command::Quit, commands);
+}
+
+fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+    for (pane, _) in actions::PANES {
+        item(ui, &Command::Show(pane), commands);
+    }
+    ui.separator();
+    item(ui, &Command::Fit, commands);
+    item(ui, &Command::ResetLayout, commands);
+    ui.separator();
+    ui.menu_button("Theme", |ui| {
+        let themes = [
+            (ThemeChoice::System, "As the system"),
+            (ThemeChoice::Dark, "Dark"),
+            (ThemeChoice::Light, "Light"),
+        ];
+        for (theme, title) in themes {
+            if ui.radio(settings.theme == theme, title).clicked() {
+                commands.push(Command::SetTheme(theme));
+                ui.close();
+            }
+        }
+    });
+    ui.menu_button("Size", |ui| {
+        for percent in [80, 100, 125, 150, 200] {
+            if ui.button(format!("{percent}%")).clicked() {
+                commands.push(Command::SetZoom(percent as f32 / 100.0));
+                ui.close();
+            }
+        }
+    });
+    ui.menu_button("Memory limit", |ui| memory(ui, model, commands));
+}
+
+fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    use crate::propagation::MemoryLimit;
+    let mut choice = |ui: &mut Ui, limit: Option<MemoryLimit>, title: String| {
+        if ui.radio(model.memory == limit, title).clicked() {
+            commands.push(Command::SetMemoryLimit(limit));
+            ui.close();
+        }
+    };
+    choice(ui, None, "Half of what is available".to_owned());
+    for gibibytes in [1, 2, 4, 8, 16, 32, 64, 128] {
+        let limit = MemoryLimit::of_bytes(gibibytes << 30);
+        choice(ui, Some(limit), format!("{gibibytes} GiB"));
+    }
+}
+
+/// Engine, triangulation and automatic propagation, from right to left.
+fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    ui.add_enabled_ui(model.document.is_some(), |ui| {
+        let run = ui.button("Propagate").on_hover_text("Compute all posteriors anew (F5)");
+        if run.clicked() {
+            commands.push(Command::Propagate);
+        }
+    });
+    let mut auto = model.auto_propagate;
+    let toggle = ui.checkbox(&mut auto, "Auto");
+    if toggle.on_hover_text("Propagate whenever evidence changes").changed() {
+        commands.push(Command::SetAutoPropagate(auto));
+    }
+    ui.separator();
+    ComboBox::from_id_salt("engine")
+        .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
+        .show_ui(ui, |ui| engines(ui, model, commands))
+        .response
+        .on_hover_text("Engine and precision");
+    ui.label("Engine");
+    ui.separator();
+    ComboBox::from_id_salt("triangulation")
+        .selected_text(model.triangulation.name())
+        .show_ui(ui, |ui| {
+            for method in Triangulation::ALL {
+                if ui.selectable_label(model.triangulation == method, method.name()).clicked() {
+                    commands.push(Command::SetTriangulation(method));
+                }
+            }
+        })
+        .response
+        .on_hover_text("How the moral graph is made chordal");
+    ui.label("Triangulation");
+}
+
+/// Every engine; one that cannot run here says why.
+fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    for engine in engine::all() {
+        let available = engine.availability();
+        for &precision in engine.precisions() {
+            let choice = EngineChoice { engine: *engine, precision, ..model.engine };
+            let text = format!("{} {precision}", engine.name());
+            let button = egui::Button::selectable(model.engine == choice, text);
+            let response =
+                ui.add_enabled(available.is_ok(), button).on_hover_text(engine.summary());
+            let response = match &available {
+                Ok(()) => response,
+                Err(reason) => response.on_disabled_hover_text(reason),
+            };
+            if response.clicked() {
+                commands.push(Command::SetEngine(choice));
+            }
+        }
+    }
+}
+
+/// The list of keys.
+pub fn help(ctx: &egui::Context, open: &mut bool) {
+    egui::Window::new("Keys and help").open(open).resizable(false).collapsible(false).show(
+        ctx,
+        |ui| {
+            egui::Grid::new("keys").num_columns(2).striped(true).show(ui, |ui| {
+                let mut row = |key: &str, what: &str| {
+                    ui.monospace(key);
+                    ui.label(what);
+                    ui.end_row();
+                };
+                row("click a state", "observe it; click again to retract it");
+                row("Ctrl+click states", "one of several states");
+                row("Alt+click a state", "exclude it");
+                row("right click a variable", "likelihoods, retract");
+                row("wheel, drag", "zoom and pan the pictures and the timeline");
+                row("drop a file", "open it");
+                for action in actions::all() {
+                    if let Some(shortcut) = action.shortcut {
+                        row(&ctx.format_shortcut(&shortcut), action.title);
+                    }
+                }
+            });
+        },
+    );
+}
+
+/// A list of everything by name.
+#[derive(Default)]
+pub struct Palette {
+    search: String,
+    chosen: usize,
+}
+
+impl Palette {
+    /// Draws the palette. Whether it stays open.
+    pub fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) -> bool {
+        let found = self.found();
+        self.chosen = self.chosen.min(found.len().saturating_sub(1));
+        let (down, up, enter, escape) = ctx.input_mut(|input| {
+            let mut pressed = |key| input.consume_key(egui::Modifiers::NONE, key);
+            (
+                pressed(egui::Key::ArrowDown),
+                pressed(egui::Key::ArrowUp),
+                pressed(egui::Key::Enter),
+                pressed(egui::Key::Escape),
+            )
+        });
+        if down && self.chosen + 1 < found.len() {
+            self.chosen += 1;
+        }
+        if up {
+            self.chosen = self.chosen.saturating_sub(1);
+        }
+        let mut run = (enter && !found.is_empty()).then_some(self.chosen);
+        let window = egui::Window::new("Find a command").collapsible(false).resizable(false);
+        window.anchor(egui::Align2::CENTER_TOP, [0.0, 80.0]).show(ctx, |ui| {
+            ui.set_width(420.0);
+            let search = egui::TextEdit::singleline(&mut self.search)
+                .hint_text("Find a command or a sample");
+            ui.add(search.desired_width(f32::INFINITY)).request_focus();
+            egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+                for (index, (title, _)) in found.iter().enumerate() {
+                    let response = ui.selectable_label(index == self.chosen, title);
+                    if response.clicked() {
+                        run = Some(index);
+                    }
+                    if (up || down) && index == self.chosen {
+                        response.scroll_to_me(None);
+                    }
+                }
+            });
+        });
+        if let Some((_, command)) = run.and_then(|index| found.into_iter().nth(index)) {
+            commands.push(command);
+            return false;
+        }
+        !escape
+    }
+
+    /// What contains all words that are searched for.
+    fn found(&self) -> Vec<(String, Command)> {
+        let actions =
+            actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));
+        let samples = SAMPLES.iter().map(|sample| {
+            let source = Source::Named(sample.name.to_owned());
+            (format!("Open sample {}", sample.name), Command::Open(source))
+        });
+        let wanted = self.search.to_lowercase();
+        let matches = |title: &str| {
+            let title = title.to_lowercase();
+            wanted.split_whitespace().all(|word| title.contains(word))
+        };
+        actions.chain(samples).filter(|(title, _)| matches(title)).collect()
+    }
+}

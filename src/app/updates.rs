@@ -1,0 +1,142 @@
+//! What the worker tells becomes the model.
+
+use std::sync::Arc;
+
+use crate::app::highlight::{Highlight, Item};
+use crate::app::history::History;
+use crate::app::model::Document;
+use crate::app::workbench::{NamedFinding, Workbench};
+use crate::format::ReadNetwork;
+use crate::network::{Evidence, EvidenceError, Network};
+use crate::session::{Failure, Source, Step, Update};
+
+impl Workbench {
+    /// Takes in everything that the worker has told since the last frame.
+    pub(super) fn hear(&mut self) {
+        let updates: Vec<Update> = self.session.updates().collect();
+        updates.into_iter().for_each(|update| self.take_in(update));
+    }
+
+    fn take_in(&mut self, update: Update) {
+        match update {
+            Update::Started(step) => {
+                self.model.working = Some(step);
+                self.model.failure = None;
+            }
+            Update::Opened { serial, read } => self.opened(serial, read),
+            Update::Compiled(compiled) => {
+                if let Some(document) = self.document() {
+                    document.compiled = Some(compiled);
+                    document.running = None;
+                    document.engine_bytes = None;
+                }
+                // Cliques and messages of the old tree mean nothing in the new one.
+                let kept = match self.model.selected() {
+                    Some(Item::Variable(variable)) => Some(Item::Variable(*variable)),
+                    _ => None,
+                };
+                self.select(kept);
+                self.model.hover = Highlight::default();
+            }
+            Update::Loaded { peak_bytes, .. } => {
+                if let Some(document) = self.document() {
+                    document.engine_bytes = Some(peak_bytes);
+                }
+            }
+            Update::Propagating(watch) => {
+                if let Some(document) = self.document() {
+                    document.running = Some(watch);
+                }
+            }
+            Update::Prior(prior) => {
+                if let Some(document) = self.document() {
+                    document.prior = Some(prior);
+                    document.running = None;
+                }
+            }
+            Update::Propagated(result) => {
+                if let Some(document) = self.document() {
+                    document.result = Some(result);
+                    document.running = None;
+                    document.impossible = None;
+                }
+            }
+            Update::Cancelled(step) => {
+                self.stop_working();
+                self.toasts.info(format!("Stopped {}", step.gerund()));
+            }
+            Update::Failed(step, failure) => self.failed(step, failure),
+            Update::Idle => self.stop_working(),
+        }
+    }
+
+    fn stop_working(&mut self) {
+        self.model.working = None;
+        if let Some(document) = self.document() {
+            document.running = None;
+        }
+    }
+
+    fn opened(&mut self, serial: u64, read: Arc<ReadNetwork>) {
+        let Some(opening) = self.opening.take_if(|opening| opening.serial == serial) else {
+            return;
+        };
+        if let Source::File(path) = &opening.source {
+            self.settings.remember(path.clone());
+        }
+        for warning in &read.warnings {
+            self.toasts.warning(warning.to_string());
+        }
+        let mut evidence = Evidence::none();
+        for (variable, finding) in &opening.evidence {
+            if let Err(error) = enter(&mut evidence, &read.network, variable, finding) {
+                self.toasts.error(error.to_string());
+            }
+        }
+        self.model.document = Some(Document {
+            source: opening.source,
+            serial,
+            read,
+            compiled: None,
+            evidence,
+            prior: None,
+            result: None,
+            running: None,
+            impossible: None,
+            engine_bytes: None,
+        });
+        self.model.selection = Highlight::default();
+        self.model.hover = Highlight::default();
+        self.history = History::default();
+        self.request();
+    }
+
+    fn failed(&mut self, step: Step, failure: Failure) {
+        self.stop_working();
+        if step == Step::Open {
+            // What was open stays open.
+            self.opening = None;
+        }
+        let message = failure.to_string();
+        if let (Failure::Impossible(impossible), Some(document)) = (failure, self.document()) {
+            document.impossible = Some(impossible);
+        } else {
+            self.toasts.error(message.clone());
+        }
+        self.model.failure = Some(message);
+    }
+}
+
+fn enter(
+    evidence: &mut Evidence,
+    network: &Network,
+    variable: &str,
+    finding: &NamedFinding,
+) -> Result<(), EvidenceError> {
+    match finding {
+        NamedFinding::State(state) => evidence.observe_named(network, variable, state),
+        NamedFinding::Likelihood(weights) => {
+            evidence.set_likelihood_named(network, variable, weights.clone())
+        }
+    }
+}

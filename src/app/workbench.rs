@@ -1,0 +1,203 @@
+//! The window's state and its turn of events: hear the worker, draw, do what was asked.
+
+use std::sync::Arc;
+
+use eframe::egui::{self, CentralPanel, Panel, Ui};
+use egui_notify::Toasts;
+
+use crate::app::actions;
+use crate::app::command::{Command, Commands};
+use crate::app::dialog::Dialog;
+use crate::app::highlight::{Highlight, Item};
+use crate::app::history::History;
+use crate::app::menu::{self, Palette};
+use crate::app::model::{Document, Model};
+use crate::app::panes::Panes;
+use crate::app::settings::Settings;
+use crate::app::{status, workspace};
+use crate::graph::Triangulation;
+use crate::network::Evidence;
+use crate::session::{Session, Source};
+
+/// Everything behind the window but the window itself; draws into any [`Ui`].
+pub struct Workbench {
+    pub(super) model: Model,
+    pub(super) settings: Settings,
+    pub(super) session: Session,
+    pub(super) commands: Commands,
+    pub(super) history: History,
+    pub(super) toasts: Toasts,
+    pub(super) dialog: Option<Dialog>,
+    pub(super) help: bool,
+    pub(super) palette: Option<Palette>,
+    pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
+    /// The network that is being opened, and what is to be observed in it.
+    pub(super) opening: Option<Opening>,
+    pub(super) source_serial: u64,
+    pub(super) run_serial: u64,
+    /// The evidence that the worker was last asked for.
+    pub(super) asked: Evidence,
+    panes: Panes,
+    hovered: Option<Item>,
+}
+
+/// A network that was asked for and is not there yet.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    pub(super) source: Source,
+    pub(super) serial: u64,
+    /// Findings by name: those of the command line, or those of the network before it was reloaded.
+    pub(super) evidence: Vec<(String, NamedFinding)>,
+}
+
+/// A finding that outlives the network it was made in.
+#[derive(Clone, Debug)]
+pub(super) enum NamedFinding {
+    /// The label of the observed state.
+    State(String),
+    /// One weight a state.
+    Likelihood(Box<[f64]>),
+}
+
+impl Workbench {
+    /// A window with nothing open. `wake` is called, from another thread, when there is news to draw.
+    #[must_use]
+    pub fn new(settings: Settings, wake: impl Fn() + Send + 'static) -> Self {
+        let model = Model {
+            document: None,
+            working: None,
+            failure: None,
+            engine: settings.engine_choice(),
+            triangulation: settings.triangulation.parse().unwrap_or(Triangulation::Auto),
+            memory: settings.memory,
+            auto_propagate: settings.auto_propagate,
+            selection: Highlight::default(),
+            hover: Highlight::default(),
+            fit_serial: 0,
+        };
+        let stored = settings.layout.clone().filter(workspace::is_complete);
+        Self {
+            model,
+            layout: stored.unwrap_or_else(workspace::initial_layout),
+            settings,
+            session: Session::start(wake),
+            commands: Commands::default(),
+            history: History::default(),
+            toasts: Toasts::default().with_anchor(egui_notify::Anchor::BottomRight),
+            dialog: None,
+            help: false,
+            palette: None,
+            opening: None,
+            source_serial: 0,
+            run_serial: 0,
+            asked: Evidence::none(),
+            panes: Panes::default(),
+            hovered: None,
+        }
+    }
+
+    /// What the panes draw.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The settings as they should be stored.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings { layout: Some(self.layout.clone()), ..self.settings.clone() }
+    }
+
+    /// Does `command` as if the user had asked for it.
+    pub fn ask(&mut self, ctx: &egui::Context, command: Command) {
+        self.apply(ctx, command);
+    }
+
+    /// Opens `source`, and observes `findings` (variable and state by name) in it.
+    pub fn open(&mut self, source: Source, findings: Vec<(String, String)>) {
+        let evidence = findings
+            .into_iter()
+            .map(|(variable, state)| (variable, NamedFinding::State(state)))
+            .collect();
+        self.begin_opening(source, evidence);
+    }
+
+    /// Whether all that was asked for is on screen, or has failed.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.opening.is_none()
+            && self.model.working.is_none()
+            && (self.model.failure.is_some()
+                || self.model.document.as_ref().is_some_and(|document| !document.is_stale()))
+    }
+
+    /// One frame.
+    pub fn show(&mut self, ui: &mut Ui) {
+        self.hear();
+        self.collect_input(ui.ctx());
+        let Self { model, settings, commands, layout, panes, .. } = self;
+        Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
+        Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
+        CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
+        menu::help(ui.ctx(), &mut self.help);
+        if let Some(palette) = &mut self.palette
+            && !palette.show(ui.ctx(), &mut self.commands)
+        {
+            self.palette = None;
+        }
+        self.toasts.show(ui.ctx());
+        self.do_what_was_asked(ui.ctx());
+    }
+
+    /// Keys, dropped files and the answer of a dialog become commands.
+    fn collect_input(&mut self, ctx: &egui::Context) {
+        let typing = ctx.egui_wants_keyboard_input() || self.palette.is_some();
+        for action in actions::all() {
+            // A key without a modifier belongs to the text field that is being typed into.
+            let plain = action.shortcut.is_some_and(|shortcut| shortcut.modifiers.is_none());
+            let Some(shortcut) = action.shortcut.filter(|_| !(typing && plain)) else { continue };
+            if ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
+                self.commands.push(action.command);
+            }
+        }
+        let dropped = ctx.input(|input| input.raw.dropped_files.clone());
+        if let Some(file) = dropped.into_iter().next() {
+            let path = file.path().to_owned();
+            let evidence = path.extension().is_some_and(|ending| ending == "json");
+            self.commands.push(if evidence {
+                Command::LoadEvidence(path)
+            } else {
+                Command::Open(Source::File(path))
+            });
+        }
+        self.hear_dialog();
+    }
+
+    fn do_what_was_asked(&mut self, ctx: &egui::Context) {
+        let mut hovered = None;
+        for command in self.commands.drain() {
+            match command {
+                Command::Hover(item) => hovered = Some(item),
+                command => self.apply(ctx, command),
+            }
+        }
+        // What is under the pointer lights up in the next frame, in every pane.
+        if self.hovered != hovered {
+            self.hovered.clone_from(&hovered);
+            let compiled = self.model.compiled().map(Arc::clone);
+            self.model.hover = Highlight::of(hovered, compiled.as_deref());
+            ctx.request_repaint();
+        }
+    }
+
+    /// Lights up `item` as selected.
+    pub(super) fn select(&mut self, item: Option<Item>) {
+        let compiled = self.model.compiled().map(Arc::clone);
+        self.model.selection = Highlight::of(item, compiled.as_deref());
+    }
+
+    /// The open document.
+    pub(super) fn document(&mut self) -> Option<&mut Document> {
+        self.model.document.as_mut()
+    }
+}
