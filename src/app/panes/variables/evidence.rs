@@ -56,7 +56,7 @@ fn row(
         .is_some_and(|impossible| impossible.conflict.contains(&variable));
     let name = document.network()[variable].name();
     ui.horizontal(|ui| {
-        let retract = ui.small_button("✕");
+        let retract = ui.small_button("×");
         retract.widget_info(|| {
             egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("Retract {name}"))
         });

@@ -1,0 +1,261 @@
+//! The worker keeps up with what is wanted, and outlives whatever a step does.
+
+use std::sync::Arc;
+
+use cliquescope::engine::{self, Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use cliquescope::network::{Evidence, Network};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{
+    CompileOptions, CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch,
+};
+use cliquescope::session::{
+    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Update,
+};
+
+fn choice(engine: &'static dyn Engine) -> EngineChoice {
+    EngineChoice { engine, precision: Precision::F64, threads: 1 }
+}
+
+fn request(network: &str, serial: u64) -> Request {
+    Request {
+        source: Source::Named(network.to_owned()),
+        source_serial: serial,
+        compile: CompileOptions::default(),
+        engine: choice(engine::default_engine()),
+        memory: MemoryLimit::of_bytes(1 << 30),
+        evidence: Evidence::none(),
+        run_serial: 0,
+    }
+}
+
+fn sample(name: &str) -> Arc<Network> {
+    cliquescope::format::open(name).expect("a sample opens").network
+}
+
+fn observing(network: &Network, findings: &[(&str, &str)]) -> Evidence {
+    let mut evidence = Evidence::none();
+    for (variable, state) in findings {
+        evidence.observe_named(network, variable, state).expect("the names are right");
+    }
+    evidence
+}
+
+/// Everything that is told until the worker rests.
+fn until_rest(session: &Session) -> Vec<Update> {
+    let mut updates = Vec::new();
+    while let Some(update) = session.wait() {
+        let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
+        updates.push(update);
+        if rests {
+            return updates;
+        }
+    }
+    panic!("the worker is gone");
+}
+
+fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
+    updates.iter().rev().find_map(|update| match update {
+        Update::Propagated(propagation) => Some(Arc::clone(propagation)),
+        _ => None,
+    })
+}
+
+fn steps(updates: &[Update]) -> Vec<Step> {
+    let started = |update: &Update| match update {
+        Update::Started(step) => Some(*step),
+        _ => None,
+    };
+    updates.iter().filter_map(started).collect()
+}
+
+#[test]
+fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
+    let session = Session::start(|| {});
+    session.submit(request("asia", 1));
+    let updates = until_rest(&session);
+    assert_eq!(steps(&updates), [Step::Open, Step::Compile, Step::Load, Step::Prior]);
+    assert_eq!(result(&updates).expect("posteriors").evidence, Evidence::none());
+
+    let asia = sample("asia");
+    let evidence = observing(&asia, &[("xray", "yes")]);
+    session.submit(Request { evidence: evidence.clone(), ..request("asia", 1) });
+    let updates = until_rest(&session);
+    assert_eq!(steps(&updates), [Step::Propagate]);
+    let propagation = result(&updates).expect("posteriors");
+    assert_eq!(propagation.evidence, evidence);
+    let lung = asia.find("lung").expect("a variable of the sample");
+    assert!((propagation.posteriors.of(lung)[0] - 0.488_711_29).abs() < 1e-6);
+    assert_eq!(propagation.trace.messages.len(), propagation.compiled.plan().messages().len());
+}
+
+#[test]
+fn the_latest_request_wins() {
+    let session = Session::start(|| {});
+    let munin = sample("munin3");
+    let variable = &munin.variables()[0];
+    session.submit(request("munin3", 1));
+    let mut last = Evidence::none();
+    for turn in 0..200 {
+        let state = &variable.states()[turn % variable.cardinality()];
+        last = observing(&munin, &[(variable.name(), state)]);
+        session.submit(Request { evidence: last.clone(), ..request("munin3", 1) });
+    }
+    let updates = until_rest(&session);
+    assert_eq!(result(&updates).expect("posteriors").evidence, last);
+    let propagations = steps(&updates).iter().filter(|step| **step == Step::Propagate).count();
+    assert!(propagations < 50, "{propagations} of 200 were begun: requests queue up");
+}
+
+#[test]
+fn what_cannot_be_opened_leaves_what_was_open() {
+    let session = Session::start(|| {});
+    session.submit(request("asia", 1));
+    until_rest(&session);
+    session.submit(request("no such file", 2));
+    let updates = until_rest(&session);
+    assert!(matches!(updates.last(), Some(Update::Failed(Step::Open, Failure::Open(_)))));
+
+    let evidence = observing(&sample("asia"), &[("smoke", "no")]);
+    session.submit(Request { evidence, ..request("asia", 1) });
+    assert_eq!(steps(&until_rest(&session)), [Step::Propagate]);
+}
+
+#[test]
+fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() {
+    let session = Session::start(|| {});
+    let memory = MemoryLimit::of_bytes(1000);
+    session.submit(Request { memory, ..request("alarm", 1) });
+    let updates = until_rest(&session);
+    let Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(refusal)))) =
+        updates.last()
+    else {
+        panic!("{updates:?}");
+    };
+    assert!(refusal.forecast.bytes > 1000);
+    assert!(
+        updates.iter().any(|update| matches!(update, Update::Compiled(_))),
+        "the tree is shown"
+    );
+
+    session.submit(request("alarm", 1));
+    assert_eq!(steps(&until_rest(&session)), [Step::Load, Step::Prior]);
+}
+
+#[test]
+fn impossible_evidence_is_explained_and_then_retracted() {
+    let session = Session::start(|| {});
+    let asia = sample("asia");
+    let evidence = observing(&asia, &[("tub", "yes"), ("either", "no"), ("smoke", "no")]);
+    session.submit(Request { evidence, ..request("asia", 1) });
+    let updates = until_rest(&session);
+    let Some(Update::Failed(Step::Propagate, Failure::Impossible(impossible))) = updates.last()
+    else {
+        panic!("{updates:?}");
+    };
+    let conflict: Vec<&str> =
+        impossible.conflict.iter().map(|&variable| asia[variable].name()).collect();
+    assert_eq!(conflict, ["tub", "either"]);
+
+    let evidence = observing(&asia, &[("tub", "yes")]);
+    session.submit(Request { evidence, ..request("asia", 1) });
+    assert!(result(&until_rest(&session)).is_some());
+}
+
+/// An engine whose propagations do what a test needs.
+struct Fake(fn(&Watch) -> Result<Posteriors, PropagationFailure>);
+
+impl Engine for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn summary(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn availability(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F64]
+    }
+
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
+        Forecast::new("fake", precision, compiled, 0)
+    }
+
+    fn load(
+        &self,
+        _: &Arc<CompiledNetwork>,
+        _: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        Ok(Box::new(FakeRun(self.0)))
+    }
+}
+
+struct FakeRun(fn(&Watch) -> Result<Posteriors, PropagationFailure>);
+
+impl Propagator for FakeRun {
+    fn run(&mut self, _: &Evidence, watch: &Watch) -> Result<Posteriors, PropagationFailure> {
+        (self.0)(watch)
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// Runs until it is cancelled.
+static STUCK: Fake = Fake(|watch| {
+    loop {
+        watch.check()?;
+        std::thread::yield_now();
+    }
+});
+
+static PANICKING: Fake = Fake(|_| panic!("the engine has a defect"));
+
+#[test]
+fn work_is_given_up_when_the_user_says_so() {
+    let session = Session::start(|| {});
+    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    session.cancel();
+    let updates = until_rest(&session);
+    assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Prior))), "{updates:?}");
+
+    session.submit(request("asia", 1));
+    assert_eq!(steps(&until_rest(&session)), [Step::Load, Step::Prior]);
+}
+
+#[test]
+fn another_engine_interrupts_the_one_that_is_stuck() {
+    let session = Session::start(|| {});
+    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    session.submit(request("asia", 1));
+    assert!(result(&until_rest(&session)).is_some());
+}
+
+#[test]
+fn a_panic_becomes_an_update_and_the_worker_goes_on() {
+    let session = Session::start(|| {});
+    session.submit(Request { engine: choice(&PANICKING), ..request("asia", 1) });
+    let updates = until_rest(&session);
+    let Some(Update::Failed(Step::Prior, Failure::Panicked(message))) = updates.last() else {
+        panic!("{updates:?}");
+    };
+    assert_eq!(message, "the engine has a defect");
+
+    session.submit(request("asia", 1));
+    assert!(result(&until_rest(&session)).is_some());
+}
+
+#[test]
+fn a_worker_at_work_ends_with_its_handle() {
+    let session = Session::start(|| {});
+    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    drop(session);
+}
