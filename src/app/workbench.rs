@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, CentralPanel, Panel, Ui};
+use eframe::egui::{self, CentralPanel, KeyboardShortcut, Panel, Ui};
 use egui_notify::Toasts;
 
 use crate::app::actions;
@@ -152,12 +152,17 @@ impl Workbench {
     /// Keys, dropped files and the answer of a dialog become commands.
     fn collect_input(&mut self, ctx: &egui::Context) {
         let typing = ctx.egui_wants_keyboard_input() || self.palette.is_some();
-        for action in actions::all() {
+        let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
+            .into_iter()
+            .filter_map(|action| Some((action.shortcut?, action.command)))
+            .collect();
+        // The more modifiers the earlier: Ctrl+Z would also answer to Ctrl+Shift+Z.
+        keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
+        for (shortcut, command) in keyed {
             // A key without a modifier belongs to the text field that is being typed into.
-            let plain = action.shortcut.is_some_and(|shortcut| shortcut.modifiers.is_none());
-            let Some(shortcut) = action.shortcut.filter(|_| !(typing && plain)) else { continue };
-            if ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
-                self.commands.push(action.command);
+            let belongs_to_text = typing && shortcut.modifiers.is_none();
+            if !belongs_to_text && ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
+                self.commands.push(command);
             }
         }
         let dropped = ctx.input(|input| input.raw.dropped_files.clone());
