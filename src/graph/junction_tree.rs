@@ -110,12 +110,16 @@ impl JunctionTree {
     }
 
     /// All clique ids.
-    pub fn clique_ids(&self) -> impl ExactSizeIterator<Item = CliqueId> + use<> {
+    pub fn clique_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = CliqueId> + ExactSizeIterator + use<> {
         (0..self.cliques.len()).map(CliqueId::new)
     }
 
     /// All separator ids.
-    pub fn separator_ids(&self) -> impl ExactSizeIterator<Item = SeparatorId> + use<> {
+    pub fn separator_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = SeparatorId> + ExactSizeIterator + use<> {
         (0..self.separators.len()).map(SeparatorId::new)
     }
 

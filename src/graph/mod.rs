@@ -5,6 +5,7 @@
 //! moral graph, elimination order, cliques, spanning tree, root. What each step promises stands in
 //! [`predicates`] as functions that tests and debug builds call.
 
+mod centre;
 mod elimination;
 mod greedy;
 mod junction_tree;

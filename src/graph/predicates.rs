@@ -1,1 +1,405 @@
 //! What a junction tree must be, as functions that can be called.
+//!
+//! Each looks at the result alone and shares no code with what made it. They name variables and
+//! cliques by index, because nothing in this module knows their labels. Tests call them on every
+//! network that is shipped, and debug builds on everything that is compiled.
+
+use std::fmt::Display;
+
+use fixedbitset::FixedBitSet;
+
+use crate::graph::{Clique, CliqueId, JunctionTree, MoralGraph, table_entries};
+use crate::network::VariableId;
+
+/// What was promised and does not hold, and for which variables or cliques.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Violation(String);
+
+/// A predicate's answer.
+pub type Verdict = Result<(), Violation>;
+
+fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(Violation(otherwise())) }
+}
+
+/// All of the predicates here, for a tree made from `graph` with `fill_edges` added.
+///
+/// # Errors
+/// The first that does not hold.
+pub fn is_junction_tree(
+    graph: &MoralGraph,
+    fill_edges: &[(VariableId, VariableId)],
+    tree: &JunctionTree,
+) -> Verdict {
+    is_chordal(graph, fill_edges)?;
+    cliques_are_complete(graph, fill_edges, tree)?;
+    cliques_are_maximal(tree)?;
+    edges_are_covered(graph, fill_edges, tree)?;
+    running_intersection_holds(graph.len(), tree)?;
+    separators_are_intersections(tree)?;
+    entries_are_products(graph.cardinalities(), tree)
+}
+
+/// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
+///
+/// By maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit the variable with
+/// the most visited neighbours, again and again; the graph is chordal exactly if each time those
+/// neighbours are a clique.
+///
+/// # Errors
+/// Two neighbours of one variable that are not joined though they must be.
+///
+/// # Complexity
+/// O(n^2) for n variables.
+pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -> Verdict {
+    let rows = filled(graph, fill_edges);
+    let mut visited = FixedBitSet::with_capacity(rows.len());
+    let mut time = vec![0; rows.len()];
+    let mut count = vec![0_usize; rows.len()];
+    for now in 0..rows.len() {
+        let next = visited.zeroes().max_by_key(|&v| count[v]).expect("one visit a variable");
+        let before: Vec<usize> = rows[next].intersection(&visited).collect();
+        if let Some(&last) = before.iter().max_by_key(|&&v| time[v]) {
+            for &other in before.iter().filter(|&&v| v != last) {
+                require(rows[last].contains(other), || {
+                    format!(
+                        "not chordal: variables {other} and {last} lie on a cycle with {next} that has no chord"
+                    )
+                })?;
+            }
+        }
+        visited.insert(next);
+        time[next] = now;
+        rows[next].ones().for_each(|v| count[v] += 1);
+    }
+    Ok(())
+}
+
+/// The variables of every clique are pairwise joined in `graph` with `fill_edges` added.
+///
+/// # Errors
+/// The first clique of which this is not true, with two variables.
+pub fn cliques_are_complete(
+    graph: &MoralGraph,
+    fill_edges: &[(VariableId, VariableId)],
+    tree: &JunctionTree,
+) -> Verdict {
+    let rows = filled(graph, fill_edges);
+    for id in tree.clique_ids() {
+        let variables = &tree[id].variables;
+        for (index, a) in variables.iter().enumerate() {
+            let apart =
+                variables[index + 1..].iter().find(|b| !rows[a.index()].contains(b.index()));
+            if let Some(b) = apart {
+                return Err(Violation(format!(
+                    "clique {} holds variables {} and {}, which have no edge",
+                    id.index(),
+                    a.index(),
+                    b.index()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No clique is contained in another.
+///
+/// # Errors
+/// The first clique that is, and one that contains it.
+pub fn cliques_are_maximal(tree: &JunctionTree) -> Verdict {
+    let holders = Holders::of(tree);
+    for id in tree.clique_ids() {
+        let other = holders.of_all(&tree[id].variables, tree).find(|&other| other != id);
+        require(other.is_none(), || {
+            let other = other.map_or(0, CliqueId::index);
+            format!("clique {} is contained in clique {other}", id.index())
+        })?;
+    }
+    Ok(())
+}
+
+/// Every variable, and every edge of `graph` with `fill_edges` added, lies inside a clique.
+///
+/// # Errors
+/// The first that does not.
+pub fn edges_are_covered(
+    graph: &MoralGraph,
+    fill_edges: &[(VariableId, VariableId)],
+    tree: &JunctionTree,
+) -> Verdict {
+    let variables = (0..graph.len()).map(|v| vec![VariableId::new(v)]);
+    let rows = filled(graph, fill_edges);
+    let edges = rows.iter().enumerate().flat_map(|(a, row)| {
+        row.ones().filter(move |&b| b > a).map(move |b| [a, b].map(VariableId::new).to_vec())
+    });
+    families_are_covered(variables.chain(edges), tree)
+}
+
+/// Every one of `families`, the sets of variables that share a table, lies inside a clique.
+///
+/// # Errors
+/// The first that does not.
+pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
+    families: impl IntoIterator<Item = Family>,
+    tree: &JunctionTree,
+) -> Verdict {
+    let holders = Holders::of(tree);
+    for family in families {
+        let family: Vec<VariableId> = family.into_iter().collect();
+        require(holders.of_all(&family, tree).next().is_some(), || {
+            format!("no clique holds variables {}", listed(family.iter().map(|v| v.index())))
+        })?;
+    }
+    Ok(())
+}
+
+/// The cliques that hold a variable hang together, for each of `variables` variables.
+///
+/// # Errors
+/// The first variable whose cliques do not, and two of them that a path without it joins.
+pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verdict {
+    // A connected part of a rooted tree has exactly one clique whose parent is outside.
+    let mut top: Vec<Option<CliqueId>> = vec![None; variables];
+    for id in tree.clique_ids() {
+        for &variable in &tree[id].variables {
+            let above = tree.parent(id).map(|link| &tree[link.clique]);
+            if above.is_some_and(|parent| holds(parent, variable)) {
+                continue;
+            }
+            if let Some(other) = top[variable.index()].replace(id) {
+                return Err(Violation(format!(
+                    "variable {} is in cliques {} and {} but not in all between them",
+                    variable.index(),
+                    other.index(),
+                    id.index()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every separator holds the variables that its two ends share, ascending, and no others.
+///
+/// # Errors
+/// The first separator that does not, with what it holds and what its ends share.
+pub fn separators_are_intersections(tree: &JunctionTree) -> Verdict {
+    for (index, separator) in tree.separators().iter().enumerate() {
+        let (parent, child) = (&tree[separator.parent], &tree[separator.child]);
+        let shared = parent.variables.iter().filter(|&&variable| holds(child, variable));
+        require(shared.clone().eq(&separator.variables), || {
+            format!(
+                "separator {index} holds variables {}, but its ends share {}",
+                listed(separator.variables.iter().map(|v| v.index())),
+                listed(shared.map(|v| v.index()))
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// The table sizes are the products of the cardinalities; `cardinalities[v]` is that of variable `v`.
+///
+/// # Errors
+/// The first clique or separator of which this is not true.
+pub fn entries_are_products(cardinalities: &[usize], tree: &JunctionTree) -> Verdict {
+    let check = |what: &str, index: usize, variables: &[VariableId], entries: u64| {
+        let product = table_entries(variables.iter().map(|v| cardinalities[v.index()]));
+        require(product == entries, || {
+            format!("{what} {index} is said to have {entries} entries, but has {product}")
+        })
+    };
+    for (index, clique) in tree.cliques().iter().enumerate() {
+        check("clique", index, &clique.variables, clique.entries)?;
+    }
+    for (index, separator) in tree.separators().iter().enumerate() {
+        check("separator", index, &separator.variables, separator.entries)?;
+    }
+    Ok(())
+}
+
+/// The neighbours of each variable, with the fill edges.
+fn filled(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -> Vec<FixedBitSet> {
+    let mut rows = graph.adjacency().to_vec();
+    for (a, b) in fill_edges {
+        rows[a.index()].insert(b.index());
+        rows[b.index()].insert(a.index());
+    }
+    rows
+}
+
+fn holds(clique: &Clique, variable: VariableId) -> bool {
+    clique.variables.contains(&variable)
+}
+
+fn listed(items: impl Iterator<Item = impl Display>) -> String {
+    let items: Vec<String> = items.map(|item| item.to_string()).collect();
+    if items.is_empty() { "(none)".to_owned() } else { items.join(", ") }
+}
+
+/// In which cliques each variable is.
+struct Holders(Vec<Vec<CliqueId>>);
+
+impl Holders {
+    fn of(tree: &JunctionTree) -> Self {
+        let mut holders = Vec::new();
+        for id in tree.clique_ids() {
+            for variable in &tree[id].variables {
+                if holders.len() <= variable.index() {
+                    holders.resize(variable.index() + 1, Vec::new());
+                }
+                holders[variable.index()].push(id);
+            }
+        }
+        Self(holders)
+    }
+
+    /// The cliques that hold all of `variables`.
+    fn of_all<'a>(
+        &'a self,
+        variables: &'a [VariableId],
+        tree: &'a JunctionTree,
+    ) -> impl Iterator<Item = CliqueId> + 'a {
+        let of_variable = |v: &VariableId| self.0.get(v.index()).map_or(&[][..], Vec::as_slice);
+        let rarest = variables.iter().map(of_variable).min_by_key(|holders| holders.len());
+        // Where no variable is asked for, every clique holds all of them.
+        let candidates: Box<dyn Iterator<Item = CliqueId>> = match rarest {
+            Some(holders) => Box::new(holders.iter().copied()),
+            None => Box::new(tree.clique_ids()),
+        };
+        candidates.filter(|&id| variables.iter().all(|&variable| holds(&tree[id], variable)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Separator, eliminate_in_order};
+
+    fn ids(variables: &[usize]) -> Vec<VariableId> {
+        variables.iter().copied().map(VariableId::new).collect()
+    }
+
+    /// A path of `cliques` over binary variables, rooted at the first, with its separators.
+    fn path(cliques: &[&[usize]], separators: &[&[usize]]) -> JunctionTree {
+        let entries = |variables: &[usize]| 1 << variables.len();
+        JunctionTree::new(
+            cliques.iter().map(|c| Clique { variables: ids(c), entries: entries(c) }).collect(),
+            separators
+                .iter()
+                .enumerate()
+                .map(|(index, s)| Separator {
+                    variables: ids(s),
+                    entries: entries(s),
+                    parent: CliqueId::new(index),
+                    child: CliqueId::new(index + 1),
+                })
+                .collect(),
+            CliqueId::new(0),
+        )
+    }
+
+    /// The square 0-1-2-3 with the variable 4 on a side, and the diagonal that makes it chordal.
+    fn square() -> (MoralGraph, Vec<(VariableId, VariableId)>) {
+        let families = [[0, 1], [1, 2], [2, 3], [3, 0], [3, 4]].map(|edge| ids(&edge));
+        let diagonal = (VariableId::new(0), VariableId::new(2));
+        (MoralGraph::new(vec![2; 5], &families), vec![diagonal])
+    }
+
+    fn message(verdict: Verdict) -> String {
+        verdict.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_junction_tree_is_one() {
+        let (graph, fill) = square();
+        let tree = path(&[&[0, 1, 2], &[0, 2, 3], &[3, 4]], &[&[0, 2], &[3]]);
+        assert_eq!(is_junction_tree(&graph, &fill, &tree), Ok(()));
+    }
+
+    #[test]
+    fn a_square_is_not_chordal() {
+        let (graph, fill) = square();
+        let said = message(is_chordal(&graph, &[]));
+        assert!(said.contains("no chord"), "{said}");
+        assert_eq!(is_chordal(&graph, &fill), Ok(()));
+    }
+
+    #[test]
+    fn a_graph_is_chordal_exactly_if_some_order_adds_nothing() {
+        // All graphs over five vertices, against all orders.
+        let pairs: Vec<(usize, usize)> = (0..5).flat_map(|b| (0..b).map(move |a| (a, b))).collect();
+        let mut chordal = 0;
+        for graph in 0..1_usize << pairs.len() {
+            let edges: Vec<Vec<VariableId>> = (0..pairs.len())
+                .filter(|bit| graph >> bit & 1 == 1)
+                .map(|bit| ids(&[pairs[bit].0, pairs[bit].1]))
+                .collect();
+            let graph = MoralGraph::new(vec![2; 5], &edges);
+            let perfect = (0..5_usize.pow(5)).any(|code| {
+                let order: Vec<usize> = (0..5).map(|place| code / 5_usize.pow(place) % 5).collect();
+                (0..5).all(|v| order.contains(&v))
+                    && eliminate_in_order(&graph, &ids(&order), &Default::default())
+                        .is_ok_and(|elimination| elimination.fill_edges.is_empty())
+            });
+            assert_eq!(is_chordal(&graph, &[]).is_ok(), perfect, "{edges:?}");
+            chordal += usize::from(perfect);
+        }
+        assert_eq!(chordal, 822, "labelled chordal graphs on five vertices");
+    }
+
+    #[test]
+    fn a_clique_with_an_edge_missing_is_named() {
+        let (graph, fill) = square();
+        let tree = path(&[&[0, 1, 2], &[0, 2, 3, 4]], &[&[0, 2]]);
+        let said = message(cliques_are_complete(&graph, &fill, &tree));
+        assert_eq!(said, "clique 1 holds variables 0 and 4, which have no edge");
+    }
+
+    #[test]
+    fn a_clique_inside_another_is_named() {
+        let tree = path(&[&[0, 1, 2], &[3, 4], &[0, 2]], &[&[], &[]]);
+        let said = message(cliques_are_maximal(&tree));
+        assert_eq!(said, "clique 2 is contained in clique 0");
+        let with_nothing = path(&[&[0], &[]], &[&[]]);
+        let said = message(cliques_are_maximal(&with_nothing));
+        assert_eq!(said, "clique 1 is contained in clique 0");
+    }
+
+    #[test]
+    fn an_edge_or_a_variable_outside_all_cliques_is_named() {
+        let (graph, fill) = square();
+        let tree = path(&[&[0, 1, 2], &[0, 2], &[3, 4]], &[&[0, 2], &[]]);
+        let said = message(edges_are_covered(&graph, &fill, &tree));
+        assert_eq!(said, "no clique holds variables 0, 3");
+        let tree = path(&[&[0, 1, 2, 3]], &[]);
+        let said = message(edges_are_covered(&graph, &fill, &tree));
+        assert_eq!(said, "no clique holds variables 4");
+        let said = message(families_are_covered([ids(&[2, 7])], &tree));
+        assert_eq!(said, "no clique holds variables 2, 7");
+    }
+
+    #[test]
+    fn a_gap_between_two_cliques_of_a_variable_is_named() {
+        let tree = path(&[&[0, 1], &[1, 2], &[0, 2]], &[&[1], &[2]]);
+        let said = message(running_intersection_holds(3, &tree));
+        assert_eq!(said, "variable 0 is in cliques 0 and 2 but not in all between them");
+    }
+
+    #[test]
+    fn a_separator_that_is_not_the_intersection_is_named() {
+        let tree = path(&[&[0, 1], &[1, 2], &[2, 3]], &[&[1], &[]]);
+        let said = message(separators_are_intersections(&tree));
+        assert_eq!(said, "separator 1 holds variables (none), but its ends share 2");
+    }
+
+    #[test]
+    fn wrong_table_sizes_are_named() {
+        let tree = path(&[&[0, 1], &[1, 2]], &[&[1]]);
+        assert_eq!(entries_are_products(&[2, 2, 2], &tree), Ok(()));
+        let said = message(entries_are_products(&[2, 2, 3], &tree));
+        assert_eq!(said, "clique 1 is said to have 4 entries, but has 6");
+    }
+}

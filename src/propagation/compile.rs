@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{
     CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, TriangulationOptions,
-    build_junction_tree, triangulate,
+    build_junction_tree, predicates, triangulate,
 };
 use crate::network::{Network, VariableId};
 use crate::propagation::Plan;
@@ -58,6 +58,8 @@ pub fn compile(
     let moral = MoralGraph::of_network(&network);
     let elimination = triangulate(&moral, &options.triangulation, cancel)?;
     let tree = build_junction_tree(&moral, &elimination);
+    let families = network.cpts().iter().map(|cpt| cpt.scope());
+    debug_assert_eq!(predicates::families_are_covered(families, &tree), Ok(()));
     cancel.check()?;
     Ok(CompiledNetwork {
         family_homes: network.cpts().iter().map(|cpt| family_home(&tree, cpt.scope())).collect(),

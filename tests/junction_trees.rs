@@ -1,0 +1,377 @@
+//! From structure to junction trees: every method on every network that is shipped, on seeded
+//! random graphs and on graphs made by hand; and the trees of Table 1.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use cliquescope::cancel::{CancelToken, Cancelled};
+use cliquescope::format::{SAMPLES, open};
+use cliquescope::graph::{
+    Elimination, Heuristic, JunctionTree, MoralGraph, Separator, TreeStatistics, Triangulation,
+    TriangulationOptions, build_junction_tree, eliminate, eliminate_in_order, predicates,
+    table_entries, triangulate,
+};
+use cliquescope::network::VariableId;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+fn ids(variables: &[usize]) -> Vec<VariableId> {
+    variables.iter().copied().map(VariableId::new).collect()
+}
+
+fn graph(cardinalities: &[usize], families: &[&[usize]]) -> MoralGraph {
+    let families: Vec<Vec<VariableId>> = families.iter().map(|family| ids(family)).collect();
+    MoralGraph::new(cardinalities.to_vec(), &families)
+}
+
+fn cycle(length: usize) -> MoralGraph {
+    let edges: Vec<Vec<VariableId>> = (0..length).map(|v| ids(&[v, (v + 1) % length])).collect();
+    MoralGraph::new(vec![2; length], &edges)
+}
+
+/// A budget that no machine exhausts, so that the result depends on the seed alone.
+fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
+    TriangulationOptions { method, seed, restarts: 3, budget: Duration::from_secs(3600) }
+}
+
+fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination, JunctionTree) {
+    let elimination = triangulate(graph, &options(method, seed), &CancelToken::new()).unwrap();
+    let tree = build_junction_tree(graph, &elimination);
+    (elimination, tree)
+}
+
+/// The tree by `method`, after all predicates and what every elimination must be.
+fn checked(graph: &MoralGraph, method: Triangulation, seed: u64, what: &str) -> JunctionTree {
+    let (elimination, tree) = compile(graph, method, seed);
+    let verdict = predicates::is_junction_tree(graph, &elimination.fill_edges, &tree);
+    assert_eq!(verdict, Ok(()), "{what} by {} with seed {seed}", method.name());
+
+    let mut order = elimination.order.clone();
+    order.sort_unstable();
+    assert!(order.into_iter().eq((0..graph.len()).map(VariableId::new)), "{what}: an order");
+    let mut fill = elimination.fill_edges.clone();
+    fill.sort_unstable();
+    fill.dedup();
+    assert_eq!(fill.len(), elimination.fill_edges.len(), "{what}: a fill edge is named once");
+    for (a, b) in fill {
+        assert!(!graph.adjacency()[a.index()].contains(b.index()), "{what}: fill edges are new");
+    }
+    tree
+}
+
+fn statistics(name: &str, heuristic: Heuristic) -> TreeStatistics {
+    let graph = MoralGraph::of_network(&open(name).unwrap().network);
+    TreeStatistics::of(&compile(&graph, Triangulation::By(heuristic), 0).1)
+}
+
+/// Table 1 of Zheng, Mengshoel and Chong; it rounds averages down.
+#[test]
+fn weighted_min_fill_gives_the_trees_of_table_1() {
+    for (name, cliques, largest, smallest, average, largest_separator) in [
+        ("mildew", 28, 4_372_480, 336, 341_651, 71_680),
+        ("barley", 36, 7_257_600, 216, 512_044, 907_200),
+        ("pigs", 368, 177_147, 27, 1_927, 59_049),
+    ] {
+        let tree = statistics(name, Heuristic::WeightedMinFill);
+        assert_eq!(tree.cliques, cliques, "{name}: cliques");
+        assert_eq!(tree.max_clique_entries, largest, "{name}: largest clique");
+        assert_eq!(tree.min_clique_entries, smallest, "{name}: smallest clique");
+        assert_eq!(tree.mean_clique_entries.floor(), f64::from(average), "{name}: average clique");
+        assert_eq!(tree.max_separator_entries, largest_separator, "{name}: largest separator");
+    }
+}
+
+#[test]
+fn every_method_compiles_every_shipped_network() {
+    for sample in SAMPLES {
+        let network = open(sample.name).unwrap().network;
+        let graph = MoralGraph::of_network(&network);
+        let mut totals = Vec::new();
+        for method in Triangulation::ALL {
+            let tree = checked(&graph, method, 0, sample.name);
+            let families = network.cpts().iter().map(|cpt| cpt.scope());
+            assert_eq!(predicates::families_are_covered(families, &tree), Ok(()));
+            totals.push(TreeStatistics::of(&tree).total_clique_entries);
+        }
+        let least = totals[1..].iter().min();
+        assert!(Some(&totals[0]) <= least, "{}: auto is no worse than any heuristic", sample.name);
+    }
+}
+
+#[test]
+fn a_tree_is_rooted_in_its_centre_and_numbered_depth_first() {
+    for name in ["alarm", "pigs", "munin3"] {
+        let graph = MoralGraph::of_network(&open(name).unwrap().network);
+        let (_, tree) = compile(&graph, Triangulation::By(Heuristic::MinFill), 0);
+        let mut heights = vec![0; tree.cliques().len()];
+        for id in tree.clique_ids().rev() {
+            if let Some(link) = tree.parent(id) {
+                assert!(link.clique < id, "{name}: a parent comes before its children");
+                assert_eq!(tree[link.separator].child, id);
+                assert_eq!(link.separator.index() + 1, id.index());
+                heights[link.clique.index()] =
+                    heights[link.clique.index()].max(heights[id.index()] + 1);
+            }
+        }
+        let mut below: Vec<usize> = tree
+            .children(tree.root())
+            .iter()
+            .map(|link| heights[link.clique.index()] + 1)
+            .collect();
+        below.sort_unstable();
+        let (deepest, second) = (below[below.len() - 1], below[below.len() - 2]);
+        assert_eq!(tree.depth(), deepest);
+        assert!(deepest - second <= 1, "{name}: {deepest} on one side, {second} on the other");
+    }
+}
+
+#[test]
+fn a_cycle_needs_three_edges_fewer_than_its_length() {
+    for length in 4..=8 {
+        for heuristic in Heuristic::ALL {
+            let method = Triangulation::By(heuristic);
+            let tree = checked(&cycle(length), method, 0, "a cycle");
+            assert_eq!(tree.cliques().len(), length - 2);
+            assert!(tree.cliques().iter().all(|clique| clique.entries == 8));
+            let fill = compile(&cycle(length), method, 0).0.fill_edges.len();
+            assert_eq!(fill, length - 3);
+        }
+    }
+}
+
+#[test]
+fn a_complete_graph_is_one_clique() {
+    let all: Vec<usize> = (0..6).collect();
+    for method in Triangulation::ALL {
+        let tree = checked(&graph(&[2, 3, 4, 1, 2, 2], &[&all]), method, 0, "a complete graph");
+        assert_eq!(tree.cliques().len(), 1);
+        assert_eq!(tree.cliques()[0].variables, ids(&all));
+        assert_eq!(tree.cliques()[0].entries, 96);
+        assert!(tree.separators().is_empty());
+    }
+}
+
+#[test]
+fn no_variables_give_one_empty_clique() {
+    for method in Triangulation::ALL {
+        let tree = checked(&graph(&[], &[]), method, 0, "nothing");
+        assert_eq!(tree.cliques().len(), 1);
+        assert!(tree.cliques()[0].variables.is_empty());
+        assert_eq!(tree.cliques()[0].entries, 1);
+    }
+}
+
+#[test]
+fn isolated_variables_hang_on_one_of_them() {
+    for method in Triangulation::ALL {
+        let tree = checked(&graph(&[2, 3, 4, 5], &[]), method, 0, "isolated variables");
+        assert_eq!(tree.cliques().len(), 4);
+        assert!(tree.depth() <= 1);
+        assert!(tree.separators().iter().all(|s| s.variables.is_empty() && s.entries == 1));
+    }
+}
+
+#[test]
+fn parts_that_share_nothing_are_joined_by_empty_separators() {
+    // A chain of seven pairs, a triangle, a single variable.
+    let families: [&[usize]; 8] =
+        [&[0, 1], &[1, 2], &[2, 3], &[3, 4], &[4, 5], &[5, 6], &[6, 7], &[8, 9, 10]];
+    let graph = graph(&[2; 12], &families);
+    for method in Triangulation::ALL {
+        let tree = checked(&graph, method, 0, "three parts");
+        assert_eq!(tree.cliques().len(), 9);
+        assert_eq!(tree.separators().iter().filter(|s| s.variables.is_empty()).count(), 2);
+        assert_eq!(tree.depth(), 3, "the chain's own depth");
+    }
+}
+
+#[test]
+fn variables_with_one_state_weigh_nothing() {
+    // A square of which one diagonal costs nothing.
+    let square = graph(&[1, 5, 1, 5], &[&[0, 1], &[1, 2], &[2, 3], &[3, 0]]);
+    for heuristic in [Heuristic::MinWeight, Heuristic::WeightedMinFill] {
+        let tree = checked(&square, Triangulation::By(heuristic), 0, "a square");
+        assert!(tree.cliques().iter().all(|clique| clique.entries == 5));
+        assert_eq!(tree.separators()[0].variables, ids(&[0, 2]));
+    }
+    for method in Triangulation::ALL {
+        checked(&graph(&[1; 5], &[&[0, 1, 2], &[2, 3], &[3, 4], &[4, 0]]), method, 0, "ones");
+    }
+}
+
+#[test]
+fn tables_beyond_64_bits_saturate() {
+    let all: Vec<usize> = (0..80).collect();
+    for method in Triangulation::ALL {
+        let tree = checked(&graph(&[2; 80], &[&all]), method, 0, "a huge table");
+        assert_eq!(tree.cliques()[0].entries, u64::MAX);
+        let statistics = TreeStatistics::of(&tree);
+        assert_eq!(statistics.total_clique_entries, u64::MAX);
+    }
+    let wide = graph(&[usize::MAX; 6], &[&[0, 1], &[1, 2], &[2, 3], &[3, 4], &[4, 5], &[5, 0]]);
+    for method in Triangulation::ALL {
+        checked(&wide, method, 3, "huge cardinalities");
+    }
+}
+
+/// A graph of `variables` variables with `families` random families of up to four.
+fn random_graph(random: &mut Pcg64Mcg, variables: usize, families: usize) -> MoralGraph {
+    let cardinalities = (0..variables).map(|_| random.random_range(1..=5)).collect();
+    let families: Vec<Vec<VariableId>> = (0..families)
+        .map(|_| {
+            let size = random.random_range(1..=4);
+            (0..size).map(|_| VariableId::new(random.random_range(0..variables))).collect()
+        })
+        .collect();
+    MoralGraph::new(cardinalities, &families)
+}
+
+#[test]
+fn random_graphs_compile_by_every_method() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    for round in 0..150 {
+        let variables = random.random_range(1..=30);
+        let families = random.random_range(0..=30);
+        let graph = random_graph(&mut random, variables, families);
+        for method in Triangulation::ALL {
+            checked(&graph, method, round, &format!("random graph {round}"));
+        }
+    }
+}
+
+/// The heuristics again, each score computed from its definition for every choice.
+#[test]
+fn heuristics_take_the_first_of_those_that_cost_least() {
+    let mut random = Pcg64Mcg::seed_from_u64(11);
+    for round in 0..60 {
+        let graph = random_graph(&mut random, 18, 14);
+        for heuristic in Heuristic::ALL {
+            let found = eliminate(&graph, heuristic, 0, &CancelToken::new()).unwrap();
+            let mut rows: Vec<Vec<bool>> = graph
+                .adjacency()
+                .iter()
+                .map(|row| (0..graph.len()).map(|v| row.contains(v)).collect())
+                .collect();
+            let mut remaining: Vec<usize> = (0..graph.len()).collect();
+            for (step, &taken) in found.order.iter().enumerate() {
+                let cost = |v: usize| cost(heuristic, v, &remaining, &rows, graph.cardinalities());
+                let expected = remaining.iter().copied().min_by_key(|&v| cost(v)).unwrap();
+                assert_eq!(taken.index(), expected, "graph {round}, {heuristic:?}, step {step}");
+                remaining.retain(|&v| v != expected);
+                let around: Vec<usize> =
+                    remaining.iter().copied().filter(|&v| rows[expected][v]).collect();
+                for &a in &around {
+                    for &b in around.iter().filter(|&&b| b != a) {
+                        rows[a][b] = true;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cost(
+    heuristic: Heuristic,
+    v: usize,
+    remaining: &[usize],
+    rows: &[Vec<bool>],
+    cardinalities: &[usize],
+) -> u64 {
+    let around: Vec<usize> = remaining.iter().copied().filter(|&a| rows[v][a]).collect();
+    let mut missing = Vec::new();
+    for &a in &around {
+        missing.extend(around.iter().filter(|&&b| a < b && !rows[a][b]).map(|&b| (a, b)));
+    }
+    match heuristic {
+        Heuristic::MinDegree => around.len() as u64,
+        Heuristic::MinFill => missing.len() as u64,
+        Heuristic::MinWeight => table_entries(around.iter().chain([&v]).map(|&a| cardinalities[a])),
+        Heuristic::WeightedMinFill => {
+            missing.iter().map(|&(a, b)| (cardinalities[a] * cardinalities[b]) as u64).sum()
+        }
+    }
+}
+
+#[test]
+fn a_seed_determines_the_tree() {
+    let graph = MoralGraph::of_network(&open("insurance").unwrap().network);
+    for method in Triangulation::ALL {
+        for seed in 0..4 {
+            let (first, tree) = compile(&graph, method, seed);
+            let (second, again) = compile(&graph, method, seed);
+            assert_eq!(first.order, second.order, "{} with seed {seed}", method.name());
+            assert_eq!(tree, again);
+        }
+    }
+    let orders: Vec<Vec<VariableId>> = (0..4)
+        .map(|seed| compile(&graph, Triangulation::By(Heuristic::MinFill), seed).0.order)
+        .collect();
+    assert!(orders.iter().any(|order| *order != orders[0]), "seeds break ties differently");
+}
+
+#[test]
+fn more_restarts_are_never_worse() {
+    let graph = MoralGraph::of_network(&open("water").unwrap().network);
+    let total = |restarts| {
+        let options = TriangulationOptions { restarts, ..options(Triangulation::Auto, 1) };
+        let elimination = triangulate(&graph, &options, &CancelToken::new()).unwrap();
+        TreeStatistics::of(&build_junction_tree(&graph, &elimination)).total_clique_entries
+    };
+    let totals = [0, 1, 4, 16, 64].map(total);
+    assert!(totals.is_sorted_by(|a, b| a >= b), "{totals:?}");
+    assert!(totals[4] < totals[0], "{totals:?}: restarts find something");
+}
+
+/// Kruskal's algorithm over all pairs of cliques, as a second opinion on the spanning tree.
+#[test]
+fn of_all_maximum_spanning_trees_one_touches_fewest_entries() {
+    let mut random = Pcg64Mcg::seed_from_u64(13);
+    for round in 0..60 {
+        let graph = random_graph(&mut random, 30, 30);
+        let tree = compile(&graph, Triangulation::By(Heuristic::MinFill), round).1;
+        let cost = |a: usize, b: usize| tree.cliques()[a].entries + tree.cliques()[b].entries;
+        let mut edges = Vec::new();
+        for (a, clique) in tree.cliques().iter().enumerate() {
+            for (b, other) in tree.cliques().iter().enumerate().take(a) {
+                let shared = clique.variables.iter().filter(|v| other.variables.contains(v));
+                edges.push((Reverse(shared.count()), cost(a, b), a, b));
+            }
+        }
+        edges.retain(|edge| edge.0.0 > 0);
+        edges.sort_unstable();
+        let mut part: Vec<usize> = (0..tree.cliques().len()).collect();
+        let (mut shared, mut least) = (0, 0);
+        for (size, cost, a, b) in edges {
+            if part[a] != part[b] {
+                let (from, to) = (part[a], part[b]);
+                part.iter_mut().filter(|p| **p == from).for_each(|p| *p = to);
+                shared += size.0;
+                least += cost;
+            }
+        }
+        let joined = tree.separators().iter().filter(|s| !s.variables.is_empty());
+        let ends = |s: &Separator| cost(s.parent.index(), s.child.index());
+        assert_eq!(joined.clone().map(|s| s.variables.len()).sum::<usize>(), shared);
+        assert_eq!(joined.map(ends).sum::<u64>(), least, "graph {round}");
+    }
+}
+
+#[test]
+fn a_given_order_is_followed() {
+    let order = ids(&[0, 2, 1, 3, 4]);
+    let elimination = eliminate_in_order(&cycle(5), &order, &CancelToken::new()).unwrap();
+    assert_eq!(elimination.order, order);
+    let edges = [(1, 4), (1, 3)].map(|(a, b)| (VariableId::new(a), VariableId::new(b)));
+    assert_eq!(elimination.fill_edges, edges);
+    assert_eq!(elimination.maximal_clusters(), [0, 1, 2]);
+}
+
+#[test]
+fn cancelled_work_stops() {
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    for method in Triangulation::ALL {
+        let outcome = triangulate(&cycle(5), &options(method, 0), &cancel);
+        assert_eq!(outcome.unwrap_err(), Cancelled, "{}", method.name());
+    }
+}
