@@ -18,7 +18,7 @@ pub struct Sample {
 macro_rules! samples {
     ($(($name:literal, $variables:literal, $arcs:literal, $summary:literal),)*) => {
         /// The samples, in the order in which a menu shows them: small ones first.
-        pub const SAMPLES: &[Sample] = &[$(Sample {
+        pub static SAMPLES: &[Sample] = &[$(Sample {
             name: $name,
             summary: $summary,
             variables: $variables,
