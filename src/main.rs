@@ -1,2 +1,7 @@
-//! skeleton
-fn main() {}
+//! `cliquescope`: the window, and the same without one as commands.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

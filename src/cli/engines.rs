@@ -1,0 +1,63 @@
+//! `cliquescope engines`: what there is to propagate with.
+
+use std::process::ExitCode;
+
+use cliquescope::engine::{self, Engine};
+use cliquescope::potential::Precision;
+use serde::Serialize;
+
+use super::Outcome;
+use super::output::{self, Align, Table};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Record {
+    engine: &'static str,
+    summary: &'static str,
+    default: bool,
+    precisions: &'static [Precision],
+    available: bool,
+    /// Why it cannot run here; null if it can.
+    reason: Option<String>,
+}
+
+impl Record {
+    fn of(engine: &dyn Engine) -> Self {
+        let reason = engine.availability().err();
+        Self {
+            engine: engine.name(),
+            summary: engine.summary(),
+            default: engine.name() == engine::default_engine().name(),
+            precisions: engine.precisions(),
+            available: reason.is_none(),
+            reason,
+        }
+    }
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let records: Vec<Record> = engine::all().iter().map(|&engine| Record::of(engine)).collect();
+    if args.json {
+        output::print_json(&records)?;
+    } else {
+        let mut table = Table::new([Align::Left; 4]);
+        table.row(["engine", "precisions", "here", "what it is"]);
+        for record in &records {
+            let precisions: Vec<_> = record.precisions.iter().map(|p| p.name()).collect();
+            let here = match (&record.reason, record.default) {
+                (None, true) => "yes, default".to_owned(),
+                (None, false) => "yes".to_owned(),
+                (Some(reason), _) => format!("no: {reason}"),
+            };
+            table.row([record.engine, &precisions.join(" "), &here, record.summary]);
+        }
+        output::print(&table.to_string())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,139 @@
+//! `cliquescope info`: a network and its junction tree in numbers.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use cliquescope::engine::{self, Engine};
+use cliquescope::graph::TreeStatistics;
+use cliquescope::network::Variable;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompiledNetwork, Forecast, human_bytes};
+use serde::Serialize;
+
+use super::Outcome;
+use super::options::{self, CompileArgs};
+use super::output::{self, Align, Table, grouped, milliseconds};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Path of a file, or name of a sample
+    network: String,
+
+    #[command(flatten)]
+    compile: CompileArgs,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Record {
+    network: String,
+    variables: usize,
+    states: usize,
+    arcs: usize,
+    triangulation: &'static str,
+    compile_ms: f64,
+    #[serde(flatten)]
+    tree: TreeStatistics,
+    largest_clique: Vec<String>,
+    memory_limit_bytes: u64,
+    forecasts: Vec<ForecastRecord>,
+}
+
+/// What an engine would allocate.
+#[derive(Serialize)]
+struct ForecastRecord {
+    engine: &'static str,
+    precision: Precision,
+    bytes: u64,
+    fits: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let read = options::open(&args.network)?;
+    let compiled = args.compile.compile(&read.network)?;
+    let forecasts: Vec<Forecast> = forecasts(&compiled).collect();
+    let limit = args.compile.memory().bytes();
+    let record = Record {
+        network: read.origin.title(),
+        variables: read.network.variables().len(),
+        states: read.network.variables().iter().map(Variable::cardinality).sum(),
+        arcs: read.network.arc_count(),
+        triangulation: args.compile.triangulation()?.name(),
+        compile_ms: milliseconds(compiled.elapsed()),
+        tree: compiled.statistics().clone(),
+        largest_clique: forecasts.first().map(|f| f.largest_variables.clone()).unwrap_or_default(),
+        memory_limit_bytes: limit,
+        forecasts: forecasts
+            .iter()
+            .map(|forecast| ForecastRecord {
+                engine: forecast.engine,
+                precision: forecast.precision,
+                bytes: forecast.bytes,
+                fits: forecast.bytes <= limit,
+            })
+            .collect(),
+    };
+    if args.json {
+        output::print_json(&record)?;
+    } else {
+        output::print(&in_words(&record))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forecasts(compiled: &CompiledNetwork) -> impl Iterator<Item = Forecast> {
+    engine::all().iter().flat_map(move |&engine: &&dyn Engine| {
+        engine.precisions().iter().map(move |&precision| engine.forecast(compiled, precision))
+    })
+}
+
+fn in_words(record: &Record) -> String {
+    let tree = &record.tree;
+    let mut table = Table::new([Align::Left, Align::Right]);
+    let mut count = |name: &str, number: u64| table.row([name.to_owned(), grouped(number)]);
+    count("variables", record.variables as u64);
+    count("states", record.states as u64);
+    count("arcs", record.arcs as u64);
+    count("cliques", tree.cliques as u64);
+    count("depth", tree.depth as u64);
+    let mut text = format!("{}\n{table}\n", record.network);
+
+    let mut table =
+        Table::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["table entries", "total", "largest", "smallest", "mean"]);
+    table.row([
+        "cliques".to_owned(),
+        grouped(tree.total_clique_entries),
+        grouped(tree.max_clique_entries),
+        grouped(tree.min_clique_entries),
+        format!("{:.1}", tree.mean_clique_entries),
+    ]);
+    table.row([
+        "separators".to_owned(),
+        grouped(tree.total_separator_entries),
+        grouped(tree.max_separator_entries),
+        grouped(tree.min_separator_entries),
+        format!("{:.1}", tree.mean_separator_entries),
+    ]);
+    let _ = writeln!(text, "{table}");
+    let _ = writeln!(text, "largest clique: {}", record.largest_clique.join(", "));
+    let _ =
+        writeln!(text, "triangulated by {} in {:.1} ms\n", record.triangulation, record.compile_ms);
+
+    let mut table = Table::new([Align::Left, Align::Left, Align::Right, Align::Left]);
+    table.row(["engine", "precision", "memory", ""]);
+    for forecast in &record.forecasts {
+        let limit = human_bytes(record.memory_limit_bytes);
+        table.row([
+            forecast.engine,
+            forecast.precision.name(),
+            &human_bytes(forecast.bytes),
+            &if forecast.fits { String::new() } else { format!("more than the limit of {limit}") },
+        ]);
+    }
+    let _ = write!(text, "{table}");
+    text
+}

@@ -1,0 +1,209 @@
+//! Options that several commands share, and what is done with them.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use clap::builder::PossibleValuesParser;
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, Engine};
+use cliquescope::format::{self, ReadNetwork, evidence_json};
+use cliquescope::graph::{Triangulation, TriangulationOptions};
+use cliquescope::network::{Evidence, Network};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
+
+use super::output;
+
+/// How a network is compiled, and what it may cost.
+#[derive(clap::Args)]
+pub struct CompileArgs {
+    /// How the moral graph is triangulated
+    #[arg(long, value_name = "METHOD", default_value = Triangulation::default().name())]
+    #[arg(value_parser = triangulations())]
+    triangulation: String,
+
+    /// Determines how ties are broken, and with that the junction tree
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Memory that an engine may take, as 2GiB, 500MB or a number of bytes [default: half of what
+    /// is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory_limit: Option<MemoryLimit>,
+}
+
+fn triangulations() -> PossibleValuesParser {
+    Triangulation::ALL.map(Triangulation::name).into()
+}
+
+impl CompileArgs {
+    /// Compiles `network`.
+    pub fn compile(&self, network: &Arc<Network>) -> Result<Arc<CompiledNetwork>, String> {
+        let method = self.triangulation()?;
+        let triangulation = TriangulationOptions { method, seed: self.seed, ..Default::default() };
+        compile(Arc::clone(network), &CompileOptions { triangulation }, &CancelToken::new())
+            .map(Arc::new)
+            .map_err(|error| error.to_string())
+    }
+
+    /// The method asked for.
+    pub fn triangulation(&self) -> Result<Triangulation, String> {
+        Triangulation::from_str(&self.triangulation)
+    }
+
+    /// Memory that an engine may take.
+    pub fn memory(&self) -> MemoryLimit {
+        self.memory_limit.unwrap_or_else(MemoryLimit::half_of_available)
+    }
+}
+
+/// The names of all engines, for `value_parser`.
+pub fn engine_names() -> PossibleValuesParser {
+    engine::all().iter().map(|engine| engine.name()).collect::<Vec<_>>().into()
+}
+
+/// The engine called `name`, which the parser has let through, or the default one.
+pub fn engine(name: Option<&str>) -> Result<&'static dyn Engine, String> {
+    match name {
+        None => Ok(engine::default_engine()),
+        Some(name) => engine::by_name(name).ok_or_else(|| format!("there is no engine '{name}'")),
+    }
+}
+
+/// The precision asked for, or the one that `engine` prefers.
+pub fn precision(engine: &dyn Engine, asked: Option<Precision>) -> Precision {
+    asked.unwrap_or(engine.precisions()[0])
+}
+
+/// The threads asked for, or as many as the machine runs at once.
+pub fn threads(asked: Option<u16>) -> usize {
+    let here = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    asked.map_or_else(here, usize::from)
+}
+
+/// Opens a network and tells the user of what was put right in it.
+pub fn open(spec: &str) -> Result<ReadNetwork, String> {
+    let read = format::open(spec).map_err(|error| error.to_string())?;
+    for warning in &read.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(read)
+}
+
+/// A finding as it is written, if it can be one.
+pub fn finding(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((variable, state)) if !variable.is_empty() && !state.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected VAR=STATE".to_owned()),
+    }
+}
+
+/// Splits `VAR=STATE` at the first `=` on whose left stands a variable of `network`, because names
+/// may hold the sign; at the first of all if there is none.
+pub fn split_finding<'f>(network: &Network, finding: &'f str) -> (&'f str, &'f str) {
+    let mut places = finding.match_indices('=').map(|(at, _)| at);
+    let known = places.clone().find(|&at| network.find(&finding[..at]).is_some());
+    match known.or_else(|| places.next()) {
+        Some(at) => (&finding[..at], &finding[at + 1..]),
+        None => (finding, ""),
+    }
+}
+
+/// The evidence that findings of the form `VAR=STATE` are.
+pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, String> {
+    let mut evidence = Evidence::none();
+    for (index, finding) in findings.iter().enumerate() {
+        let (variable, state) = split_finding(network, finding);
+        let outcome = evidence.observe_named(network, variable, state);
+        outcome.map_err(|error| format!("--evidence {finding}: {error}"))?;
+        if evidence.len() <= index {
+            return Err(format!("--evidence {finding}: variable '{variable}' is given twice"));
+        }
+    }
+    Ok(evidence)
+}
+
+/// The cases in `file`, or one without evidence if there is no file.
+pub fn cases(network: &Network, file: Option<&PathBuf>) -> Result<Vec<Evidence>, String> {
+    let Some(file) = file else { return Ok(vec![Evidence::none()]) };
+    let name = file.display().to_string();
+    let text = read_text(file).map_err(|error| format!("{name}: {error}"))?;
+    evidence_json::read(&name, &text, network).map_err(|error| error.to_string())
+}
+
+fn read_text(file: &Path) -> std::io::Result<String> {
+    if file == Path::new("-") {
+        return std::io::read_to_string(std::io::stdin());
+    }
+    let text = std::fs::read_to_string(file)?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// Width and height in points, as `1440x900`.
+pub fn size(text: &str) -> Result<(f32, f32), String> {
+    let side = |text: &str| text.parse::<u16>().ok().filter(|&side| side > 0).map(f32::from);
+    text.split_once(['x', 'X'])
+        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
+        .ok_or_else(|| "expected WIDTHxHEIGHT in points, as 1440x900".to_owned())
+}
+
+/// A number of bytes, as `2GiB`, `500MB` or `1048576`.
+fn memory(text: &str) -> Result<MemoryLimit, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => f64::from(1 << 20),
+        "g" | "gib" => f64::from(1 << 30),
+        "t" | "tib" => f64::from(1 << 20) * f64::from(1 << 20),
+        _ => return Err(format!("unknown unit '{}'; expected 2GiB, 500MB or bytes", unit.trim())),
+    };
+    let number: f64 = number.parse().map_err(|_| "expected 2GiB, 500MB or bytes".to_owned())?;
+    Ok(MemoryLimit::of_bytes((number * factor) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cliquescope::network::{Cpt, Variable, VariableId};
+
+    #[test]
+    fn sizes_are_read_in_their_units() {
+        let bytes = |text| memory(text).map(MemoryLimit::bytes);
+        assert_eq!(bytes("1048576"), Ok(1 << 20));
+        assert_eq!(bytes("2GiB"), Ok(2 << 30));
+        assert_eq!(bytes("1.5 kib"), Ok(1536));
+        assert_eq!(bytes("500MB"), Ok(500_000_000));
+        assert_eq!(bytes("1T"), Ok(1 << 40));
+        for wrong in ["", "GiB", "2 parsecs", "1.2.3", "-1"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(size("1440x900"), Ok((1440.0, 900.0)));
+        for wrong in ["", "1440", "0x10", "axb", "1e3x2"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn findings_are_split_where_a_variable_ends() {
+        let variable = |name: &str| Variable::new(name, ["x", "y=z"]);
+        let cpt = |index| Cpt::new(VariableId::new(index), vec![], vec![0.5, 0.5]);
+        let variables = vec![variable("a=b"), variable("c")];
+        let network = Network::new("n", variables, vec![cpt(0), cpt(1)]).unwrap();
+        assert_eq!(split_finding(&network, "a=b=x"), ("a=b", "x"));
+        assert_eq!(split_finding(&network, "c=y=z"), ("c", "y=z"));
+        assert_eq!(split_finding(&network, "d=y=z"), ("d", "y=z"));
+        let both = ["a=b=x".to_owned(), "c=y=z".to_owned()];
+        assert_eq!(evidence(&network, &both).unwrap().len(), 2);
+        let twice = ["c=x".to_owned(), "c=y=z".to_owned()];
+        let error = evidence(&network, &twice).unwrap_err();
+        assert_eq!(error, "--evidence c=y=z: variable 'c' is given twice");
+        assert!(finding("c").is_err() && finding("=x").is_err() && finding("c=").is_err());
+    }
+}

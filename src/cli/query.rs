@@ -1,0 +1,186 @@
+//! `cliquescope query`: the posteriors of all variables.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, LoadOptions};
+use cliquescope::network::{Evidence, Finding, Network};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{Posteriors, Watch};
+use serde_json::{Map, Value, json};
+
+use super::Outcome;
+use super::options::{self, CompileArgs};
+use super::output::{self, Align, Table};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Path of a file, or name of a sample
+    network: String,
+
+    /// A variable that is known to be in a state; may be repeated. Holds in every case of an
+    /// evidence file, in place of what the case says of that variable
+    #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
+    evidence: Vec<String>,
+
+    /// Cases in JSON: one or an array of {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}};
+    /// - is standard input
+    #[arg(long, value_name = "FILE")]
+    evidence_file: Option<PathBuf>,
+
+    /// What propagates
+    #[arg(long, value_parser = options::engine_names())]
+    #[arg(default_value = engine::default_engine().name())]
+    engine: String,
+
+    /// Number type of the tables, f32 or f64 [default: the engine's own]
+    #[arg(long)]
+    precision: Option<Precision>,
+
+    /// Threads that the engine may use [default: as many as the machine runs at once]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    #[command(flatten)]
+    compile: CompileArgs,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let engine = options::engine(Some(&args.engine))?;
+    let precision = options::precision(engine, args.precision);
+    let read = options::open(&args.network)?;
+    let network = &read.network;
+    let cases = cases(network, args)?;
+
+    let compiled = args.compile.compile(network)?;
+    let load = LoadOptions {
+        precision,
+        threads: options::threads(args.threads),
+        memory: args.compile.memory(),
+    };
+    let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;
+    let answers: Vec<Result<Posteriors, String>> = cases
+        .iter()
+        .map(|case| {
+            let watch = Watch::untimed(CancelToken::new());
+            engine::propagate(&mut *propagator, &compiled, case, &watch)
+                .map_err(|error| error.to_string())
+        })
+        .collect();
+
+    if args.json {
+        let cases: Vec<Value> = answers.iter().map(|answer| record(network, answer)).collect();
+        output::print_json(&json!({
+            "network": read.origin.title(),
+            "engine": engine.name(),
+            "precision": precision,
+            "cases": cases,
+        }))?;
+    } else {
+        let mut text = String::new();
+        let several = cases.len() > 1;
+        for (index, (case, answer)) in cases.iter().zip(&answers).enumerate() {
+            if several {
+                let _ = writeln!(text, "{}case {}", if index > 0 { "\n" } else { "" }, index + 1);
+            }
+            in_words(&mut text, network, case, answer.as_ref().ok());
+        }
+        output::print(&text)?;
+        for (index, answer) in answers.iter().enumerate() {
+            let Err(error) = answer else { continue };
+            let case = if several { format!("case {}: ", index + 1) } else { String::new() };
+            output::note(&format!("error: {case}{error}"));
+        }
+    }
+    Ok(if answers.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The cases of the file with the findings of the command line in each.
+fn cases(network: &Network, args: &Args) -> Result<Vec<Evidence>, String> {
+    let everywhere = options::evidence(network, &args.evidence)?;
+    let mut cases = options::cases(network, args.evidence_file.as_ref())?;
+    for case in &mut cases {
+        for (variable, finding) in everywhere.iter() {
+            case.insert(variable, finding.clone());
+        }
+    }
+    Ok(cases)
+}
+
+fn record(network: &Network, answer: &Result<Posteriors, String>) -> Value {
+    let posteriors = match answer {
+        Ok(posteriors) => posteriors,
+        Err(error) => return json!({ "error": error }),
+    };
+    let variables = network.ids().map(|id| {
+        let states = network[id].states().iter().cloned();
+        let values = posteriors.of(id).iter().map(|&p| json!(p));
+        (network[id].name().to_owned(), Value::Object(states.zip(values).collect()))
+    });
+    json!({
+        "ln_p_evidence": posteriors.ln_p_evidence(),
+        "posteriors": Value::Object(variables.collect::<Map<_, _>>()),
+    })
+}
+
+fn in_words(
+    text: &mut String,
+    network: &Network,
+    case: &Evidence,
+    posteriors: Option<&Posteriors>,
+) {
+    for (variable, finding) in case.iter() {
+        let _ = match finding {
+            Finding::Observed(state) => {
+                let variable = &network[variable];
+                writeln!(text, "observed    {}={}", variable.name(), variable.states()[*state])
+            }
+            Finding::Likelihood(weights) => {
+                writeln!(text, "likelihood  {} {weights:?}", network[variable].name())
+            }
+        };
+    }
+    let Some(posteriors) = posteriors else {
+        let _ = writeln!(text, "impossible");
+        return;
+    };
+    let ln = posteriors.ln_p_evidence();
+    let _ = writeln!(text, "ln P(e)     {ln:.9}\nP(e)        {}\n", probability(ln));
+    let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
+    table.row(["variable", "state", "P(state | e)"]);
+    for id in network.ids() {
+        for (state, p) in network[id].states().iter().zip(posteriors.of(id)) {
+            table.row([network[id].name(), state, &format!("{p:.9}")]);
+        }
+    }
+    let _ = write!(text, "{table}");
+}
+
+/// exp(`ln`) to six digits, also where that is too small for a floating point number.
+fn probability(ln: f64) -> String {
+    let p = ln.exp();
+    if p == 0.0 || p.is_subnormal() || p.is_infinite() {
+        let log10 = ln / std::f64::consts::LN_10;
+        return format!("{:.5}e{}", 10_f64.powf(log10 - log10.floor()), log10.floor());
+    }
+    if (1e-4..1e6).contains(&p) { format!("{p:.9}") } else { format!("{p:.5e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::probability;
+
+    #[test]
+    fn probabilities_are_written_whatever_their_size() {
+        assert_eq!(probability(0.0), "1.000000000");
+        assert_eq!(probability(-20.0), "2.06115e-9");
+        assert_eq!(probability(-1000.0), "5.07596e-435");
+        assert_eq!(probability(1000.0), "1.97007e434");
+    }
+}
