@@ -103,10 +103,10 @@ fn factors(network: &Network, evidence: &Evidence) -> Vec<Potential> {
 /// The product of `factors` with every variable of `order` summed out that is not in `onto`,
 /// times two to the power of the exponent that comes with it.
 ///
-/// Every new factor is brought to a largest value in [1, 2), so that a product of many small
+/// Every factor, given or new, is brought to a largest value in [1, 2), so that a product of many small
 /// numbers does not end at zero.
 fn eliminate(
-    mut factors: Vec<Potential>,
+    factors: Vec<Potential>,
     order: &[VariableId],
     onto: &Scope,
     watch: &Watch,
@@ -117,6 +117,8 @@ fn eliminate(
         exponent -= i64::from(by);
         Ok::<_, PropagationFailure>(factor)
     };
+    let mut factors: Vec<Potential> =
+        factors.into_iter().map(&mut scaled).collect::<Result<_, _>>()?;
     for &variable in order.iter().filter(|variable| !onto.contains(**variable)) {
         watch.check()?;
         let (with, without): (Vec<_>, Vec<_>) =

@@ -61,20 +61,52 @@ pub fn compile(
     let families = network.cpts().iter().map(|cpt| cpt.scope());
     debug_assert_eq!(predicates::families_are_covered(families, &tree), Ok(()));
     cancel.check()?;
-    Ok(CompiledNetwork {
-        family_homes: network.cpts().iter().map(|cpt| family_home(&tree, cpt.scope())).collect(),
-        variable_homes: variable_homes(&tree, network.variables().len()),
-        plan: Plan::depth_first(&tree),
-        statistics: TreeStatistics::of(&tree),
-        network,
-        moral,
-        fill_edges: elimination.fill_edges,
-        tree,
-        elapsed: started.elapsed(),
-    })
+    let mut compiled = CompiledNetwork::assemble(network, moral, elimination.fill_edges, tree);
+    compiled.elapsed = started.elapsed();
+    Ok(compiled)
 }
 
 impl CompiledNetwork {
+    /// `network` with a junction tree that did not come from [`compile`], such as one with another root.
+    ///
+    /// # Panics
+    /// If the tree does not cover every variable and every family of the network.
+    #[must_use]
+    pub fn with_tree(network: Arc<Network>, tree: JunctionTree) -> Self {
+        let moral = MoralGraph::of_network(&network);
+        let mut fill_edges = Vec::new();
+        for clique in tree.cliques() {
+            for (index, &a) in clique.variables.iter().enumerate() {
+                let later = clique.variables[index + 1..].iter();
+                let filled = later.filter(|b| !moral.adjacency()[a.index()].contains(b.index()));
+                fill_edges.extend(filled.map(|&b| (a, b)));
+            }
+        }
+        fill_edges.sort_unstable();
+        fill_edges.dedup();
+        Self::assemble(network, moral, fill_edges, tree)
+    }
+
+    fn assemble(
+        network: Arc<Network>,
+        moral: MoralGraph,
+        fill_edges: Vec<(VariableId, VariableId)>,
+        tree: JunctionTree,
+    ) -> Self {
+        let families = network.cpts().iter().map(|cpt| family_home(&tree, cpt.scope()));
+        Self {
+            family_homes: families.collect(),
+            variable_homes: variable_homes(&tree, network.variables().len()),
+            plan: Plan::depth_first(&tree),
+            statistics: TreeStatistics::of(&tree),
+            network,
+            moral,
+            fill_edges,
+            tree,
+            elapsed: Duration::ZERO,
+        }
+    }
+
     /// The network.
     #[must_use]
     pub fn network(&self) -> &Arc<Network> {

@@ -1,0 +1,54 @@
+//! Posteriors from the definition: the sum over every configuration of all variables.
+
+use cliquescope::network::{Evidence, Network};
+
+/// ln P(e) and the posteriors of all variables, one after another.
+pub struct Truth {
+    pub ln_p_evidence: f64,
+    pub posteriors: Vec<f64>,
+}
+
+/// What follows from `evidence`; `None` if it is impossible.
+pub fn posteriors(network: &Network, evidence: &Evidence) -> Option<Truth> {
+    let cardinalities = network.cardinalities();
+    let offsets: Vec<usize> = cardinalities
+        .iter()
+        .scan(0, |end, states| Some(std::mem::replace(end, *end + states)))
+        .collect();
+    let mut sums = vec![0.0; cardinalities.iter().sum()];
+    let mut total = 0.0;
+    let configurations: usize = cardinalities.iter().product();
+    let mut states = vec![0; cardinalities.len()];
+    for configuration in 0..configurations {
+        let mut rest = configuration;
+        for (state, cardinality) in states.iter_mut().zip(&cardinalities) {
+            *state = rest % cardinality;
+            rest /= cardinality;
+        }
+        let probability = joint(network, &states) * weight(evidence, &states);
+        total += probability;
+        for (offset, state) in offsets.iter().zip(&states) {
+            sums[offset + state] += probability;
+        }
+    }
+    if total == 0.0 {
+        return None;
+    }
+    sums.iter_mut().for_each(|sum| *sum /= total);
+    Some(Truth { ln_p_evidence: total.ln(), posteriors: sums })
+}
+
+/// The product of all probability tables where every variable is in the given state.
+fn joint(network: &Network, states: &[usize]) -> f64 {
+    let entries = network.cpts().iter().map(|cpt| {
+        let index = cpt.scope().fold(0, |index, variable| {
+            index * network[variable].cardinality() + states[variable.index()]
+        });
+        cpt.values()[index]
+    });
+    entries.product()
+}
+
+fn weight(evidence: &Evidence, states: &[usize]) -> f64 {
+    evidence.iter().map(|(variable, finding)| finding.weight(states[variable.index()])).product()
+}

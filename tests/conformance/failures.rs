@@ -1,0 +1,180 @@
+//! Impossible evidence, too little memory, cancelling; and that nothing is left behind.
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, ImpossibleEvidence, LoadError, LoadOptions, PropagationError};
+use cliquescope::network::{Evidence, Network};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Stage, Watch};
+
+use crate::fixtures::{compiled, found, network, observed, sample};
+use crate::subject::{Subject, propagate};
+
+fn names(network: &Network, error: &ImpossibleEvidence) -> Vec<String> {
+    error.conflict.iter().map(|&variable| network[variable].name().to_owned()).collect()
+}
+
+/// Propagates impossible evidence, and then checks that the propagator still works.
+fn impossible(
+    subject: &Subject,
+    compiled: &std::sync::Arc<CompiledNetwork>,
+    evidence: &Evidence,
+) -> ImpossibleEvidence {
+    let mut propagator = subject.load(compiled);
+    let before = propagate(&mut *propagator, compiled, &Evidence::none()).unwrap();
+    let error = match propagate(&mut *propagator, compiled, evidence) {
+        Err(PropagationError::Impossible(error)) => error,
+        other => panic!("{evidence:?} gives {other:?}"),
+    };
+    let after = propagate(&mut *propagator, compiled, &Evidence::none()).unwrap();
+    assert_eq!(before, after, "impossible evidence leaves nothing behind");
+    error
+}
+
+pub fn contradictions_are_named(subject: &Subject) {
+    let compiled = sample("asia");
+    let network = compiled.network();
+    let told = |findings: &[(&str, &str)]| {
+        let error = impossible(subject, &compiled, &found(network, findings));
+        assert_eq!(error.culprit(), None);
+        (names(network, &error), error.to_string())
+    };
+    let (conflict, text) = told(&[("tub", "yes"), ("either", "no")]);
+    assert_eq!(conflict, ["tub", "either"]);
+    assert_eq!(text, "the evidence is impossible: either=no contradicts tub=yes");
+
+    // What has nothing to do with it is not named.
+    let (conflict, _) = told(&[
+        ("asia", "yes"),
+        ("smoke", "no"),
+        ("lung", "yes"),
+        ("bronc", "yes"),
+        ("either", "no"),
+        ("xray", "yes"),
+        ("dysp", "no"),
+    ]);
+    assert_eq!(conflict, ["lung", "either"]);
+
+    let (conflict, text) =
+        told(&[("tub", "no"), ("lung", "no"), ("smoke", "yes"), ("either", "yes")]);
+    assert_eq!(conflict, ["tub", "lung", "either"]);
+    assert_eq!(
+        text,
+        "the evidence is impossible: these findings cannot hold together: \
+         tub=no, lung=no, either=yes"
+    );
+}
+
+pub fn a_culprit_is_named(subject: &Subject) {
+    // X1 is never in state s1, whatever X0 is.
+    let network =
+        network(&[(2, &[], &[0.5, 0.5]), (2, &[0], &[1.0, 0.0, 1.0, 0.0]), (2, &[], &[0.5, 0.5])]);
+    let evidence = observed(&network, &[(0, 1), (1, 1), (2, 0)]);
+    let error = impossible(subject, &compiled(network.clone()), &evidence);
+    assert_eq!(names(&network, &error), ["X1"]);
+    assert_eq!(error.culprit(), network.find("X1"));
+    assert_eq!(error.to_string(), "the evidence is impossible: X1=s1 has probability 0 by itself");
+}
+
+pub fn impossible_likelihoods_are_named(subject: &Subject) {
+    let compiled = sample("asia");
+    let network = compiled.network();
+    let mut evidence = found(network, &[("smoke", "yes"), ("tub", "yes")]);
+    evidence.set_likelihood_named(network, "either", [0.0, 3.0]).unwrap();
+    let error = impossible(subject, &compiled, &evidence);
+    assert_eq!(
+        error.to_string(),
+        "the evidence is impossible: likelihood of either contradicts tub=yes"
+    );
+}
+
+pub fn the_side_runs_of_a_diagnosis_leave_the_trace_alone(subject: &Subject) {
+    let compiled = sample("asia");
+    let evidence = found(compiled.network(), &[("tub", "yes"), ("either", "no")]);
+    let mut propagator = subject.load(&compiled);
+    let alone = Watch::timed(compiled.plan(), CancelToken::new());
+    propagator.run(&evidence, &alone).unwrap_err();
+    let watch = Watch::timed(compiled.plan(), CancelToken::new());
+    engine::propagate(&mut *propagator, &compiled, &evidence, &watch).unwrap_err();
+    assert!(watch.is_finished());
+    assert_eq!(watch.progress(), alone.progress());
+    assert_eq!(watch.trace().messages.len(), alone.trace().messages.len());
+}
+
+pub fn too_little_memory_is_refused(subject: &Subject) {
+    let compiled = sample("alarm");
+    let forecast = subject.engine().forecast(&compiled, subject.precision);
+    let load = |bytes: u64| {
+        let memory = MemoryLimit::of_bytes(bytes);
+        subject.engine().load(&compiled, &LoadOptions { memory, ..subject.load_options() })
+    };
+    assert!(load(forecast.bytes).is_ok());
+    match load(forecast.bytes - 1).map(|_| ()) {
+        Err(LoadError::TooLarge(refusal)) => {
+            assert_eq!(*refusal.forecast, forecast);
+            assert_eq!(refusal.limit.bytes(), forecast.bytes - 1);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn an_unknown_precision_is_refused(subject: &Subject) {
+    let compiled = sample("asia");
+    for precision in Precision::ALL {
+        let options = LoadOptions { precision, ..subject.load_options() };
+        let loaded = subject.engine().load(&compiled, &options).map(|_| ());
+        if subject.engine().precisions().contains(&precision) {
+            assert_eq!(loaded, Ok(()));
+        } else {
+            let engine = subject.engine;
+            assert_eq!(loaded, Err(LoadError::Precision { engine, precision }));
+        }
+    }
+}
+
+pub fn cancelled_before_the_start(subject: &Subject) {
+    let compiled = sample("alarm");
+    let evidence = observed(compiled.network(), &[(2, 0)]);
+    let mut propagator = subject.load(&compiled);
+    let expected = propagate(&mut *propagator, &compiled, &evidence);
+    let token = CancelToken::new();
+    token.cancel();
+    let watch = Watch::timed(compiled.plan(), token);
+    let result = engine::propagate(&mut *propagator, &compiled, &Evidence::none(), &watch);
+    assert!(matches!(result, Err(PropagationError::Cancelled(_))), "{result:?}");
+    assert!(watch.is_finished());
+    assert!(watch.trace().messages.is_empty());
+    assert_eq!(propagate(&mut *propagator, &compiled, &evidence), expected);
+}
+
+/// Another thread cancels as soon as it sees that the tables are set up. Whether it is in time is
+/// up to the machine, so the run is repeated until it was.
+pub fn cancelled_on_the_way(subject: &Subject) {
+    let name = subject.among(&["barley", "alarm"]).next().expect("a network that takes a while");
+    let compiled = sample(name);
+    let evidence = observed(compiled.network(), &[(2, 0)]);
+    let mut propagator = subject.load(&compiled);
+    let expected = propagate(&mut *propagator, &compiled, &evidence).unwrap();
+    let initialised =
+        |watch: &Watch| watch.trace().stages.iter().any(|timing| timing.stage == Stage::Initialise);
+    let cancelled_in_time = (0..200).any(|_| {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !watch.is_finished() {
+                    if initialised(&watch) {
+                        watch.cancel();
+                    }
+                    std::thread::yield_now();
+                }
+            });
+            engine::propagate(&mut *propagator, &compiled, &Evidence::none(), &watch)
+        });
+        if let Err(error) = &result {
+            assert!(matches!(error, PropagationError::Cancelled(_)), "{error:?}");
+            assert!(initialised(&watch));
+        }
+        assert_eq!(propagate(&mut *propagator, &compiled, &evidence).unwrap(), expected);
+        result.is_err()
+    });
+    assert!(cancelled_in_time, "no run of {name} was cancelled");
+}

@@ -1,0 +1,76 @@
+//! What every engine must do, in every precision that it knows.
+//!
+//! The cases know nothing of engines. `stamp!` makes a module of tests out of them for each
+//! subject in its list; a new engine is one more line there, and one test fails if it is missing.
+//! What an engine need not do stands in [`subject::EXEMPTIONS`], with the reason.
+
+mod brute_force;
+mod failures;
+mod fixtures;
+mod goldens;
+mod laws;
+mod repeats;
+mod small;
+mod subject;
+
+/// Makes a test of each case for each subject.
+macro_rules! stamp {
+    ($($module:ident: $engine:literal in $precision:ident;)*) => {
+        $(mod $module {
+            const SUBJECT: crate::subject::Subject = crate::subject::Subject {
+                engine: $engine,
+                precision: cliquescope::potential::Precision::$precision,
+            };
+            cases!();
+        })*
+
+        #[test]
+        fn every_engine_is_held_to_this_in_every_precision() {
+            use cliquescope::potential::Precision;
+            let listed = [$(($engine, Precision::$precision)),*];
+            for engine in cliquescope::engine::all() {
+                for &precision in engine.precisions() {
+                    let subject = (engine.name(), precision);
+                    assert!(listed.contains(&subject), "{subject:?} is not in the list");
+                }
+            }
+        }
+    };
+}
+
+/// The cases, by module.
+macro_rules! cases {
+    () => {
+        cases! {
+            small: chain, zeros, deterministic, one_state_variables, disconnected_parts,
+                isolated_variables, single_variable, parents_with_many_states, star, empty_network,
+                random_networks;
+            laws: invariance_to_the_root, invariance_to_the_triangulation, chain_rule,
+                total_probability, likelihoods_are_free_of_scale, one_hot_likelihoods,
+                many_findings_do_not_underflow, long_chains_do_not_underflow,
+                extreme_likelihoods;
+            goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
+                munin2, munin3, munin4;
+            failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,
+                the_side_runs_of_a_diagnosis_leave_the_trace_alone,
+                too_little_memory_is_refused, an_unknown_precision_is_refused,
+                cancelled_before_the_start, cancelled_on_the_way;
+            repeats: two_runs_are_equal, two_loads_are_equal, the_forecast_is_what_is_held,
+                everything_is_reported;
+        }
+    };
+    ($($module:ident: $($case:ident),*;)*) => {
+        $($(#[test]
+        fn $case() {
+            if SUBJECT.runs_here() {
+                crate::$module::$case(&SUBJECT);
+            }
+        })*)*
+    };
+}
+
+stamp! {
+    sequential_f64: "sequential" in F64;
+    sequential_f32: "sequential" in F32;
+    reference_f64: "reference" in F64;
+}

@@ -1,0 +1,74 @@
+//! What must not change from run to run, and what an engine must tell.
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine;
+use cliquescope::network::Evidence;
+use cliquescope::propagation::{Posteriors, Stage, Watch};
+
+use crate::fixtures::{random_evidence, rng, sample};
+use crate::subject::{Subject, propagate, some_evidence};
+
+/// All numbers of a result, bit by bit.
+fn bits(posteriors: &Posteriors) -> Vec<u64> {
+    let numbers = posteriors.values().iter().copied().chain([posteriors.ln_p_evidence()]);
+    numbers.map(f64::to_bits).collect()
+}
+
+pub fn two_runs_are_equal(subject: &Subject) {
+    for name in subject.among(&["child", "alarm", "water", "pigs"]) {
+        let compiled = sample(name);
+        let (nothing, some) = (Evidence::none(), some_evidence(subject, &compiled));
+        let mut propagator = subject.load(&compiled);
+        let mut run =
+            |evidence: &Evidence| bits(&propagate(&mut *propagator, &compiled, evidence).unwrap());
+        let first = run(&some);
+        let between = run(&nothing);
+        assert_eq!(run(&some), first, "{name}");
+        assert_eq!(run(&nothing), between, "{name}");
+        assert_ne!(first, between, "{name}: findings must matter");
+    }
+}
+
+pub fn two_loads_are_equal(subject: &Subject) {
+    for name in subject.among(&["child", "alarm", "water", "pigs"]) {
+        let compiled = sample(name);
+        let evidence = some_evidence(subject, &compiled);
+        let run = || bits(&subject.propagate(&compiled, &evidence).unwrap());
+        assert_eq!(run(), run(), "{name}");
+    }
+}
+
+pub fn the_forecast_is_what_is_held(subject: &Subject) {
+    for name in subject.among(&["asia", "child", "alarm", "water", "munin3"]) {
+        let compiled = sample(name);
+        let forecast = subject.engine().forecast(&compiled, subject.precision);
+        assert_eq!((forecast.engine, forecast.precision), (subject.engine, subject.precision));
+        let mut propagator = subject.load(&compiled);
+        let evidence = random_evidence(&mut rng(5), compiled.network());
+        let _ = propagate(&mut *propagator, &compiled, &evidence);
+        assert_eq!(propagator.peak_bytes(), forecast.bytes, "{name}");
+    }
+}
+
+pub fn everything_is_reported(subject: &Subject) {
+    let compiled = sample("child");
+    let watch = Watch::timed(compiled.plan(), CancelToken::new());
+    let mut propagator = subject.load(&compiled);
+    engine::propagate(&mut *propagator, &compiled, &Evidence::none(), &watch).unwrap();
+    let trace = watch.trace();
+    assert!(watch.is_finished());
+    let stages: Vec<Stage> = trace.stages.iter().map(|timing| timing.stage).collect();
+    assert!(trace.stages.is_sorted_by_key(|timing| timing.start));
+    if subject.is_exempt("message trace") {
+        assert!(stages.contains(&Stage::Initialise) && stages.contains(&Stage::Read));
+        return;
+    }
+    assert_eq!(stages, Stage::ALL);
+    let messages = compiled.plan().messages().len();
+    assert_eq!(watch.progress(), (messages, messages));
+    assert_eq!(trace.messages.len(), messages);
+    for timing in &trace.messages {
+        assert!(timing.start + timing.duration <= trace.elapsed);
+        assert!((timing.lane as usize) < propagator.threads());
+    }
+}

@@ -1,0 +1,134 @@
+//! An engine in one precision, and what it may leave out.
+
+use std::sync::Arc;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
+
+/// What an engine does not do: engine, network or case, and why.
+pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
+    ("reference", "water", SLOW),
+    ("reference", "mildew", SLOW),
+    ("reference", "barley", SLOW),
+    ("reference", "pigs", SLOW),
+    ("reference", "diabetes", SLOW),
+    ("reference", "munin2", SLOW),
+    ("reference", "munin3", SLOW),
+    ("reference", "munin4", SLOW),
+    ("reference", "message trace", "it eliminates variables and passes no messages"),
+];
+
+const SLOW: &str =
+    "it eliminates all variables anew for every posterior, which takes too long here";
+
+/// An engine in one precision.
+#[derive(Debug)]
+pub struct Subject {
+    pub engine: &'static str,
+    pub precision: Precision,
+}
+
+impl Subject {
+    pub fn engine(&self) -> &'static dyn Engine {
+        engine::by_name(self.engine).expect("an engine of this name")
+    }
+
+    /// Whether the engine can run on this machine; says so if it cannot.
+    pub fn runs_here(&self) -> bool {
+        let availability = self.engine().availability();
+        availability
+            .inspect_err(|reason| eprintln!("{} is not tested: {reason}", self.engine))
+            .is_ok()
+    }
+
+    /// Whether the engine need not do `what`.
+    pub fn is_exempt(&self, what: &str) -> bool {
+        EXEMPTIONS.iter().any(|(engine, exempt, _)| (*engine, *exempt) == (self.engine, what))
+    }
+
+    /// Those of `networks` that the engine must handle.
+    pub fn among<'a>(&self, networks: &[&'a str]) -> impl Iterator<Item = &'a str> {
+        networks.iter().copied().filter(|network| !self.is_exempt(network))
+    }
+
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions {
+            precision: self.precision,
+            threads: 2,
+            memory: MemoryLimit::of_bytes(4 << 30),
+        }
+    }
+
+    pub fn load(&self, compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {
+        self.engine().load(compiled, &self.load_options()).expect("the network is loaded")
+    }
+
+    /// Loads and propagates once.
+    pub fn propagate(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        evidence: &Evidence,
+    ) -> Result<Posteriors, PropagationError> {
+        propagate(&mut *self.load(compiled), compiled, evidence)
+    }
+
+    /// How far a posterior may be from the truth.
+    pub fn tolerance(&self) -> f64 {
+        match self.precision {
+            Precision::F32 => 1e-5,
+            Precision::F64 => 1e-9,
+        }
+    }
+
+    /// Checks a posterior, or all of them.
+    pub fn assert_close(&self, found: &[f64], expected: &[f64], context: impl std::fmt::Display) {
+        assert_eq!(found.len(), expected.len(), "{context}");
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let deviation = (found - expected).abs();
+            // Written so that it fails on what is not a number.
+            assert!(
+                deviation <= self.tolerance(),
+                "{context}: {found} at {at}, expected {expected}"
+            );
+        }
+    }
+
+    /// Checks ln P(e): relative to its size, and in single precision at least as closely as the
+    /// probability itself.
+    pub fn assert_close_ln(&self, found: f64, expected: f64, context: impl std::fmt::Display) {
+        let near_zero = if self.precision == Precision::F32 { self.tolerance() } else { 1e-12 };
+        let allowed = self.tolerance() * expected.abs() + near_zero;
+        let deviation = (found - expected).abs();
+        assert!(deviation <= allowed, "{context}: ln P(e) is {found}, expected {expected}");
+    }
+}
+
+/// Propagates once through what was loaded, without a trace.
+pub fn propagate(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    evidence: &Evidence,
+) -> Result<Posteriors, PropagationError> {
+    let watch = Watch::untimed(CancelToken::new());
+    engine::propagate(propagator, compiled, evidence, &watch)
+}
+
+/// Evidence with a finding on about every eighth variable, which is possible: each is in its most
+/// probable state given those before.
+pub fn some_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
+    let mut evidence = Evidence::none();
+    let mut propagator = subject.load(compiled);
+    for variable in compiled.network().ids().skip(3).step_by(8).take(12) {
+        let found = propagate(&mut *propagator, compiled, &evidence).unwrap();
+        evidence.observe(compiled.network(), variable, most_probable(found.of(variable)));
+    }
+    evidence
+}
+
+/// The most probable state.
+pub fn most_probable(posterior: &[f64]) -> usize {
+    (0..posterior.len()).max_by(|&a, &b| posterior[a].total_cmp(&posterior[b])).unwrap()
+}
