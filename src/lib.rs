@@ -11,7 +11,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`network`] | variables, conditional probability tables, evidence |
-//! | [`format`] | reading networks and evidence; the networks that are shipped |
+//! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
 //! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
 //! | [`potential`] | tables over several variables, index mappings between them |
 //! | [`propagation`] | compiling, the plan of messages, forecasts, traces, posteriors |

@@ -22,7 +22,7 @@ fn request(network: &str, serial: u64) -> Request {
         source_serial: serial,
         compile: CompileOptions::default(),
         engine: choice(engine::default_engine()),
-        memory: MemoryLimit::of_bytes(1 << 30),
+        memory: None,
         evidence: Evidence::none(),
         run_serial: 0,
     }
@@ -123,7 +123,7 @@ fn what_cannot_be_opened_leaves_what_was_open() {
 #[test]
 fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() {
     let session = Session::start(|| {});
-    let memory = MemoryLimit::of_bytes(1000);
+    let memory = Some(MemoryLimit::of_bytes(1000));
     session.submit(Request { memory, ..request("alarm", 1) });
     let updates = until_rest(&session);
     let Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(refusal)))) =

@@ -13,7 +13,7 @@ use crate::app::workspace;
 use crate::format::evidence_json;
 use crate::graph::TriangulationOptions;
 use crate::network::{Evidence, Finding};
-use crate::propagation::{CompileOptions, MemoryLimit};
+use crate::propagation::CompileOptions;
 use crate::session::{Request, Source};
 
 impl Workbench {
@@ -177,7 +177,7 @@ impl Workbench {
                 },
             },
             engine: self.model.engine,
-            memory: self.model.memory.unwrap_or_else(MemoryLimit::half_of_available),
+            memory: self.model.memory,
             evidence,
             run_serial: self.run_serial,
         });

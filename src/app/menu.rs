@@ -123,7 +123,9 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 /// Engine, triangulation and automatic propagation, from right to left.
 fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.add_enabled_ui(model.document.is_some(), |ui| {
-        let run = ui.button("Propagate").on_hover_text("Compute all posteriors anew (F5)");
+        // A menu bar draws its buttons without frames; this one is no menu.
+        let button = egui::Button::new("Propagate").frame(true).frame_when_inactive(true);
+        let run = ui.add(button).on_hover_text("Compute all posteriors anew (F5)");
         if run.clicked() {
             commands.push(Command::Propagate);
         }

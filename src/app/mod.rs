@@ -29,6 +29,7 @@ use std::path::PathBuf;
 
 use eframe::egui;
 
+use crate::app::model::ThemeChoice;
 use crate::session::Source;
 
 pub use settings::Settings;
@@ -54,6 +55,8 @@ pub struct LaunchOptions {
     pub screenshot: Option<PathBuf>,
     /// Size of the window in points.
     pub size: Option<(f32, f32)>,
+    /// Dark or light, whatever the settings say.
+    pub theme: Option<ThemeChoice>,
 }
 
 /// Opens the window and returns when it is closed.
@@ -101,8 +104,9 @@ impl Window {
         screenshot: Option<Screenshot>,
     ) -> Self {
         let stored = creation.storage.filter(|_| screenshot.is_none());
-        let settings: Settings =
+        let mut settings: Settings =
             stored.and_then(|storage| eframe::get_value(storage, SETTINGS_KEY)).unwrap_or_default();
+        settings.theme = options.theme.unwrap_or(settings.theme);
         apply::set_theme(&creation.egui_ctx, settings.theme);
         theme::set_style(&creation.egui_ctx);
         let ctx = creation.egui_ctx.clone();

@@ -49,31 +49,56 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     }
 }
 
+/// What the reader had to put right.
+fn warnings(ui: &mut Ui, document: &Document) {
+    let warnings = &document.read.warnings;
+    if warnings.is_empty() {
+        return;
+    }
+    let text = match warnings.len() {
+        1 => "1 warning".to_owned(),
+        many => format!("{many} warnings"),
+    };
+    ui.label(RichText::new(text).color(Palette::of(ui).warning)).on_hover_ui(|ui| {
+        warnings.iter().for_each(|warning| {
+            ui.label(warning.to_string());
+        });
+    });
+    ui.separator();
+}
+
 fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     let engine = model.engine;
-    let mut fact = |name: &str, value: String, hover: &str| {
-        ui.weak(name);
-        let label = ui.strong(value);
-        label.on_hover_text(hover);
-        ui.separator();
-    };
-    fact("network", document.title(), "The open network");
+    fact(ui, "network", document.title(), "The open network");
     let memory = document.engine_bytes.map(human_bytes).unwrap_or_default();
     let holds = format!("Engine and precision. It holds {memory}");
-    fact("engine", format!("{} {}", engine.engine.name(), engine.precision), &holds);
+    fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &holds);
+    warnings(ui, document);
     if let Some(compiled) = &document.compiled {
         let tree = compiled.statistics();
         let largest = numbers::thousands(tree.max_clique_entries);
-        fact("largest clique", largest, "Entries of the largest clique's table");
+        fact(ui, "largest clique", largest, "Entries of the largest clique's table");
         let total = numbers::thousands(tree.total_clique_entries);
-        fact("entries", total, "Entries of all cliques' tables");
+        fact(ui, "entries", total, "Entries of all cliques' tables");
     }
     if let Some(result) = &document.result {
         let ln = result.posteriors.ln_p_evidence();
         let stale = if document.is_stale() { " (stale)" } else { "" };
-        fact("ln P(e)", format!("{ln:.6}{stale}"), "Logarithm of the probability of the evidence");
-        fact("P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
+        fact(
+            ui,
+            "ln P(e)",
+            format!("{ln:.6}{stale}"),
+            "Logarithm of the probability of the evidence",
+        );
+        fact(ui, "P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
         let time = numbers::duration(result.elapsed);
-        fact("propagation", time, "The last propagation, with the timing of its messages");
+        fact(ui, "propagation", time, "The last propagation, with the timing of its messages");
     }
+}
+
+/// A name with a value, and what it is.
+fn fact(ui: &mut Ui, name: &str, value: String, hover: &str) {
+    ui.weak(name);
+    ui.strong(value).on_hover_text(hover);
+    ui.separator();
 }

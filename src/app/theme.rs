@@ -74,6 +74,11 @@ impl Palette {
 /// Sets what both themes share: a little more room, no animation that outlasts its use.
 pub fn set_style(ctx: &egui::Context) {
     ctx.all_styles_mut(|style| {
+        // A projector eats contrast: text is nearer to black and white than egui has it.
+        let ink =
+            if style.visuals.dark_mode { Color32::from_gray(210) } else { Color32::from_gray(30) };
+        style.visuals.widgets.noninteractive.fg_stroke.color = ink;
+        style.visuals.weak_text_alpha = 0.7;
         style.spacing.item_spacing = egui::vec2(6.0, 4.0);
         style.animation_time = 0.05;
         style.interaction.tooltip_delay = 0.15;

@@ -84,9 +84,6 @@ impl Workbench {
         if let Source::File(path) = &opening.source {
             self.settings.remember(path.clone());
         }
-        for warning in &read.warnings {
-            self.toasts.warning(warning.to_string());
-        }
         let mut evidence = Evidence::none();
         for (variable, finding) in &opening.evidence {
             if let Err(error) = enter(&mut evidence, &read.network, variable, finding) {

@@ -83,7 +83,9 @@ impl Workbench {
             session: Session::start(wake),
             commands: Commands::default(),
             history: History::default(),
-            toasts: Toasts::default().with_anchor(egui_notify::Anchor::BottomRight),
+            toasts: Toasts::default()
+                .with_anchor(egui_notify::Anchor::TopRight)
+                .with_margin(egui::vec2(12.0, 40.0)),
             dialog: None,
             help: false,
             palette: None,

@@ -26,7 +26,7 @@ pub fn initial_layout() -> Tree<Pane> {
     let right = tiles.insert_vertical_tile(vec![details, cliques]);
     let root = tiles.insert_horizontal_tile(vec![variables, middle, right]);
     for (container, child, share) in [
-        (root, variables, 0.85),
+        (root, variables, 0.95),
         (root, middle, 2.0),
         (root, right, 0.85),
         (middle, pictures, 2.2),

@@ -20,6 +20,16 @@ pub struct Args {
     /// Size of the window
     #[arg(long, value_name = "WxH", value_parser = options::size)]
     size: Option<(f32, f32)>,
+
+    /// Dark or light [default: as the settings have it]
+    #[arg(long)]
+    theme: Option<Theme>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Theme {
+    Dark,
+    Light,
 }
 
 /// Opens the window.
@@ -30,6 +40,10 @@ pub fn run(args: Args) -> Outcome {
         network: args.network,
         screenshot: args.screenshot,
         size: args.size,
+        theme: args.theme.map(|theme| match theme {
+            Theme::Dark => cliquescope::app::model::ThemeChoice::Dark,
+            Theme::Light => cliquescope::app::model::ThemeChoice::Light,
+        }),
     };
     cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS)
 }
@@ -38,7 +52,7 @@ pub fn run(args: Args) -> Outcome {
 #[cfg(not(feature = "app"))]
 pub fn run(args: Args) -> Outcome {
     findings(&args)?;
-    let _ = (args.screenshot, args.size);
+    let _ = (args.screenshot, args.size, args.theme);
     Err("this program was built without the window; \
          'cliquescope --help' lists the commands that it has"
         .to_owned())

@@ -79,8 +79,8 @@ pub struct Request {
     pub compile: CompileOptions,
     /// What propagates.
     pub engine: EngineChoice,
-    /// Memory that the engine may take.
-    pub memory: MemoryLimit,
+    /// Memory that the engine may take; `None` is half of what is available when it loads.
+    pub memory: Option<MemoryLimit>,
     /// What is known.
     pub evidence: Evidence,
     /// Counts up whenever posteriors are to be computed anew, even if nothing else changed.

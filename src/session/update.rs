@@ -33,7 +33,7 @@ pub enum Update {
     Started(Step),
     /// A network was read.
     Opened {
-        /// [`Request::source_serial`] of the request that asked for it.
+        /// [`source_serial`](crate::session::Request::source_serial) of the request that asked for it.
         serial: u64,
         /// The network and what the reader had to say.
         read: Arc<crate::format::ReadNetwork>,

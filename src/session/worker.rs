@@ -134,7 +134,7 @@ struct Worker {
 struct State {
     opened: Option<(u64, Arc<ReadNetwork>)>,
     compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
-    loaded: Option<(EngineChoice, MemoryLimit, Box<dyn Propagator>)>,
+    loaded: Option<(EngineChoice, Option<MemoryLimit>, Box<dyn Propagator>)>,
     prior: Option<Arc<Propagation>>,
     propagated: Option<(Evidence, u64)>,
 }
@@ -142,16 +142,16 @@ struct State {
 impl State {
     /// The first step that is still to be done for `request`, after dropping what is outdated.
     fn next_step(&mut self, request: &Request) -> Option<Step> {
-        if !self.opened.as_ref().is_some_and(|(serial, _)| *serial == request.source_serial) {
+        if self.opened.as_ref().is_none_or(|(serial, _)| *serial != request.source_serial) {
             return Some(Step::Open);
         }
-        if !self.compiled.as_ref().is_some_and(|(options, _)| *options == request.compile) {
+        if self.compiled.as_ref().is_none_or(|(options, _)| *options != request.compile) {
             return Some(Step::Compile);
         }
-        let fits = |engine: &EngineChoice, memory: &MemoryLimit| {
-            *engine == request.engine && *memory == request.memory
+        let differs = |engine: &EngineChoice, memory: &Option<MemoryLimit>| {
+            *engine != request.engine || *memory != request.memory
         };
-        if !self.loaded.as_ref().is_some_and(|(engine, memory, _)| fits(engine, memory)) {
+        if self.loaded.as_ref().is_none_or(|(engine, memory, _)| differs(engine, memory)) {
             return Some(Step::Load);
         }
         if self.prior.is_none() {
@@ -309,7 +309,8 @@ impl Worker {
         // The old tables go first, so that the two never have to fit into memory together.
         self.state.forget_from(Step::Load);
         let EngineChoice { engine, precision, threads } = request.engine;
-        let options = LoadOptions { precision, threads, memory: request.memory };
+        let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
+        let options = LoadOptions { precision, threads, memory };
         let propagator = engine
             .load(&compiled, &options)
             .map_err(|error| Stopped::Failed(Failure::Load(error)))?;

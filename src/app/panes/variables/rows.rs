@@ -1,5 +1,6 @@
 //! One variable: its heading and the rows of its states.
 
+use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
     self, Align2, Color32, FontId, Modifiers, Rect, Response, Sense, Stroke, TextStyle, Ui, pos2,
     vec2,
@@ -19,6 +20,10 @@ pub(super) const STATE_HEIGHT: f32 = 20.0;
 const LABEL_SHARE: f32 = 0.38;
 /// Width of the number at the right of a row.
 const NUMBER_WIDTH: f32 = 58.0;
+/// Share of the width that the name of a folded variable takes.
+const NAME_SHARE: f32 = 0.52;
+/// Room from which a folded variable also names its most probable state.
+const MODE_FROM: f32 = 120.0;
 /// How much of a stale bar is still seen.
 const STALE: f32 = 0.4;
 
@@ -98,10 +103,9 @@ impl Row<'_> {
         let known = self.document.evidence.get(self.variable).is_some();
         let colour =
             if known { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
-        let split = rect.left() + rect.width() * if self.unfolded { 1.0 } else { 0.5 };
-        let clipped =
-            painter.with_clip_rect(Rect::from_min_max(rect.min, pos2(split - 4.0, rect.bottom())));
-        clipped.text(title_rect.left_center(), Align2::LEFT_CENTER, name, body(ui), colour);
+        let split = rect.left() + rect.width() * if self.unfolded { 1.0 } else { NAME_SHARE };
+        let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
+        write_elided(ui, room, name, body(ui), colour);
         if !self.unfolded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
         }
@@ -151,8 +155,9 @@ impl Row<'_> {
     fn paint_summary(&self, ui: &Ui, rect: Rect) {
         let Some(posterior) = self.posterior() else { return };
         let palette = Palette::of(ui);
-        let bars =
-            Rect::from_min_max(rect.min, pos2(rect.left() + rect.width() * 0.4, rect.bottom()));
+        let room = rect.width() - NUMBER_WIDTH;
+        let width = if room > MODE_FROM { room * 0.5 } else { room };
+        let bars = Rect::from_min_max(rect.min, pos2(rect.left() + width, rect.bottom()));
         let bars = bars.shrink2(vec2(4.0, 4.0));
         let colour = self.dimmed(if self.document.evidence.get(self.variable).is_some() {
             palette.evidence
@@ -186,13 +191,7 @@ impl Row<'_> {
             pos2(bars.right() + 6.0, rect.top()),
             pos2(rect.right() - NUMBER_WIDTH, rect.bottom()),
         );
-        painter.with_clip_rect(room).text(
-            room.left_center(),
-            Align2::LEFT_CENTER,
-            label,
-            small(ui),
-            ink,
-        );
+        write_elided(ui, room, label, small(ui), ink);
     }
 
     fn state(&self, ui: &mut Ui, rect: Rect, state: usize, commands: &mut Commands) {
@@ -232,18 +231,10 @@ impl Row<'_> {
             pos2(rect.left() + 22.0, rect.top()),
             pos2(split - 6.0, rect.bottom()),
         );
-        let text = painter.with_clip_rect(room.expand2(vec2(18.0, 0.0)));
         if observed {
-            let mark = rect.left_center() + vec2(11.0, 0.0);
-            text.circle_filled(mark, 3.5, palette.evidence);
+            painter.circle_filled(rect.left_center() + vec2(11.0, 0.0), 3.5, palette.evidence);
         }
-        painter.with_clip_rect(room).text(
-            room.left_center(),
-            Align2::LEFT_CENTER,
-            label,
-            small(ui),
-            ink,
-        );
+        write_elided(ui, room, label, small(ui), ink);
 
         let track = Rect::from_min_max(
             pos2(split, rect.top() + 3.0),
@@ -308,6 +299,18 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
         ui.label(format!("prior {p:.9}"));
     }
     ui.weak("Click: observe or retract. Ctrl+click: one of several. Alt+click: exclude.");
+}
+
+/// Writes `text` at the left of `room`, cut with an ellipsis where it does not fit.
+fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) {
+    if room.width() < 8.0 {
+        return;
+    }
+    let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
+    job.wrap = TextWrapping::truncate_at_width(room.width());
+    let galley = ui.painter().layout_job(job);
+    let at = room.left_center() - vec2(0.0, galley.size().y / 2.0);
+    ui.painter().galley(at, galley, colour);
 }
 
 fn body(ui: &Ui) -> FontId {
