@@ -69,6 +69,7 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     let viewport = egui::ViewportBuilder::default()
         .with_title("Cliquescope")
         .with_app_id("cliquescope")
+        .with_icon(icon()?)
         .with_inner_size(size)
         .with_min_inner_size([640.0, 400.0])
         .with_drag_and_drop(true);
@@ -88,6 +89,12 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         Some(result) => result,
         None => Ok(()),
     }
+}
+
+/// The program's picture in the task bar.
+fn icon() -> Result<egui::IconData, String> {
+    eframe::icon_data::from_png_bytes(include_bytes!("../../assets/icon.png"))
+        .map_err(|error| format!("the icon cannot be read: {error}"))
 }
 
 /// The workbench in a native window.
