@@ -6,6 +6,29 @@
 //! [posteriors](propagation::Posteriors) and a [trace](propagation::MessageTrace) of what each
 //! message cost.
 //!
+//! ```
+//! use cliquescope::cancel::CancelToken;
+//! use cliquescope::engine::{self, LoadOptions};
+//! use cliquescope::network::Evidence;
+//! use cliquescope::potential::Precision;
+//! use cliquescope::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let network = cliquescope::format::open("asia")?.network;
+//! let compiled = compile(network.clone(), &CompileOptions::default(), &CancelToken::new())?.into();
+//! let options =
+//!     LoadOptions { precision: Precision::F64, threads: 1, memory: MemoryLimit::half_of_available() };
+//! let mut propagator = engine::default_engine().load(&compiled, &options)?;
+//! let mut evidence = Evidence::none();
+//! evidence.observe_named(&network, "xray", "yes")?;
+//! let watch = Watch::timed(compiled.plan(), CancelToken::new());
+//! let posteriors = engine::propagate(&mut *propagator, &compiled, &evidence, &watch)?;
+//! let lung = network.find("lung").ok_or("no such variable")?;
+//! assert!((posteriors.of(lung)[0] - 0.4887).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The modules, each of which may use those above it:
 //!
 //! | module | what it holds |
