@@ -1,0 +1,319 @@
+//! The commands as a user or a script meets them: what they write, and how they end.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn cliquescope(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cliquescope"));
+    command.args(arguments);
+    command
+}
+
+/// Exit code, standard output, standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = cliquescope(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The JSON that a command writes, which must end well.
+fn json(arguments: &[&str]) -> Value {
+    let (code, out, err) = run(arguments);
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+/// A file of that name and content, in a folder that goes when the first is dropped.
+fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    (folder, path)
+}
+
+fn close(value: &Value, expected: f64) -> bool {
+    (value.as_f64().unwrap() - expected).abs() < 1e-9
+}
+
+#[test]
+fn info_gives_the_numbers_of_the_network_and_its_tree() {
+    let info = json(&["info", "asia", "--triangulation", "min-fill", "--json"]);
+    assert_eq!(info["network"], "asia");
+    assert_eq!(info["variables"], 8);
+    assert_eq!(info["states"], 16);
+    assert_eq!(info["arcs"], 8);
+    assert_eq!(info["triangulation"], "min-fill");
+    assert_eq!(info["cliques"], 6);
+    assert_eq!(info["total_clique_entries"], 40);
+    assert_eq!(info["max_clique_entries"], 8);
+    assert_eq!(info["min_clique_entries"], 4);
+    assert!(close(&info["mean_clique_entries"], 40.0 / 6.0));
+    assert_eq!(info["total_separator_entries"], 16);
+    assert_eq!(info["max_separator_entries"], 4);
+    assert_eq!(info["min_separator_entries"], 2);
+    assert!(close(&info["mean_separator_entries"], 16.0 / 5.0));
+    assert!(info["depth"].as_u64().unwrap() >= 2);
+    assert!(info["compile_ms"].as_f64().unwrap() >= 0.0);
+    assert!(info["forecasts"].as_array().unwrap().iter().all(|f| f["fits"] == true));
+    let (code, out, _) = run(&["info", "asia"]);
+    assert_eq!(code, 0);
+    for part in ["largest clique", "sequential", "separators"] {
+        assert!(out.contains(part), "{out}");
+    }
+}
+
+#[test]
+fn query_answers_in_the_order_of_the_file() {
+    let answer = json(&["query", "asia", "--evidence", "smoke=no", "--json"]);
+    assert_eq!(keys(&answer), ["network", "engine", "precision", "cases"]);
+    assert_eq!(answer["network"], "asia");
+    assert_eq!(answer["engine"], "sequential");
+    let case = &answer["cases"][0];
+    assert_eq!(keys(case), ["ln_p_evidence", "posteriors"]);
+    assert!(close(&case["ln_p_evidence"], 0.5_f64.ln()));
+    let posteriors = &case["posteriors"];
+    let order = ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp"];
+    assert_eq!(keys(posteriors), order);
+    assert_eq!(keys(&posteriors["dysp"]), ["yes", "no"]);
+    // By hand: P(either) = 1 - (1 - 0.0104)(1 - 0.01), P(xray) = 0.05 + 0.93 P(either).
+    assert!(close(&posteriors["either"]["yes"], 0.020296));
+    assert!(close(&posteriors["xray"]["yes"], 0.05 + 0.93 * 0.020296));
+    let (code, out, err) = run(&["query", "asia", "--evidence", "smoke=no"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("ln P(e)     -0.693147181\nP(e)        0.500000000\n"), "{out}");
+    assert!(out.contains("either    yes     0.020296000\n"), "{out}");
+}
+
+#[test]
+fn precision_engine_and_seed_are_taken() {
+    let arguments = ["--engine", "sequential", "--precision", "f32", "--seed", "7", "--json"];
+    let answer = json(&[&["query", "cancer"], &arguments[..]].concat());
+    assert_eq!(answer["precision"], "f32");
+    let smoker = answer["cases"][0]["posteriors"]["Smoker"]["True"].as_f64().unwrap();
+    assert!((smoker - 0.3).abs() < 1e-5);
+    let (code, _, err) = run(&["query", "cancer", "--engine", "reference", "--precision", "f32"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("engine reference does not compute in f32"), "{err}");
+}
+
+#[test]
+fn cases_of_a_file_are_answered_each_and_an_impossible_one_fails_alone() {
+    let (_folder, path) = file(
+        "cases.json",
+        r#"[{"evidence": {"either": "no", "lung": "yes"}},
+            {"likelihood": {"tub": [1, 0.5]}},
+            {"evidence": {"lung": "no"}, "likelihood": {"lung": [5, 0.25]}}]"#,
+    );
+    let path = path.to_str().unwrap();
+    let (code, out, _) = run(&["query", "asia", "--evidence-file", path, "--json"]);
+    assert_eq!(code, 1);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    let cases = answer["cases"].as_array().unwrap();
+    assert_eq!(keys(&cases[0]), ["error"]);
+    let error = cases[0]["error"].as_str().unwrap();
+    assert!(error.contains("either=no") && error.contains("lung=yes"), "{error}");
+    assert!(close(&cases[1]["ln_p_evidence"], (0.0104 + 0.5 * 0.9896_f64).ln()));
+    assert!(close(&cases[2]["ln_p_evidence"], (0.25 * 0.945_f64).ln()));
+    assert!(close(&cases[2]["posteriors"]["lung"]["no"], 1.0));
+
+    let (code, out, err) = run(&["query", "asia", "--evidence-file", path]);
+    assert_eq!(code, 1);
+    assert!(out.contains("case 1\n") && out.contains("case 3\n"), "{out}");
+    assert!(err.starts_with("error: case 1: "), "{err}");
+    // A finding of the command line takes the place of the case's, so the first is possible now.
+    let arguments = ["query", "asia", "--evidence-file", path, "--evidence", "lung=no"];
+    assert_eq!(run(&arguments).0, 0);
+}
+
+#[test]
+fn bench_gives_a_record_for_each_network_engine_and_case() {
+    let (_folder, path) = file("cases.json", r#"[{}, {}]"#);
+    let (code, out, err) = run(&[
+        "bench",
+        "asia",
+        "asia",
+        "--engine",
+        "sequential",
+        "--engine",
+        "reference",
+        "--repeat",
+        "3",
+        "--threads",
+        "1",
+        "--evidence-file",
+        path.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(err.lines().count(), 8, "a line of progress for each: {err}");
+    let records: Value = serde_json::from_str(&out).unwrap();
+    let records = records.as_array().unwrap();
+    assert_eq!(records.len(), 8);
+    for record in records {
+        assert_eq!(
+            keys(record),
+            [
+                "network",
+                "engine",
+                "precision",
+                "threads",
+                "case",
+                "load_ms",
+                "compile_ms",
+                "propagate_ms",
+                "cliques",
+                "total_clique_entries",
+                "messages",
+                "peak_bytes"
+            ]
+        );
+        let ms = |key: &str| record["propagate_ms"][key].as_f64().unwrap();
+        assert!(0.0 < ms("min") && ms("min") <= ms("median") && ms("median") <= ms("max"));
+        assert_eq!(record["threads"], 1);
+        assert_eq!(record["messages"], 10);
+        assert!(record["peak_bytes"].as_u64().unwrap() > 0);
+    }
+    assert_eq!(records[1]["case"], 1);
+    assert_eq!(records[2]["engine"], "reference");
+}
+
+#[test]
+fn bench_goes_on_after_a_network_that_fails() {
+    let (code, out, err) = run(&["bench", "no-such-net", "cancer", "--repeat", "1", "--json"]);
+    assert_eq!(code, 1);
+    let records: Value = serde_json::from_str(&out).unwrap();
+    assert!(records[0]["error"].as_str().unwrap().contains("no file 'no-such-net'"));
+    assert_eq!(records[1]["network"], "cancer");
+    assert!(err.contains("error: no-such-net: "), "{err}");
+}
+
+#[test]
+fn engines_are_listed_with_whether_they_run_here() {
+    let engines = json(&["engines", "--json"]);
+    let engines = engines.as_array().unwrap();
+    assert_eq!(engines.iter().filter(|engine| engine["default"] == true).count(), 1);
+    for engine in engines {
+        assert_eq!(engine["available"] == true, engine["reason"].is_null());
+        assert!(!engine["precisions"].as_array().unwrap().is_empty());
+    }
+    let (code, out, _) = run(&["engines"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("sequential"), "{out}");
+}
+
+#[test]
+fn a_network_too_large_is_refused_with_the_forecast() {
+    let (code, out, err) = run(&["query", "child", "--memory-limit", "100"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.starts_with("error: too large for engine sequential in f64: "), "{err}");
+    assert!(err.contains("the limit is 100 B; the largest clique has"), "{err}");
+    let info = json(&["info", "child", "--memory-limit", "100", "--json"]);
+    assert_eq!(info["forecasts"][0]["fits"], false);
+    assert_eq!(info["memory_limit_bytes"], 100);
+}
+
+#[test]
+fn files_are_read_by_path_and_mistakes_in_them_have_a_place() {
+    let text = "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\n";
+    let (_folder, path) = file("mine.bif", format!("{text}probability ( a ) {{ table 0.2 0.7; }}"));
+    let path = path.to_str().unwrap();
+    let (code, _, err) = run(&["info", path]);
+    assert_eq!(code, 1);
+    assert!(err.starts_with(&format!("error: {path}:3:21: the table of 'a': ")), "{err}");
+    let (_folder, path) = file("mine.bif", format!("{text}probability(a){{table 0.2 0.7999;}}"));
+    let path = path.to_str().unwrap();
+    let (code, out, err) = run(&["query", path, "--json"]);
+    assert_eq!(code, 0);
+    assert!(err.starts_with(&format!("warning: {path}: 1 of 1 rows did not sum to 1")), "{err}");
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["network"], "mine");
+    assert!(close(&answer["cases"][0]["posteriors"]["a"]["x"], 0.2 / 0.9999));
+}
+
+#[test]
+fn a_network_may_be_called_like_a_command() {
+    let text = "variable a { type discrete [ 1 ] { x }; } probability ( a ) { table 1; }";
+    let (folder, _) = file("info", text);
+    let output =
+        cliquescope(&["info", "./info", "--json"]).current_dir(folder.path()).output().unwrap();
+    let info: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(info["variables"], 1);
+}
+
+#[test]
+fn what_is_wrong_with_the_input_is_said_and_fails() {
+    let (_folder, path) = file("cases.json", "[{}, {\"finding\": 1}]");
+    let path = path.to_str().unwrap();
+    let cases: [(&[&str], &str); 5] = [
+        (&["info", "nowhere"], "there is no file 'nowhere', and no sample of this name"),
+        (
+            &["query", "asia", "--evidence", "smoke=maybe"],
+            "no state 'maybe'; its states are yes, no",
+        ),
+        (&["query", "asia", "--evidence", "smok=yes"], "did you mean smoke?"),
+        (&["query", "asia", "--evidence-file", path], "case 2: unknown key 'finding'"),
+        (&["query", "asia", "--evidence-file", "nowhere.json"], "nowhere.json: "),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (1, ""), "{arguments:?}");
+        assert!(err.starts_with("error: ") && err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
+    let cases: [&[&str]; 8] = [
+        &["query"],
+        &["query", "asia", "--engine", "abacus"],
+        &["query", "asia", "--precision", "f16"],
+        &["query", "asia", "--evidence", "smoke"],
+        &["info", "asia", "--triangulation", "guess"],
+        &["info", "asia", "--memory-limit", "much"],
+        &["bench", "asia", "--repeat", "0"],
+        &["--size", "big"],
+    ];
+    for arguments in cases {
+        assert_eq!(run(arguments).0, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn evidence_for_the_window_is_checked_before_it_opens() {
+    let (code, _, err) = run(&["asia", "--evidence", "smoke=maybe"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("no state 'maybe'"), "{err}");
+    let (code, _, err) = run(&["--evidence", "smoke=yes"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("--evidence needs a NETWORK"), "{err}");
+}
+
+#[cfg(not(feature = "app"))]
+#[test]
+fn without_the_window_a_network_alone_is_an_error_that_says_so() {
+    for arguments in [&[][..], &["munin4"]] {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(err.contains("built without the window"), "{err}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_mistake() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cliquescope"))
+        .args(["query", "alarm", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
