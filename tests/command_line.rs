@@ -269,7 +269,7 @@ fn what_is_wrong_with_the_input_is_said_and_fails() {
 
 #[test]
 fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 10] = [
         &["query"],
         &["query", "asia", "--engine", "abacus"],
         &["query", "asia", "--precision", "f16"],
@@ -278,6 +278,8 @@ fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
         &["info", "asia", "--memory-limit", "much"],
         &["bench", "asia", "--repeat", "0"],
         &["--size", "big"],
+        &["--engine", "abacus"],
+        &["--size", "800x600", "info", "asia"],
     ];
     for arguments in cases {
         assert_eq!(run(arguments).0, 2, "{arguments:?}");
@@ -285,13 +287,16 @@ fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
 }
 
 #[test]
-fn evidence_for_the_window_is_checked_before_it_opens() {
+fn what_the_window_is_asked_for_is_checked_before_it_opens() {
     let (code, _, err) = run(&["asia", "--evidence", "smoke=maybe"]);
     assert_eq!(code, 1);
     assert!(err.contains("no state 'maybe'"), "{err}");
     let (code, _, err) = run(&["--evidence", "smoke=yes"]);
     assert_eq!(code, 1);
     assert!(err.contains("--evidence needs a NETWORK"), "{err}");
+    let (code, _, err) = run(&["--engine", "reference", "--precision", "f32"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("engine reference does not compute in f32"), "{err}");
 }
 
 #[cfg(not(feature = "app"))]

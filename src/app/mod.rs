@@ -30,6 +30,9 @@ use std::path::PathBuf;
 use eframe::egui;
 
 use crate::app::model::ThemeChoice;
+use crate::graph::Triangulation;
+use crate::potential::Precision;
+use crate::propagation::MemoryLimit;
 use crate::session::Source;
 
 pub use settings::Settings;
@@ -57,6 +60,32 @@ pub struct LaunchOptions {
     pub size: Option<(f32, f32)>,
     /// Dark or light, whatever the settings say.
     pub theme: Option<ThemeChoice>,
+    /// Name of the engine, for this run only.
+    pub engine: Option<String>,
+    /// Number type of the engine's tables, for this run only.
+    pub precision: Option<Precision>,
+    /// How networks are triangulated, for this run only.
+    pub triangulation: Option<Triangulation>,
+    /// Memory that engines may take, for this run only.
+    pub memory: Option<MemoryLimit>,
+}
+
+impl LaunchOptions {
+    /// `stored` with what was asked for in its place.
+    fn settings_for_this_run(&self, stored: &Settings) -> Settings {
+        let mut settings = stored.clone();
+        if let Some(engine) = &self.engine {
+            settings.engine.clone_from(engine);
+        }
+        if let Some(precision) = self.precision {
+            settings.precision = precision;
+        }
+        if let Some(triangulation) = self.triangulation {
+            settings.triangulation = triangulation.name().to_owned();
+        }
+        settings.memory = self.memory.or(settings.memory);
+        settings
+    }
 }
 
 /// Opens the window and returns when it is closed.
@@ -117,7 +146,9 @@ impl Window {
         apply::set_theme(&creation.egui_ctx, settings.theme);
         theme::set_style(&creation.egui_ctx);
         let ctx = creation.egui_ctx.clone();
+        let for_this_run = options.settings_for_this_run(&settings);
         let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
+        workbench.use_for_this_run(&for_this_run);
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
         workbench.open(Source::Named(network), options.evidence);
         Self { workbench, screenshot, title: String::new() }

@@ -110,6 +110,13 @@ impl Workbench {
         Settings { layout: Some(self.layout.clone()), ..self.settings.clone() }
     }
 
+    /// Takes engine, triangulation and memory from `settings`, which are not stored.
+    pub fn use_for_this_run(&mut self, settings: &Settings) {
+        self.model.engine = settings.engine_choice();
+        self.model.triangulation = settings.triangulation.parse().unwrap_or_default();
+        self.model.memory = settings.memory;
+    }
+
     /// Does `command` as if the user had asked for it.
     pub fn ask(&mut self, ctx: &egui::Context, command: Command) {
         self.apply(ctx, command);

@@ -33,7 +33,8 @@ pub struct CompileArgs {
     memory_limit: Option<MemoryLimit>,
 }
 
-fn triangulations() -> PossibleValuesParser {
+/// The names of all triangulations, for `value_parser`.
+pub fn triangulations() -> PossibleValuesParser {
     Triangulation::ALL.map(Triangulation::name).into()
 }
 
@@ -149,7 +150,7 @@ pub fn size(text: &str) -> Result<(f32, f32), String> {
 }
 
 /// A number of bytes, as `2GiB`, `500MB` or `1048576`.
-fn memory(text: &str) -> Result<MemoryLimit, String> {
+pub fn memory(text: &str) -> Result<MemoryLimit, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit.trim().to_ascii_lowercase().as_str() {

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use cliquescope::potential::Precision;
+use cliquescope::propagation::MemoryLimit;
+
 use super::{Outcome, options};
 
 #[derive(clap::Args)]
@@ -24,6 +27,22 @@ pub struct Args {
     /// Dark or light [default: as the settings have it]
     #[arg(long)]
     theme: Option<Theme>,
+
+    /// How the moral graph is triangulated, in place of what was chosen in the window
+    #[arg(long, value_name = "METHOD", value_parser = options::triangulations())]
+    triangulation: Option<String>,
+
+    /// What propagates, in place of what was chosen in the window
+    #[arg(long, value_parser = options::engine_names())]
+    engine: Option<String>,
+
+    /// Number type of the tables, f32 or f64, in place of what was chosen in the window
+    #[arg(long)]
+    precision: Option<Precision>,
+
+    /// Memory that an engine may take, in place of what was chosen in the window
+    #[arg(long, value_name = "SIZE", value_parser = options::memory)]
+    memory_limit: Option<MemoryLimit>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -32,30 +51,51 @@ enum Theme {
     Light,
 }
 
-/// Opens the window.
-#[cfg(feature = "app")]
+/// Opens the window, if there is one.
 pub fn run(args: Args) -> Outcome {
+    let evidence = findings(&args)?;
+    check_engine(&args)?;
+    open(args, evidence)
+}
+
+#[cfg(feature = "app")]
+fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
     let launch = cliquescope::app::LaunchOptions {
-        evidence: findings(&args)?,
         network: args.network,
+        evidence,
         screenshot: args.screenshot,
         size: args.size,
         theme: args.theme.map(|theme| match theme {
             Theme::Dark => cliquescope::app::model::ThemeChoice::Dark,
             Theme::Light => cliquescope::app::model::ThemeChoice::Light,
         }),
+        engine: args.engine,
+        precision: args.precision,
+        triangulation: args.triangulation.map(|name| name.parse()).transpose()?,
+        memory: args.memory_limit,
     };
     cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS)
 }
 
-/// Says that there is no window.
 #[cfg(not(feature = "app"))]
-pub fn run(args: Args) -> Outcome {
-    findings(&args)?;
-    let _ = (args.screenshot, args.size, args.theme);
+fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
+    let _ = (args.screenshot, args.size, args.theme, args.triangulation, args.memory_limit);
     Err("this program was built without the window; \
          'cliquescope --help' lists the commands that it has"
         .to_owned())
+}
+
+/// Says what keeps the engine that was asked for from running, before a window opens with another.
+fn check_engine(args: &Args) -> Result<(), String> {
+    let Some(name) = &args.engine else { return Ok(()) };
+    let engine = options::engine(Some(name))?;
+    engine.availability().map_err(|reason| format!("engine {name} cannot run here: {reason}"))?;
+    match args.precision {
+        Some(precision) if !engine.precisions().contains(&precision) => {
+            Err(format!("engine {name} does not compute in {precision}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The findings as variable and state by name.
