@@ -172,12 +172,6 @@ impl VariablesPane {
         let index = shown.iter().position(|variable| Some(*variable) == selected)?;
         Some((tops[index] - 3.0 * HEADING_HEIGHT).max(0.0))
     }
-
-    /// Notes that `variable` was selected in this pane, which need not scroll to it.
-    #[cfg(test)]
-    fn unfold(&mut self, variable: VariableId) {
-        self.unfolded.insert(variable);
-    }
 }
 
 /// A short line on a button's state that is not an error.
