@@ -4,6 +4,7 @@
 //! [`Propagator`], which owns the tables and is used from one thread at a time. All engines answer
 //! alike; `tests/conformance` holds them to it.
 
+mod cpu;
 mod diagnosis;
 mod reference;
 mod sequential;
@@ -167,7 +168,7 @@ pub fn propagate(
 /// All engines, whether or not they can run here.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Engine] {
-    &[&sequential::Sequential, &reference::Reference]
+    &[&sequential::Sequential, &cpu::Cpu, &reference::Reference]
 }
 
 /// The engine that is used where none is asked for.

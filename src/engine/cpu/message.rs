@@ -1,0 +1,156 @@
+//! What is done at one clique, on the way up and on the way down.
+//!
+//! The clique's table psi is only read. With lambda the findings that are entered at the
+//! separator above, and up and down the messages between children and parent:
+//!
+//!     raw[s]  = sum over the clique without s of  psi * product of up[children]
+//!     up[s]   = raw[s] * lambda[s]
+//!     down[s] = belief[s] / raw[s]                      (0/0 = 0)
+//!     belief of a child's separator
+//!             = sum over the rest of  psi * down * product of up[children]
+//!
+//! `belief` holds every finding, `raw` none of lambda, so `down` brings lambda along for the
+//! clique itself. Messages are in double precision whatever the tables are, and are scaled by
+//! powers of two to a largest entry in [1, 2).
+
+use crate::engine::cpu::kernel::{self, Inputs};
+use crate::engine::cpu::tree::Node;
+use crate::potential::{Real, ratio};
+
+/// The ports of a clique that are read, by how rows read them.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    pub scalars: Vec<u32>,
+    pub vectors: Vec<u32>,
+}
+
+impl Columns {
+    pub fn clear(&mut self) {
+        self.scalars.clear();
+        self.vectors.clear();
+    }
+
+    pub fn push(&mut self, word: u32, is_vector: bool) {
+        if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
+    }
+}
+
+/// Computes `raw` from the messages in `below`, and from it the message to the parent, `up`.
+///
+/// Returns the exponent that `up` must be scaled by to be the product; `None` if it is zero.
+pub(super) fn collect<T: Real>(
+    node: &Node<T>,
+    columns: &Columns,
+    below: &[f64],
+    mask: Option<&[f64]>,
+    raw: &mut [f64],
+    up: &mut [f64],
+) -> Option<i32> {
+    let port = node.port.expect("the root sends no message up");
+    raw.fill(0.0);
+    let inputs = Inputs { table: below, scalars: &columns.scalars, vectors: &columns.vectors };
+    kernel::collect(node.rows(), inputs, port, mask, raw);
+    if let Some(mask) = mask {
+        // An entry that no finding allows is never asked for again.
+        raw.iter_mut()
+            .zip(mask)
+            .for_each(|(raw, &mask)| *raw = if mask == 0.0 { 0.0 } else { *raw });
+    }
+    let scale = largest(raw, mask).scale_exponent()?;
+    let factor = 1.0.scale(scale);
+    raw.iter_mut().for_each(|raw| *raw *= factor);
+    send_up(node, raw, mask, up);
+    Some(node.exponent - scale)
+}
+
+/// The message to the parent of a clique below which everything sums out: the findings alone.
+pub(super) fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
+    match &node.permutation {
+        None => up.copy_from_slice(mask),
+        Some(permutation) => permutation.iter().zip(mask).for_each(|(&to, &m)| up[to as usize] = m),
+    }
+}
+
+fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    match (&node.permutation, mask) {
+        (None, None) => up.copy_from_slice(raw),
+        (None, Some(mask)) => {
+            let terms = raw.iter().zip(mask);
+            up.iter_mut().zip(terms).for_each(|(up, (raw, mask))| *up = raw * mask);
+        }
+        (Some(permutation), None) => {
+            permutation.iter().zip(raw).for_each(|(&to, &raw)| up[to as usize] = raw);
+        }
+        (Some(permutation), Some(mask)) => {
+            let terms = raw.iter().zip(mask);
+            permutation.iter().zip(terms).for_each(|(&to, (raw, m))| up[to as usize] = raw * m);
+        }
+    }
+}
+
+/// Fills `down` from the parent's `belief` and this clique's `raw`, which is one everywhere where
+/// it is `None`.
+pub(super) fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mut [f64]) {
+    match (&node.permutation, raw) {
+        (None, None) => down.copy_from_slice(belief),
+        (None, Some(raw)) => {
+            let terms = belief.iter().zip(raw);
+            down.iter_mut().zip(terms).for_each(|(down, (&b, &raw))| *down = ratio(b, raw));
+        }
+        (Some(permutation), None) => {
+            down.iter_mut()
+                .zip(permutation)
+                .for_each(|(down, &from)| *down = belief[from as usize]);
+        }
+        (Some(permutation), Some(raw)) => {
+            let terms = permutation.iter().zip(raw);
+            down.iter_mut()
+                .zip(terms)
+                .for_each(|(down, (&from, &raw))| *down = ratio(belief[from as usize], raw));
+        }
+    }
+    if let Some(scale) = largest(down, None).scale_exponent() {
+        let factor = 1.0.scale(scale);
+        down.iter_mut().for_each(|down| *down *= factor);
+    }
+}
+
+/// Fills `beliefs`, the tables of the separators to the children and of the private variables.
+///
+/// `all` are the ports of the clique, `columns` those whose messages are not one everywhere.
+pub(super) fn distribute<T: Real>(
+    node: &Node<T>,
+    all: &Columns,
+    columns: &Columns,
+    below: &[f64],
+    down: &[f64],
+    beliefs: &mut [f64],
+) {
+    beliefs.fill(0.0);
+    let inputs = Inputs { table: below, scalars: &columns.scalars, vectors: &columns.vectors };
+    let from_parent = node.port.map(|port| (port, down));
+    kernel::distribute(node.rows(), inputs, from_parent, &all.scalars, &all.vectors, beliefs);
+}
+
+fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    match mask {
+        None => {
+            for chunk in values.chunks(LANES) {
+                lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = larger(*lane, v));
+            }
+        }
+        Some(mask) => {
+            for (chunk, mask) in values.chunks(LANES).zip(mask.chunks(LANES)) {
+                let terms = chunk.iter().zip(mask);
+                lanes
+                    .iter_mut()
+                    .zip(terms)
+                    .for_each(|(lane, (&v, &m))| *lane = larger(*lane, v * m));
+            }
+        }
+    }
+    lanes.into_iter().fold(0.0, larger)
+}

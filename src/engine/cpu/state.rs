@@ -1,0 +1,221 @@
+//! The messages of one propagation through a [`Tree`], and the findings that enter it.
+
+use std::f64::consts::LN_2;
+use std::ops::Range;
+
+use crate::engine::PropagationFailure;
+use crate::engine::cpu::message::{self, Columns};
+use crate::engine::cpu::tree::Tree;
+use crate::network::{Evidence, Finding, VariableId};
+use crate::potential::{Axis, Real};
+
+/// All that a propagation writes.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Messages from the children of every clique and weights of private variables, by clique.
+    up: Vec<f64>,
+    /// Beliefs at the same ports.
+    beliefs: Vec<f64>,
+    /// What every clique says of the separator above, without the findings entered there.
+    raw: Vec<f64>,
+    /// What the parent says of it.
+    down: Vec<f64>,
+    /// The findings that are entered there.
+    mask: Vec<f64>,
+    cliques: Vec<CliqueState>,
+}
+
+#[derive(Debug, Default)]
+struct CliqueState {
+    /// All ports toward children and of private variables.
+    all: Columns,
+    /// Those at which something is to be multiplied.
+    active: Columns,
+    /// Whether a finding is entered at the separator above.
+    is_masked: bool,
+    /// Whether a finding is entered among the private variables.
+    is_weighted: bool,
+    /// Whether the message to the parent has to be computed from the table.
+    is_needed: bool,
+    /// Exponents of the findings entered here.
+    entered: i64,
+    /// The exponent of the message to the parent, with all that went into it.
+    exponent: i64,
+}
+
+impl State {
+    pub fn new<T: Real>(tree: &Tree<T>) -> Self {
+        let cliques = tree.nodes.iter().map(|node| {
+            let mut state = CliqueState::default();
+            for (child, &is_vector) in node.is_vector.iter().enumerate() {
+                state.all.push(node.word(child), is_vector);
+            }
+            state.active.scalars.reserve(state.all.scalars.len());
+            state.active.vectors.reserve(state.all.vectors.len());
+            state
+        });
+        Self {
+            up: vec![1.0; tree.below],
+            beliefs: vec![0.0; tree.below],
+            raw: vec![1.0; tree.above],
+            down: vec![1.0; tree.above],
+            mask: vec![1.0; tree.above],
+            cliques: cliques.collect(),
+        }
+    }
+
+    /// Forgets the findings of the last propagation and enters those of `evidence`.
+    pub fn enter<T: Real>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
+        for (node, clique) in tree.nodes.iter().zip(&mut self.cliques) {
+            if std::mem::take(&mut clique.is_masked) {
+                self.mask[node.above.clone()].fill(1.0);
+            }
+            if std::mem::take(&mut clique.is_weighted) {
+                self.up[node.private.clone().expect("it was weighted")].fill(1.0);
+            }
+            clique.is_needed = node.parent.is_some() && !node.sums_out;
+            clique.entered = 0;
+        }
+        for (variable, finding) in evidence.iter() {
+            self.enter_one(tree, variable, finding);
+        }
+    }
+
+    fn enter_one<T: Real>(&mut self, tree: &Tree<T>, variable: VariableId, finding: &Finding) {
+        let place = &tree.places[variable.index()];
+        // Every message from there to the root tells of it.
+        let mut at = place.top;
+        while let Some(parent) = tree.nodes[at].parent {
+            self.cliques[at].is_needed = true;
+            at = parent;
+        }
+        if let Some(axis) = place.private {
+            let scale = finding_scale(finding, axis.cardinality);
+            let state = &mut self.cliques[place.top];
+            (state.is_weighted, state.entered) = (true, state.entered - i64::from(scale));
+            let range = tree.nodes[place.top].private.clone().expect("it has private variables");
+            weigh(&mut self.up[range], axis, finding, scale);
+            return;
+        }
+        // An observation may be entered everywhere: nothing happens to what agrees with it, and
+        // what does not is skipped wherever it turns up. A likelihood counts once.
+        let everywhere = matches!(finding, Finding::Observed(_));
+        let count = if everywhere { place.separators.len() } else { 1 };
+        for &(clique, axis) in place.separators.iter().take(count) {
+            let scale = finding_scale(finding, axis.cardinality);
+            let state = &mut self.cliques[clique];
+            (state.is_masked, state.entered) = (true, state.entered - i64::from(scale));
+            let range = tree.nodes[clique].above.clone();
+            weigh(&mut self.mask[range], axis, finding, scale);
+        }
+    }
+
+    /// Passes the message of `clique` to its parent. All its children must have passed theirs.
+    pub fn collect<T: Real>(
+        &mut self,
+        tree: &Tree<T>,
+        clique: usize,
+    ) -> Result<(), PropagationFailure> {
+        self.activate(tree, clique);
+        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
+        // A clique's own ports stand after those of its parent.
+        let (before, after) = self.up.split_at_mut(node.below.start);
+        let up = &mut before[node.in_parent.clone()];
+        let mask = state.is_masked.then(|| &self.mask[node.above.clone()]);
+        let mut exponent = state.entered;
+        if state.is_needed {
+            let below = &after[..node.below.len()];
+            let raw = &mut self.raw[node.above.clone()];
+            let scale = message::collect(node, &state.active, below, mask, raw, up);
+            exponent += i64::from(scale.ok_or(PropagationFailure::Impossible)?);
+            exponent += self.exponent_below(tree, clique);
+        } else if let Some(mask) = mask {
+            message::send_findings(node, mask, up);
+        }
+        self.cliques[clique].exponent = exponent;
+        Ok(())
+    }
+
+    /// Finds the ports of `clique` at which something is to be multiplied.
+    fn activate<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
+        let node = &tree.nodes[clique];
+        let mut active = std::mem::take(&mut self.cliques[clique].active);
+        active.clear();
+        for (number, &is_vector) in node.is_vector.iter().enumerate() {
+            let is_active = match node.children.get(number) {
+                Some(&child) => self.cliques[child].is_needed || self.cliques[child].is_masked,
+                None => self.cliques[clique].is_weighted,
+            };
+            if is_active {
+                active.push(node.word(number), is_vector);
+            }
+        }
+        self.cliques[clique].active = active;
+    }
+
+    /// The exponents of the messages that `clique` multiplies.
+    fn exponent_below<T>(&self, tree: &Tree<T>, clique: usize) -> i64 {
+        tree.nodes[clique].children.iter().map(|&child| self.cliques[child].exponent).sum()
+    }
+
+    /// Receives the parent's message, if there is a parent, and finds the beliefs at all ports.
+    pub fn distribute<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
+        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
+        let (before, after) = self.beliefs.split_at_mut(node.below.start);
+        let down = &mut self.down[node.above.clone()];
+        if node.parent.is_some() {
+            let raw = state.is_needed.then(|| &self.raw[node.above.clone()]);
+            message::receive(node, &before[node.in_parent.clone()], raw, down);
+        }
+        if !node.below.is_empty() {
+            let (below, beliefs) = (&self.up[node.below.clone()], &mut after[..node.below.len()]);
+            message::distribute(node, &state.all, &state.active, below, down, beliefs);
+        }
+    }
+
+    /// Finds the beliefs at the ports of the root, and with them ln P(e).
+    pub fn turn<T: Real>(&mut self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
+        self.activate(tree, 0);
+        self.distribute(tree, 0);
+        let root = &tree.nodes[0];
+        // Any port's beliefs sum to the whole.
+        let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
+        let total: f64 = match first.or(root.private.clone()) {
+            Some(port) => self.beliefs[port].iter().sum(),
+            None => root.values.iter().map(|value| value.to_f64()).sum(),
+        };
+        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        let exponent =
+            self.exponent_below(tree, 0) + self.cliques[0].entered + i64::from(root.exponent)
+                - i64::from(scale);
+        Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
+    }
+
+    /// The marginal of a variable that is in the tree, up to a factor.
+    pub fn read<T>(&self, tree: &Tree<T>, variable: VariableId, states: &mut [f64]) {
+        states.fill(0.0);
+        let home: &Option<(Range<usize>, Axis)> = &tree.places[variable.index()].home;
+        let (range, axis) = home.as_ref().expect("every variable is at a port");
+        for (state, run) in axis.runs(&self.beliefs[range.clone()]) {
+            states[state] += run.iter().sum::<f64>();
+        }
+    }
+}
+
+/// Multiplies the entries of each state of one variable by the finding's weight.
+fn weigh(table: &mut [f64], axis: Axis, finding: &Finding, scale: i32) {
+    for (state, run) in axis.runs_mut(table) {
+        let weight = finding.weight(state).scale(scale);
+        run.iter_mut().for_each(|value| *value *= weight);
+    }
+}
+
+/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).
+fn finding_scale(finding: &Finding, states: usize) -> i32 {
+    match finding {
+        Finding::Observed(_) => 0,
+        Finding::Likelihood(weights) => {
+            weights[..states].iter().copied().fold(0.0, f64::max).scale_exponent().unwrap_or(0)
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! A junction tree with its tables, as this engine passes messages through it.
+
+use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
+use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
+use crate::network::{Network, VariableId};
+use crate::potential::{Axis, Odometer, Real, Scope};
+
+/// Which cliques there are and what belongs into each, without tables.
+///
+/// Clique 0 is the root and every clique stands before its children; the separator above clique
+/// `c` is called `c` too.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    /// The variables of each clique. Observed variables may be left out.
+    pub cliques: Vec<Vec<VariableId>>,
+    /// The parent of each clique; `None` for the root alone.
+    pub parents: Vec<Option<usize>>,
+    /// The variables whose probability tables are multiplied into each clique.
+    pub families: Vec<Vec<VariableId>>,
+}
+
+impl Shape {
+    fn separator(&self, clique: usize) -> Vec<VariableId> {
+        let Some(parent) = self.parents[clique] else { return Vec::new() };
+        let above = &self.cliques[parent];
+        self.cliques[clique].iter().copied().filter(|v| above.contains(v)).collect()
+    }
+}
+
+/// A junction tree with tables of `T`.
+#[derive(Debug)]
+pub(super) struct Tree<T> {
+    pub nodes: Vec<Node<T>>,
+    /// Where findings on each variable are entered, and its posterior is read.
+    pub places: Vec<Place>,
+    /// Entries of the tables at all ports toward children, and of the private variables.
+    pub below: usize,
+    /// Entries of the tables at all ports toward parents.
+    pub above: usize,
+}
+
+/// A clique with its table.
+#[derive(Debug)]
+pub(super) struct Node<T> {
+    pub parent: Option<usize>,
+    pub children: Vec<usize>,
+    pub port: Option<ParentPort>,
+    /// Where the table of the separator above stands among those of all ports toward parents, in
+    /// the order of this clique.
+    pub above: std::ops::Range<usize>,
+    /// The same separator among those of all ports toward children, in the order of the parent.
+    pub in_parent: std::ops::Range<usize>,
+    /// For each entry of the separator in the order of this clique its place in the parent's;
+    /// `None` where the two orders are the same.
+    pub permutation: Option<Box<[u32]>>,
+    /// Where the tables of the ports toward children, and then that of the private variables,
+    /// stand. What rows say of these ports counts from its start.
+    pub below: std::ops::Range<usize>,
+    /// The table of the private variables, if there are any.
+    pub private: Option<std::ops::Range<usize>>,
+    /// For each port toward a child, and then the private one, whether it is read by vectors.
+    pub is_vector: Vec<bool>,
+    /// Whether the message to the parent is one everywhere while nothing is known below: all
+    /// tables below sum out.
+    pub sums_out: bool,
+    pub words: Vec<u32>,
+    pub stride: usize,
+    pub values: Vec<T>,
+    /// The table is `values` times two to this power.
+    pub exponent: i32,
+}
+
+/// Where a variable stands in the tables that cliques exchange.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// The clique nearest to the root that holds it.
+    pub top: usize,
+    /// The separators that hold it, by the clique below, nearest to the root first; with its axis
+    /// in the order of the clique below.
+    pub separators: Vec<(usize, Axis)>,
+    /// Its axis in the table of private variables of [`top`](Self::top), if it is there alone.
+    pub private: Option<Axis>,
+    /// The smallest table among those at ports toward children that holds it, and its axis there.
+    pub home: Option<(std::ops::Range<usize>, Axis)>,
+}
+
+impl<T: Real> Node<T> {
+    pub fn rows(&self) -> Rows<'_, T> {
+        Rows { words: &self.words, stride: self.stride, values: &self.values }
+    }
+
+    /// The word of a row that points into the table of child number `child`; one past the children
+    /// is the table of the private variables.
+    pub fn word(&self, child: usize) -> u32 {
+        (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
+    }
+}
+
+impl<T: Real> Tree<T> {
+    /// The tree of `shape` with the tables of `network`, of which the states in `observed` are
+    /// taken where a variable was left out of the cliques.
+    pub fn new(network: &Network, shape: &Shape, observed: &[Option<usize>]) -> Self {
+        Builder::new(network, shape).build(observed)
+    }
+
+    /// Bytes of tables and of what describes them.
+    pub fn bytes(&self) -> usize {
+        let of = |node: &Node<T>| {
+            size_of_val::<[T]>(&node.values)
+                + size_of_val::<[u32]>(&node.words)
+                + node.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
+        };
+        self.nodes.iter().map(of).sum()
+    }
+}
+
+struct Builder<'a> {
+    network: &'a Network,
+    shape: &'a Shape,
+    separators: Vec<Vec<VariableId>>,
+    children: Vec<Vec<usize>>,
+    private: Vec<Vec<VariableId>>,
+    layouts: Vec<Layout>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(network: &'a Network, shape: &'a Shape) -> Self {
+        let count = shape.cliques.len();
+        let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
+        let mut children = vec![Vec::new(); count];
+        for (clique, parent) in shape.parents.iter().enumerate() {
+            if let Some(parent) = *parent {
+                children[parent].push(clique);
+            }
+        }
+        let mut shared = vec![false; network.variables().len()];
+        separators.iter().flatten().for_each(|v| shared[v.index()] = true);
+        let alone = |clique: &Vec<VariableId>| {
+            clique.iter().copied().filter(|v| !shared[v.index()]).collect()
+        };
+        let private: Vec<Vec<VariableId>> = shape.cliques.iter().map(alone).collect();
+        let layouts = (0..count).map(|clique| {
+            let parent = shape.parents[clique].map(|_| separators[clique].clone());
+            let below = children[clique].iter().map(|&child| separators[child].clone());
+            let private = Some(private[clique].clone()).filter(|p| !p.is_empty());
+            let ports: Vec<_> = parent.into_iter().chain(below).chain(private).collect();
+            Layout::new(network, &shape.cliques[clique], &ports)
+        });
+        let layouts = layouts.collect();
+        Self { network, shape, separators, children, private, layouts }
+    }
+
+    fn build<T: Real>(&self, observed: &[Option<usize>]) -> Tree<T> {
+        let mut places: Vec<Place> =
+            (0..self.network.variables().len()).map(|_| Place::default()).collect();
+        let mut nodes: Vec<Node<T>> = Vec::with_capacity(self.layouts.len());
+        let (mut above, mut below) = (0, 0);
+        // Where each separator stands in its parent's region; filled in by the parent.
+        let mut in_parent = vec![0..0; self.layouts.len()];
+        for clique in 0..self.layouts.len() {
+            let node = self.node(clique, observed, above, below, &mut in_parent);
+            (above, below) = (node.above.end, node.below.end);
+            self.place(clique, &node, &in_parent, &mut places);
+            nodes.push(node);
+        }
+        self.sum_out(&mut nodes);
+        Tree { nodes, places, below, above }
+    }
+
+    fn node<T: Real>(
+        &self,
+        clique: usize,
+        observed: &[Option<usize>],
+        above: usize,
+        below: usize,
+        in_parent: &mut [std::ops::Range<usize>],
+    ) -> Node<T> {
+        let layout = &self.layouts[clique];
+        let parent = self.shape.parents[clique];
+        let first = usize::from(parent.is_some());
+        let mut end = below;
+        let mut starts = vec![0; first];
+        for (child, port) in layout.ports[first..].iter().enumerate() {
+            starts.push(end - below);
+            let range = end..end + port.scope.entries();
+            end = range.end;
+            if let Some(&child) = self.children[clique].get(child) {
+                in_parent[child] = range;
+            }
+        }
+        let has_private = !self.private[clique].is_empty();
+        let private = has_private.then(|| below + starts[starts.len() - 1]..end);
+        let (values, exponent) = self.values(clique, observed);
+        let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
+        Node {
+            parent,
+            children: self.children[clique].clone(),
+            port: parent
+                .map(|_| ParentPort { word: ROW_HEAD, is_vector: layout.ports[0].is_vector }),
+            above: above..above + if parent.is_some() { entries } else { 0 },
+            in_parent: in_parent[clique].clone(),
+            permutation: parent.and_then(|parent| self.permutation(clique, parent)),
+            below: below..end,
+            private,
+            is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
+            sums_out: false,
+            words: rows(layout, &starts),
+            stride: ROW_HEAD + layout.ports.len(),
+            values,
+            exponent,
+        }
+    }
+
+    fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
+        let from = &self.layouts[clique].ports[0].scope;
+        let number = self.children[parent].iter().position(|&child| child == clique);
+        let port = number? + usize::from(self.shape.parents[parent].is_some());
+        let onto = &self.layouts[parent].ports[port].scope;
+        if from == onto {
+            return None;
+        }
+        Some(Odometer::new(from, onto).take(from.entries()).map(|entry| entry as u32).collect())
+    }
+
+    /// The product of the tables that belong into a clique, in its order, scaled to a largest
+    /// entry in [1, 2), and the exponent of the scale.
+    fn values<T: Real>(&self, clique: usize, observed: &[Option<usize>]) -> (Vec<T>, i32) {
+        let layout = &self.layouts[clique];
+        let row = layout.row();
+        let mut product = vec![1.0; layout.outer.entries() * row];
+        for &child in &self.shape.families[clique] {
+            let cpt = self.network.cpt(child);
+            let family = Scope::of(self.network, cpt.scope());
+            let fixed: usize = family
+                .variables()
+                .iter()
+                .filter_map(|&v| Some(observed[v.index()]? * family.axis(v)?.stride))
+                .sum();
+            let values = &cpt.values()[fixed..];
+            let along: Vec<usize> = Odometer::new(&layout.inner, &family).take(row).collect();
+            let stands_still = along.iter().all(|&offset| offset == 0);
+            for (entries, start) in product.chunks_exact_mut(row).zip(layout.row_offsets(&family)) {
+                if stands_still {
+                    entries.iter_mut().for_each(|entry| *entry *= values[start]);
+                } else {
+                    let factors = along.iter().map(|offset| values[start + offset]);
+                    entries.iter_mut().zip(factors).for_each(|(entry, factor)| *entry *= factor);
+                }
+            }
+        }
+        let largest = product.iter().fold(0.0_f64, |a, &b| a.max(b));
+        let exponent = largest.scale_exponent().unwrap_or(0);
+        let factor = 1.0.scale(exponent);
+        (product.iter().map(|&entry| T::from_f64(entry * factor)).collect(), -exponent)
+    }
+
+    /// Notes where the variables of a clique stand.
+    fn place<T>(
+        &self,
+        clique: usize,
+        node: &Node<T>,
+        in_parent: &[std::ops::Range<usize>],
+        places: &mut [Place],
+    ) {
+        let layout = &self.layouts[clique];
+        let above = &self.separators[clique];
+        for &variable in &self.shape.cliques[clique] {
+            let place = &mut places[variable.index()];
+            if above.contains(&variable) {
+                let axis = layout.ports[0].scope.axis(variable);
+                place.separators.push((clique, axis.expect("the separator holds it")));
+            } else {
+                place.top = clique;
+            }
+        }
+        let first = usize::from(node.parent.is_some());
+        let tables = node.children.iter().map(|&child| &in_parent[child]).chain(&node.private);
+        for (port, range) in layout.ports[first..].iter().zip(tables) {
+            for &variable in port.scope.variables() {
+                let place = &mut places[variable.index()];
+                let axis = port.scope.axis(variable).expect("the port holds it");
+                if place.home.as_ref().is_none_or(|(home, _)| range.len() < home.len()) {
+                    place.home = Some((range.clone(), axis));
+                }
+            }
+        }
+        for &variable in &self.private[clique] {
+            let scope = &layout.ports[layout.ports.len() - 1].scope;
+            places[variable.index()].private = scope.axis(variable);
+        }
+    }
+
+    /// Finds the messages to parents that are one everywhere: no variable of the separator has its
+    /// table below, so every table below sums to one over a variable that is only there.
+    fn sum_out<T>(&self, nodes: &mut [Node<T>]) {
+        for clique in 1..nodes.len() {
+            nodes[clique].sums_out = true;
+        }
+        for (clique, families) in self.shape.families.iter().enumerate() {
+            for variable in families {
+                let mut at = clique;
+                while self.separators[at].contains(variable) {
+                    nodes[at].sums_out = false;
+                    let Some(parent) = nodes[at].parent else { break };
+                    at = parent;
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a full table: `starts` says where the table of each port begins.
+fn rows(layout: &Layout, starts: &[usize]) -> Vec<u32> {
+    let row = layout.row();
+    let mut offsets: Vec<_> =
+        layout.ports.iter().map(|port| layout.row_offsets(&port.scope)).collect();
+    let mut words = Vec::new();
+    for start in (0..layout.outer.entries()).map(|number| number * row) {
+        let head = words.len();
+        words.extend([start as u32, row.min(LONGEST_ROW) as u32]);
+        let tables = offsets.iter_mut().zip(starts);
+        words.extend(tables.map(|(at, start)| (at.next().unwrap_or(0) + start) as u32));
+        for part in (LONGEST_ROW..row).step_by(LONGEST_ROW) {
+            let at = words.len();
+            words.extend_from_within(head..head + ROW_HEAD + starts.len());
+            words[at] += part as u32;
+            words[at + 1] = (row - part).min(LONGEST_ROW) as u32;
+            for (word, port) in words[at + ROW_HEAD..].iter_mut().zip(&layout.ports) {
+                *word += if port.is_vector { part as u32 } else { 0 };
+            }
+        }
+    }
+    words
+}
