@@ -73,7 +73,7 @@ fn query_answers_in_the_order_of_the_file() {
     let answer = json(&["query", "asia", "--evidence", "smoke=no", "--json"]);
     assert_eq!(keys(&answer), ["network", "engine", "precision", "cases"]);
     assert_eq!(answer["network"], "asia");
-    assert_eq!(answer["engine"], "sequential");
+    assert_eq!(answer["engine"], "cpu");
     let case = &answer["cases"][0];
     assert_eq!(keys(case), ["ln_p_evidence", "posteriors"]);
     assert!(close(&case["ln_p_evidence"], 0.5_f64.ln()));
@@ -211,7 +211,7 @@ fn engines_are_listed_with_whether_they_run_here() {
 fn a_network_too_large_is_refused_with_the_forecast() {
     let (code, out, err) = run(&["query", "child", "--memory-limit", "100"]);
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.starts_with("error: too large for engine sequential in f64: "), "{err}");
+    assert!(err.starts_with("error: too large for engine cpu in f64: "), "{err}");
     assert!(err.contains("the limit is 100 B; the largest clique has"), "{err}");
     let info = json(&["info", "child", "--memory-limit", "100", "--json"]);
     assert_eq!(info["forecasts"][0]["fits"], false);

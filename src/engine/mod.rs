@@ -168,7 +168,7 @@ pub fn propagate(
 /// All engines, whether or not they can run here.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Engine] {
-    &[&sequential::Sequential, &cpu::Cpu, &reference::Reference]
+    &[&cpu::Cpu, &sequential::Sequential, &reference::Reference]
 }
 
 /// The engine that is used where none is asked for.

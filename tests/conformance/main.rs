@@ -72,5 +72,7 @@ macro_rules! cases {
 stamp! {
     sequential_f64: "sequential" in F64;
     sequential_f32: "sequential" in F32;
+    cpu_f64: "cpu" in F64;
+    cpu_f32: "cpu" in F32;
     reference_f64: "reference" in F64;
 }

@@ -45,7 +45,7 @@ impl Layout {
         let mut groups = groups(network, variables, ports);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let inner = largest.map(|group| groups.remove(group));
-        groups.sort_by_key(|group| !group.ports.first().is_some_and(|&port| port == 0));
+        groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
         let scope = |chosen: &dyn Fn(&Group) -> bool| {
             let chosen = groups.iter().chain(&inner).filter(|group| chosen(group));
             Scope::of(network, chosen.flat_map(|group| group.variables.iter().copied()))

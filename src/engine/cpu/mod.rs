@@ -61,18 +61,14 @@ impl Engine for Cpu {
     }
 }
 
-/// A bound of what is held, for which nothing has to be laid out.
+/// The most that is held: tables are laid out, but none is made.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
-    let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
     let tree = compiled.tree();
     if tree.cliques().iter().any(|clique| clique.entries > u64::from(u32::MAX)) {
+        // Entries have indices of 32 bits.
         return u64::MAX;
     }
-    let cliques = sum(&mut tree.cliques().iter().map(|clique| clique.entries));
-    let separators = sum(&mut tree.separators().iter().map(|separator| separator.entries));
-    [cliques.saturating_mul(precision.bytes() + 16), separators.saturating_mul(64)]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+    tree::forecast(compiled.network(), &shape(compiled).0, precision.bytes() as usize) as u64
 }
 
 /// A compiled network with its tables in one precision.
@@ -91,6 +87,7 @@ impl<T: Real> Loaded<T> {
         let network = compiled.network();
         let tree = Tree::new(network, &shape, &vec![None; network.variables().len()]);
         let state = State::new(&tree);
+        debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes, "the forecast is a bound");
         Self { compiled, tree, state, messages, bytes }
     }
 

@@ -64,6 +64,11 @@ impl State {
         }
     }
 
+    /// Bytes of all messages.
+    pub fn bytes(&self) -> usize {
+        8 * (2 * self.up.len() + 3 * self.raw.len())
+    }
+
     /// Forgets the findings of the last propagation and enters those of `evidence`.
     pub fn enter<T: Real>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
         for (node, clique) in tree.nodes.iter().zip(&mut self.cliques) {

@@ -114,6 +114,26 @@ impl<T: Real> Tree<T> {
     }
 }
 
+/// Bytes that a tree of `shape` takes with full tables of numbers of `width` bytes, that one
+/// propagation through it takes, and that making the tables takes beside them.
+pub(super) fn forecast(network: &Network, shape: &Shape, width: usize) -> usize {
+    let builder = Builder::new(network, shape);
+    let (mut held, mut making) = (0, 0);
+    for (clique, layout) in builder.layouts.iter().enumerate() {
+        let entries = layout.outer.entries() * layout.row();
+        let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
+        let words = rows * (ROW_HEAD + layout.ports.len());
+        let ports = layout.ports.iter().map(|port| port.scope.entries());
+        let above = if shape.parents[clique].is_some() { 28 } else { 0 };
+        let below = layout.ports.len() - usize::from(above > 0);
+        let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
+            + ports.skip(layout.ports.len() - below).sum::<usize>() * 16;
+        held += entries * width + words * 4 + tables;
+        making = making.max(entries * 8);
+    }
+    held + making
+}
+
 struct Builder<'a> {
     network: &'a Network,
     shape: &'a Shape,
@@ -293,9 +313,7 @@ impl<'a> Builder<'a> {
     /// Finds the messages to parents that are one everywhere: no variable of the separator has its
     /// table below, so every table below sums to one over a variable that is only there.
     fn sum_out<T>(&self, nodes: &mut [Node<T>]) {
-        for clique in 1..nodes.len() {
-            nodes[clique].sums_out = true;
-        }
+        nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, families) in self.shape.families.iter().enumerate() {
             for variable in families {
                 let mut at = clique;
