@@ -15,11 +15,15 @@ pub mod highlight;
 mod history;
 mod menu;
 pub mod model;
+pub mod naming;
 pub mod numbers;
 pub mod panes;
 mod screenshot;
 mod settings;
 mod status;
+pub mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod theme;
 mod updates;
 mod workbench;

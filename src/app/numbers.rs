@@ -19,8 +19,14 @@ pub fn thousands(number: u64) -> String {
 /// A duration to three digits: `812 ns`, `3.40 µs`, `12.3 ms`, `2.05 s`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {
-    let nanoseconds = duration.as_nanos() as f64;
+    nanoseconds(duration.as_nanos() as f64)
+}
+
+/// As [`duration`], from a number of nanoseconds, which may have a fraction.
+#[must_use]
+pub fn nanoseconds(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
+        n if n < 9.995 && n.fract() != 0.0 => return format!("{n:.2} ns"),
         n if n < 999.5 => return format!("{n:.0} ns"),
         n if n < 999.5e3 => (n / 1e3, "µs"),
         n if n < 999.5e6 => (n / 1e6, "ms"),
@@ -38,6 +44,84 @@ pub fn scientific(number: f64) -> String {
     } else {
         format!("{number:.3e}")
     }
+}
+
+/// `value` to three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.
+#[must_use]
+pub fn short(value: f64) -> String {
+    const PREFIXES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
+    let mut value = value;
+    let mut prefix = 0;
+    while value >= 999.5 && prefix + 1 < PREFIXES.len() {
+        value /= 1000.0;
+        prefix += 1;
+    }
+    format!("{}{}", three_digits(value), PREFIXES[prefix])
+}
+
+/// A probability in percent: one decimal in the middle of the range, more towards the ends, and
+/// `0%` and `100%` only where it is exactly that.
+#[must_use]
+pub fn percent(probability: f64) -> String {
+    let percent = probability * 100.0;
+    // What must stay visible is the distance to the nearer of impossible and certain.
+    let distance = percent.min(100.0 - percent);
+    if distance == 0.0 {
+        return format!("{percent:.0}%");
+    }
+    if distance >= 0.95 || distance.is_nan() {
+        return format!("{percent:.1}%");
+    }
+    if percent < 1e-4 {
+        return format!("{percent:.1e}%");
+    }
+    let places = -(distance.max(1e-6).log10() + 1e-6).floor();
+    let decimals = if percent < 50.0 { places + 1.0 } else { places };
+    format!("{percent:.*}%", decimals.max(1.0) as usize)
+}
+
+/// A share of a whole, where two digits are enough: `61%`, `3.2%`, `<0.1%`.
+#[must_use]
+pub fn share(part: f64, whole: f64) -> String {
+    if whole <= 0.0 {
+        return "-".to_owned();
+    }
+    let percent = part / whole * 100.0;
+    if percent == 0.0 || percent >= 9.95 {
+        format!("{percent:.0}%")
+    } else if percent < 0.1 {
+        "<0.1%".to_owned()
+    } else {
+        format!("{percent:.1}%")
+    }
+}
+
+/// `1 message`, `2 messages`: `count` with the right form of the noun.
+#[must_use]
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
+}
+
+/// Three significant digits of a value below 1000, without zeros at the end of the fraction.
+fn three_digits(value: f64) -> String {
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    let text = format!("{value:.decimals$}");
+    if decimals == 0 {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is not below `step`.
+#[must_use]
+pub fn round_step(step: f64) -> f64 {
+    if !step.is_finite() || step <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf(step.log10().floor());
+    let factor =
+        [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= step * (1.0 - 1e-9));
+    factor.unwrap_or(10.0) * power
 }
 
 #[cfg(test)]
@@ -65,5 +149,59 @@ mod tests {
         assert_eq!(scientific(1.0), "1.0000");
         assert_eq!(scientific(0.0), "0.0000");
         assert_eq!(scientific(3.2e-45), "3.200e-45");
+    }
+
+    #[test]
+    fn sizes_are_shortened_to_three_digits() {
+        let cases = [
+            (0.0, "0"),
+            (336.0, "336"),
+            (999.6, "1 k"),
+            (1_200.0, "1.2 k"),
+            (4_372_480.0, "4.37 M"),
+            (341_651.0, "342 k"),
+            (1.8e19, "18 E"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn probabilities_show_more_digits_towards_the_ends() {
+        let cases = [
+            (0.0, "0%"),
+            (1.0, "100%"),
+            (0.489, "48.9%"),
+            (0.05499, "5.5%"),
+            (0.00123, "0.12%"),
+            (0.99999, "99.999%"),
+            (1e-9, "1.0e-7%"),
+        ];
+        for (probability, text) in cases {
+            assert_eq!(percent(probability), text);
+        }
+    }
+
+    #[test]
+    fn shares_never_say_nothing_of_something() {
+        assert_eq!(share(61.0, 100.0), "61%");
+        assert_eq!(share(3.24, 100.0), "3.2%");
+        assert_eq!(share(1.0, 1e9), "<0.1%");
+        assert_eq!(share(0.0, 1e9), "0%");
+        assert_eq!(share(0.0, 0.0), "-");
+    }
+
+    #[test]
+    fn nouns_agree_with_their_number() {
+        assert_eq!(counted(1, "clique", "cliques"), "1 clique");
+        assert_eq!(counted(1_044, "clique", "cliques"), "1,044 cliques");
+    }
+
+    #[test]
+    fn steps_are_one_two_or_five() {
+        for (step, rounded) in [(0.3, 0.5), (1.0, 1.0), (1.1, 2.0), (37.0, 50.0), (60.0, 100.0)] {
+            assert!((round_step(step) - rounded).abs() < 1e-9 * rounded, "{step}");
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! One file a pane. Every pane is a small struct with its own view state (scroll, zoom, sort order)
 //! and `show(&mut self, ui, &Model, &mut Commands)`.
 
+pub mod cliques;
+pub mod details;
+pub mod histogram;
+pub mod messages;
+pub mod timeline;
 pub mod variables;
 
 use eframe::egui::Ui;
@@ -11,6 +16,11 @@ use crate::app::model::{Model, Pane};
 /// All panes.
 #[derive(Default)]
 pub struct Panes {
+    cliques: cliques::CliquesPane,
+    details: details::DetailsPane,
+    histogram: histogram::HistogramPane,
+    messages: messages::MessagesPane,
+    timeline: timeline::TimelinePane,
     variables: variables::VariablesPane,
 }
 
@@ -19,6 +29,11 @@ impl Panes {
     pub fn show(&mut self, ui: &mut Ui, pane: Pane, model: &Model, commands: &mut Commands) {
         match pane {
             Pane::Variables => self.variables.show(ui, model, commands),
+            Pane::Cliques => self.cliques.show(ui, model, commands),
+            Pane::Details => self.details.show(ui, model, commands),
+            Pane::Histogram => self.histogram.show(ui, model, commands),
+            Pane::Messages => self.messages.show(ui, model, commands),
+            Pane::Timeline => self.timeline.show(ui, model, commands),
             _ => {
                 ui.weak("Not yet.");
             }

@@ -1,0 +1,107 @@
+//! What cliques, separators and messages are called: one way for every pane.
+
+use crate::app::numbers;
+use crate::graph::{CliqueId, SeparatorId};
+use crate::network::{Network, VariableId};
+use crate::propagation::{CompiledNetwork, MessageId};
+
+/// Characters of variable names that a name in a table may take.
+pub const SHORT: usize = 28;
+
+/// `{either, lung, tub}`; what goes beyond `limit` characters is counted: `{either, lung, +7}`.
+///
+/// At least one variable is named, whatever the limit.
+#[must_use]
+pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
+    format!("{{{}}}", variable_list(network, variables, limit))
+}
+
+/// As [`variable_set`], without braces.
+#[must_use]
+pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) -> String {
+    let mut text = String::new();
+    let mut taken = 0;
+    for (index, &variable) in variables.iter().enumerate() {
+        let name = network[variable].name();
+        let length = name.chars().count() + 2;
+        if index > 0 && taken + length > limit {
+            return format!("{text}, +{}", variables.len() - index);
+        }
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(name);
+        taken += length;
+    }
+    text
+}
+
+/// `C12`.
+#[must_use]
+pub fn clique_id(clique: CliqueId) -> String {
+    format!("C{}", clique.index())
+}
+
+/// `S3`.
+#[must_use]
+pub fn separator_id(separator: SeparatorId) -> String {
+    format!("S{}", separator.index())
+}
+
+/// `C12 {either, lung, tub}`, shortened.
+#[must_use]
+pub fn clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
+    let variables = &compiled.tree()[clique].variables;
+    format!("{} {}", clique_id(clique), variable_set(compiled.network(), variables, SHORT))
+}
+
+/// `S3 {either, lung}`, shortened.
+#[must_use]
+pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
+    let variables = &compiled.tree()[separator].variables;
+    format!("{} {}", separator_id(separator), variable_set(compiled.network(), variables, SHORT))
+}
+
+/// `C4 → C7`.
+#[must_use]
+pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
+    let message = compiled.plan()[message];
+    format!("{} → {}", clique_id(message.from), clique_id(message.to))
+}
+
+/// What a screen reader says of a clique: `Clique 12: either, lung, tub; 8 entries`.
+#[must_use]
+pub fn spoken_clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
+    let inside = &compiled.tree()[clique];
+    let names = variable_list(compiled.network(), &inside.variables, 200);
+    let entries = numbers::thousands(inside.entries);
+    let noun = if inside.entries == 1 { "entry" } else { "entries" };
+    format!("Clique {}: {names}; {entries} {noun}", clique.index())
+}
+
+/// Entries of the two tables that a message reads and writes, |from| + |to|.
+#[must_use]
+pub fn entries_touched(compiled: &CompiledNetwork, message: MessageId) -> u64 {
+    let message = compiled.plan()[message];
+    let tree = compiled.tree();
+    tree[message.from].entries.saturating_add(tree[message.to].entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Cpt, Variable};
+
+    #[test]
+    fn long_sets_name_some_and_count_the_rest() {
+        let names = ["either", "lung", "tub", "asia"];
+        let variables = names.map(|name| Variable::new(name, ["no", "yes"])).to_vec();
+        let ids: Vec<VariableId> = (0..names.len()).map(VariableId::new).collect();
+        let cpts = ids.iter().map(|&id| Cpt::new(id, vec![], vec![0.5, 0.5])).collect();
+        let network = Network::new("names", variables, cpts).unwrap();
+        assert_eq!(variable_set(&network, &ids, 100), "{either, lung, tub, asia}");
+        assert_eq!(variable_set(&network, &ids, 14), "{either, lung, +2}");
+        assert_eq!(variable_set(&network, &ids, 0), "{either, +3}");
+        assert_eq!(variable_set(&network, &[], 10), "{}");
+    }
+}

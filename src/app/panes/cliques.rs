@@ -1,0 +1,289 @@
+//! The cliques as a list: beside the picture, for the keyboard and for screen readers.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use eframe::egui::{Id, ScrollArea, TextEdit, Ui};
+use egui_extras::{Column, TableBody, TableBuilder};
+
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::model::Model;
+use crate::app::panes::timeline::say;
+use crate::app::table::{self, Cursor, Row, Sort, cell, number};
+use crate::app::{naming, numbers};
+use crate::graph::CliqueId;
+use crate::propagation::CompiledNetwork;
+
+/// The list and how it is sorted and filtered.
+#[derive(Debug, Default)]
+pub struct CliquesPane {
+    sort: Sort<By>,
+    filter: String,
+    cursor: Cursor<CliqueId>,
+    listed: Option<Listed>,
+}
+
+/// What the cliques are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum By {
+    Id,
+    Name,
+    Variables,
+    #[default]
+    Entries,
+    Depth,
+}
+
+impl Default for Sort<By> {
+    fn default() -> Self {
+        Self::descending(By::Entries)
+    }
+}
+
+/// The rows, and what they were made from.
+#[derive(Debug)]
+struct Listed {
+    of: Arc<CompiledNetwork>,
+    sort: Sort<By>,
+    filter: String,
+    rows: Vec<CliqueId>,
+}
+
+impl CliquesPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(compiled) = model.compiled() else {
+            say(ui, "Open a network to list the cliques of its junction tree.");
+            return;
+        };
+        let rows = self.rows(compiled);
+        ui.horizontal(|ui| {
+            let label = ui.label("Filter cliques");
+            let count = if rows.len() == compiled.tree().cliques().len() {
+                numbers::thousands(rows.len() as u64)
+            } else {
+                format!("{} of {}", rows.len(), compiled.tree().cliques().len())
+            };
+            let room = (ui.available_width() - 90.0).max(60.0);
+            let edit = TextEdit::singleline(&mut self.filter)
+                .hint_text("variable or number")
+                .desired_width(room);
+            ui.add(edit).labelled_by(label.id);
+            ui.weak(count);
+        });
+        ui.separator();
+        let selected = match model.selected() {
+            Some(Item::Clique(clique)) => Some(*clique),
+            _ => None,
+        };
+        let row_of = |clique| rows.iter().position(|row| *row == clique);
+        let scroll = self.cursor.reveal(selected, row_of);
+        ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
+            let mut table = TableBuilder::new(ui)
+                .id_salt("cliques")
+                .auto_shrink(false)
+                .column(Column::exact(46.0).clip(false))
+                .column(Column::remainder().at_least(110.0).clip(true))
+                .column(Column::exact(36.0))
+                .column(Column::exact(78.0))
+                .column(Column::exact(48.0))
+                .column(Column::exact(44.0));
+            if let Some(row) = scroll {
+                table = table.scroll_to_row(row, None);
+            }
+            let table = table.header(table::ROW_HEIGHT, |mut header| {
+                let sort = &mut self.sort;
+                sort.header(&mut header, By::Id, "#", "Number of the clique", false);
+                sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
+                sort.header(&mut header, By::Variables, "n", "Number of variables", true);
+                sort.header(&mut header, By::Entries, "Entries", "Entries of the table", true);
+                let share = "Share of the entries of all cliques";
+                sort.header(&mut header, By::Entries, "Share", share, true);
+                sort.header(&mut header, By::Depth, "Depth", "Edges to the root", false);
+            });
+            table.body(|body| self.body(body, &rows, model, compiled, commands));
+        });
+    }
+
+    fn body(
+        &mut self,
+        mut body: TableBody<'_>,
+        rows: &[CliqueId],
+        model: &Model,
+        compiled: &CompiledNetwork,
+        commands: &mut Commands,
+    ) {
+        let tree = compiled.tree();
+        let total = compiled.statistics().total_clique_entries as f64;
+        let span = body.max_rect().x_range();
+        let table = body.ui_mut().id();
+        body.rows(table::ROW_HEIGHT, rows.len(), |mut row| {
+            let index = row.index();
+            let clique = rows[index];
+            let inside = &tree[clique];
+            let appearance = Row {
+                id: Id::new((table, "clique", clique)),
+                span,
+                selected: model.selection.clique(clique),
+                hovered: model.hover.clique(clique),
+                label: naming::spoken_clique(compiled, clique),
+            };
+            let response = appearance.first_cell(&mut row, |ui| {
+                ui.label(naming::clique_id(clique));
+            });
+            cell(&mut row, naming::variable_list(compiled.network(), &inside.variables, 60));
+            number(&mut row, inside.variables.len().to_string());
+            number(&mut row, numbers::thousands(inside.entries));
+            number(&mut row, numbers::share(inside.entries as f64, total));
+            number(&mut row, tree.depth_of(clique).to_string());
+            if response.hovered() {
+                commands.push(Command::Hover(Item::Clique(clique)));
+            }
+            let at = |index: usize| rows.get(index).copied();
+            if let Some(chosen) = self.cursor.follow(&response, clique, index, rows.len(), at) {
+                commands.push(Command::Select(Some(Item::Clique(chosen))));
+            }
+        });
+    }
+
+    /// The cliques that pass the filter, sorted; worked out anew only when something changed.
+    fn rows(&mut self, compiled: &Arc<CompiledNetwork>) -> Vec<CliqueId> {
+        let fits = |listed: &&Listed| {
+            Arc::ptr_eq(&listed.of, compiled)
+                && listed.sort == self.sort
+                && listed.filter == self.filter
+        };
+        if let Some(listed) = self.listed.as_ref().filter(fits) {
+            return listed.rows.clone();
+        }
+        let rows = listed(compiled, self.sort, &self.filter);
+        self.listed = Some(Listed {
+            of: Arc::clone(compiled),
+            sort: self.sort,
+            filter: self.filter.clone(),
+            rows: rows.clone(),
+        });
+        rows
+    }
+}
+
+fn listed(compiled: &CompiledNetwork, sort: Sort<By>, filter: &str) -> Vec<CliqueId> {
+    let (tree, network) = (compiled.tree(), compiled.network());
+    let wanted = filter.trim().to_lowercase();
+    let passes = |clique: &CliqueId| {
+        let number = naming::clique_id(*clique).to_lowercase();
+        let mut names = tree[*clique].variables.iter().map(|v| network[*v].name().to_lowercase());
+        wanted.is_empty()
+            || number == wanted
+            || number[1..] == wanted
+            || names.any(|name| name.contains(&wanted))
+    };
+    let names = |clique: CliqueId| tree[clique].variables.iter().map(|v| network[*v].name());
+    let order = |a: &CliqueId, b: &CliqueId| -> Ordering {
+        let (one, other) = (&tree[*a], &tree[*b]);
+        let by = match sort.column {
+            By::Id => a.cmp(b),
+            By::Name => names(*a).cmp(names(*b)),
+            By::Variables => one.variables.len().cmp(&other.variables.len()),
+            By::Entries => one.entries.cmp(&other.entries),
+            By::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
+        };
+        sort.apply(by).then(a.cmp(b))
+    };
+    let mut rows: Vec<CliqueId> = tree.clique_ids().filter(passes).collect();
+    rows.sort_by(order);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::{Bench, drive, label_containing};
+    use eframe::egui::Key;
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+
+    fn asia<'a>() -> Harness<'a, Bench> {
+        let mut pane = CliquesPane::default();
+        let mut harness = drive("asia", move |ui, model, commands| pane.show(ui, model, commands));
+        harness.run();
+        harness
+    }
+
+    fn spoken(harness: &Harness<'_, Bench>, clique: CliqueId) -> String {
+        naming::spoken_clique(harness.state().model.compiled().unwrap(), clique)
+    }
+
+    #[test]
+    fn every_clique_can_be_clicked_by_what_is_read_of_it() {
+        let mut harness = asia();
+        for clique in harness.state().tree().clique_ids() {
+            let label = spoken(&harness, clique);
+            harness.get_by_label(&label).click();
+            harness.run();
+            assert_eq!(harness.state().model.selected(), Some(&Item::Clique(clique)));
+        }
+    }
+
+    #[test]
+    fn arrows_move_the_selection_and_keep_the_focus() {
+        let mut harness = asia();
+        let compiled = Arc::clone(harness.state().model.compiled().unwrap());
+        let rows = listed(&compiled, Sort::default(), "");
+        let first = spoken(&harness, rows[0]);
+        harness.get_by_label(&first).focus();
+        harness.run();
+        harness.key_press(Key::Enter);
+        harness.run();
+        assert_eq!(harness.state().model.selected(), Some(&Item::Clique(rows[0])));
+        for row in &rows[1..] {
+            harness.key_press(Key::ArrowDown);
+            harness.run();
+            assert_eq!(harness.state().model.selected(), Some(&Item::Clique(*row)));
+        }
+        let last = spoken(&harness, rows[rows.len() - 1]);
+        assert!(harness.get_by_label(&last).is_focused());
+        harness.key_press(Key::Home);
+        harness.run();
+        assert_eq!(harness.state().model.selected(), Some(&Item::Clique(rows[0])));
+    }
+
+    #[test]
+    fn the_filter_finds_cliques_by_a_variable() {
+        let mut harness = asia();
+        harness.get_by_label("Filter cliques").focus();
+        harness.run();
+        harness.get_by_label("Filter cliques").type_text("smoke");
+        harness.run();
+        let compiled = Arc::clone(harness.state().model.compiled().unwrap());
+        let smoke = compiled.network().find("smoke").unwrap();
+        let tree = compiled.tree();
+        let holding = tree.cliques().iter().filter(|c| c.variables.contains(&smoke)).count();
+        assert_eq!(harness.query_all_by_label_contains("Clique ").count(), holding);
+        assert!(holding > 0 && holding < tree.cliques().len());
+    }
+
+    #[test]
+    fn a_second_click_on_a_header_turns_the_order_around() {
+        let mut harness = asia();
+        label_containing(&harness, "Sort by Depth").click();
+        harness.run();
+        label_containing(&harness, "Sort by Depth, smallest first").click();
+        harness.run();
+        label_containing(&harness, "Sort by Depth, largest first");
+    }
+
+    #[test]
+    fn sorting_is_total_and_ties_go_by_number() {
+        let harness = asia();
+        let compiled = harness.state().model.compiled().unwrap();
+        let tree = compiled.tree();
+        let rows = listed(compiled, Sort::descending(By::Entries), "");
+        assert_eq!(rows.len(), tree.cliques().len());
+        for pair in rows.windows(2) {
+            let (one, other) = (tree[pair[0]].entries, tree[pair[1]].entries);
+            assert!(one > other || (one == other && pair[0] < pair[1]));
+        }
+    }
+}

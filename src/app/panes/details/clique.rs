@@ -1,0 +1,125 @@
+//! A clique or a separator: what is in it and what is beside it.
+
+use eframe::egui::{Grid, Ui};
+
+use super::Scene;
+use super::links::{Links, facts, section, title};
+use crate::app::highlight::Item;
+use crate::app::naming;
+use crate::app::numbers::{self, counted, share, thousands};
+use crate::graph::{CliqueId, SeparatorId, TreeLink};
+use crate::network::VariableId;
+use crate::propagation::{Phase, human_bytes};
+
+/// Draws a clique.
+pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Links<'_>) {
+    let (compiled, tree) = (scene.compiled, scene.compiled.tree());
+    let Some(clique) = tree.cliques().get(id.index()) else { return };
+    let kind = if tree.root() == id { "clique, the root" } else { "clique" };
+    title(ui, &naming::clique_id(id), kind);
+    let total = compiled.statistics().total_clique_entries as f64;
+    facts(
+        ui,
+        "clique facts",
+        [
+            ("entries", thousands(clique.entries)),
+            ("share", format!("{} of all entries", share(clique.entries as f64, total))),
+            ("bytes", bytes(scene, clique.entries)),
+            ("depth", thousands(tree.depth_of(id) as u64)),
+        ],
+    );
+    variables(ui, scene, &clique.variables, links);
+    let network = scene.document.network();
+    let homed: Vec<VariableId> =
+        network.ids().filter(|&variable| compiled.family_home(variable) == id).collect();
+    section(ui, &format!("Tables multiplied in ({})", homed.len()));
+    if homed.is_empty() {
+        ui.weak("none: the clique starts out as ones");
+    }
+    for &variable in &homed {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            ui.weak("P(");
+            links.variable(ui, variable);
+            let parents = network.cpt(variable).parents();
+            for (index, &parent) in parents.iter().enumerate() {
+                ui.weak(if index == 0 { " | " } else { ", " });
+                links.variable(ui, parent);
+            }
+            ui.weak(")");
+        });
+    }
+    let neighbours = tree.children(id).len() + usize::from(tree.parent(id).is_some());
+    section(ui, &format!("Neighbours ({neighbours})"));
+    Grid::new("neighbours").num_columns(3).spacing([10.0, 3.0]).show(ui, |ui| {
+        let parent = tree.parent(id).map(|link| ("parent", link));
+        let children = tree.children(id).iter().map(|&link| ("child", link));
+        for (kind, TreeLink { clique, separator }) in parent.into_iter().chain(children) {
+            ui.weak(kind);
+            links.link(ui, naming::clique_id(clique), Item::Clique(clique));
+            links.separator(ui, compiled, separator);
+            ui.end_row();
+        }
+    });
+}
+
+/// Draws a separator.
+pub(super) fn show_separator(
+    ui: &mut Ui,
+    scene: &Scene<'_>,
+    id: SeparatorId,
+    links: &mut Links<'_>,
+) {
+    let compiled = scene.compiled;
+    let Some(separator) = compiled.tree().separators().get(id.index()) else { return };
+    title(ui, &naming::separator_id(id), "separator");
+    facts(
+        ui,
+        "separator facts",
+        [("entries", thousands(separator.entries)), ("bytes", bytes(scene, separator.entries))],
+    );
+    if separator.variables.is_empty() {
+        ui.weak("It joins two parts of the network that have no variable in common.");
+    } else {
+        variables(ui, scene, &separator.variables, links);
+    }
+    section(ui, "Between");
+    Grid::new("ends").num_columns(2).show(ui, |ui| {
+        for (kind, clique) in [("parent", separator.parent), ("child", separator.child)] {
+            ui.weak(kind);
+            links.clique(ui, compiled, clique);
+            ui.end_row();
+        }
+    });
+    section(ui, "Messages");
+    let trace = scene.document.trace();
+    Grid::new("messages").num_columns(3).spacing([10.0, 3.0]).show(ui, |ui| {
+        for phase in [Phase::Collect, Phase::Distribute] {
+            let Some(message) = compiled.plan().message_over(id, phase) else { continue };
+            ui.weak(phase.name());
+            links.message(ui, compiled, message);
+            let timing = trace
+                .as_ref()
+                .and_then(|trace| trace.messages.iter().find(|timing| timing.message == message));
+            ui.label(timing.map_or("-".to_owned(), |timing| numbers::duration(timing.duration)));
+            ui.end_row();
+        }
+    });
+}
+
+fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &mut Links<'_>) {
+    section(ui, &format!("Variables ({})", variables.len()));
+    Grid::new("variables").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+        for &variable in variables {
+            links.variable(ui, variable);
+            ui.weak(counted(scene.document.network()[variable].cardinality(), "state", "states"));
+            ui.end_row();
+        }
+    });
+}
+
+/// Bytes of a table of `entries` in the precision of the engine.
+fn bytes(scene: &Scene<'_>, entries: u64) -> String {
+    let precision = scene.model.engine.precision;
+    format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))
+}

@@ -1,0 +1,139 @@
+//! A conditional probability table, row by row; only the rows in view are laid out.
+
+use eframe::egui::{CollapsingHeader, RichText, ScrollArea, Ui};
+use egui_extras::{Column, TableBuilder};
+
+use crate::app::numbers::{counted, thousands};
+use crate::app::table::{ROW_HEIGHT, cell, number};
+use crate::network::{Network, VariableId};
+
+/// Rows that are seen at once.
+const ROWS_IN_VIEW: f32 = 12.0;
+
+/// Draws the table of `id`, folded where it is long.
+pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
+    let (variable, cpt) = (&network[id], network.cpt(id));
+    let rows = cpt.values().len() / variable.cardinality().max(1);
+    ui.add_space(8.0);
+    let title = format!(
+        "Conditional probabilities ({}, {})",
+        counted(rows, "row", "rows"),
+        counted(cpt.values().len(), "number", "numbers")
+    );
+    CollapsingHeader::new(RichText::new(title).strong())
+        .id_salt(("cpt", id))
+        .default_open(rows <= 64)
+        .show(ui, |ui| table(ui, network, id, rows));
+}
+
+fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
+    let (variable, cpt) = (&network[id], network.cpt(id));
+    let parents = cpt.parents();
+    let width = |texts: &mut dyn Iterator<Item = &str>| {
+        let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
+        (longest as f32 * 7.5 + 10.0).clamp(58.0, 140.0)
+    };
+    let height = (rows as f32).min(ROWS_IN_VIEW) * (ROW_HEIGHT + ui.spacing().item_spacing.y);
+    ScrollArea::horizontal().id_salt(("cpt", id)).show(ui, |ui| {
+        let mut builder = TableBuilder::new(ui)
+            .id_salt(("cpt table", id))
+            .striped(true)
+            .min_scrolled_height(height)
+            .max_scroll_height(height);
+        for &parent in parents {
+            let parent = &network[parent];
+            let mut texts = parent.states().iter().map(String::as_str).chain([parent.name()]);
+            builder = builder.column(Column::exact(width(&mut texts)));
+        }
+        for state in variable.states() {
+            builder = builder.column(Column::exact(width(&mut [state.as_str()].into_iter())));
+        }
+        let table = builder.header(ROW_HEIGHT, |mut header| {
+            for &parent in parents {
+                let name = network[parent].name();
+                header.col(|ui| {
+                    ui.weak(name).on_hover_text(format!("parent {name}"));
+                });
+            }
+            for state in variable.states() {
+                header.col(|ui| {
+                    let text = RichText::new(state).strong();
+                    ui.label(text).on_hover_text(format!("P({} = {state} | …)", variable.name()));
+                });
+            }
+        });
+        table.body(|body| {
+            body.rows(ROW_HEIGHT, rows, |mut row| {
+                let index = row.index();
+                let configuration = configuration(network, id, index);
+                for (&parent, state) in parents.iter().zip(configuration) {
+                    cell(&mut row, network[parent].states()[state].as_str());
+                }
+                let count = variable.cardinality();
+                for &p in &cpt.values()[index * count..(index + 1) * count] {
+                    number(&mut row, probability(p));
+                }
+            });
+        });
+    });
+    if rows > ROWS_IN_VIEW as usize {
+        ui.weak(format!("{} rows; scroll for more", thousands(rows as u64)));
+    }
+}
+
+/// The states of the parents in row `row`, the first parent the slowest.
+fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
+    let parents = network.cpt(id).parents();
+    let mut states = vec![0; parents.len()];
+    let mut rest = row;
+    for (state, &parent) in states.iter_mut().zip(parents).rev() {
+        let count = network[parent].cardinality();
+        *state = rest % count;
+        rest /= count;
+    }
+    states
+}
+
+/// Up to six digits after the point, without zeros at the end; a power of ten where that is nothing.
+fn probability(p: f64) -> String {
+    if p != 0.0 && p < 1e-4 {
+        return format!("{p:.2e}");
+    }
+    let text = format!("{p:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Cpt, Variable};
+
+    #[test]
+    fn the_first_parent_is_the_slowest() {
+        let ids: Vec<VariableId> = (0..3).map(VariableId::new).collect();
+        let variables = vec![
+            Variable::new("a", ["0", "1"]),
+            Variable::new("b", ["0", "1", "2"]),
+            Variable::new("c", ["no", "yes"]),
+        ];
+        let cpts = vec![
+            Cpt::new(ids[0], vec![], vec![0.5; 2]),
+            Cpt::new(ids[1], vec![], vec![0.5, 0.25, 0.25]),
+            Cpt::new(ids[2], vec![ids[0], ids[1]], vec![0.5; 12]),
+        ];
+        let network = Network::new("abc", variables, cpts).unwrap();
+        let rows: Vec<Vec<usize>> =
+            (0..6).map(|row| configuration(&network, ids[2], row)).collect();
+        assert_eq!(rows, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
+        assert!(configuration(&network, ids[0], 0).is_empty());
+    }
+
+    #[test]
+    fn probabilities_are_as_long_as_they_need_to_be() {
+        assert_eq!(probability(0.0), "0");
+        assert_eq!(probability(1.0), "1");
+        assert_eq!(probability(0.05), "0.05");
+        assert_eq!(probability(1.0 / 3.0), "0.333333");
+        assert_eq!(probability(0.000_01), "1.00e-5");
+    }
+}

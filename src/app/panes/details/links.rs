@@ -1,0 +1,132 @@
+//! What the detail views share: headings, lines of facts, and names that can be clicked.
+
+use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::model::Model;
+use crate::app::naming;
+use crate::graph::{CliqueId, SeparatorId};
+use crate::network::{Network, VariableId};
+use crate::propagation::{CompiledNetwork, MessageId};
+
+/// Names are listed up to this number; beyond it they are counted.
+const MOST: usize = 80;
+
+/// Draws names that select what they name.
+pub(super) struct Links<'a> {
+    pub model: &'a Model,
+    pub network: &'a Network,
+    pub commands: &'a mut Commands,
+}
+
+impl Links<'_> {
+    /// `text` as a link to `item`.
+    pub fn link(&mut self, ui: &mut Ui, text: impl Into<String>, item: Item) -> Response {
+        let lit = self.model.hovered() == Some(&item);
+        let text = RichText::new(text);
+        let response = ui.link(if lit { text.underline() } else { text });
+        if response.hovered() {
+            self.commands.push(Command::Hover(item.clone()));
+        }
+        if response.clicked() {
+            self.commands.push(Command::Select(Some(item)));
+        }
+        response
+    }
+
+    pub fn variable(&mut self, ui: &mut Ui, variable: VariableId) -> Response {
+        self.link(ui, self.network[variable].name(), Item::Variable(variable))
+    }
+
+    pub fn clique(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, id: CliqueId) -> Response {
+        self.link(ui, naming::clique(compiled, id), Item::Clique(id))
+    }
+
+    pub fn separator(
+        &mut self,
+        ui: &mut Ui,
+        compiled: &CompiledNetwork,
+        id: SeparatorId,
+    ) -> Response {
+        self.link(ui, naming::separator(compiled, id), Item::Separator(id))
+    }
+
+    pub fn message(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId) -> Response {
+        let text = format!("{}  {}", id.index(), naming::message_ends(compiled, id));
+        self.link(ui, text, Item::Message(id))
+    }
+
+    /// Some variables in a row that wraps, or a word that there are none.
+    pub fn variables(&mut self, ui: &mut Ui, variables: &[VariableId]) {
+        if variables.is_empty() {
+            ui.weak("none");
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            for &variable in variables.iter().take(MOST) {
+                self.variable(ui, variable);
+            }
+            rest(ui, variables.len());
+        });
+    }
+
+    /// Some cliques below each other.
+    pub fn cliques(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, cliques: &[CliqueId]) {
+        for &clique in cliques.iter().take(MOST) {
+            self.clique(ui, compiled, clique);
+        }
+        rest(ui, cliques.len());
+    }
+}
+
+fn rest(ui: &mut Ui, count: usize) {
+    if count > MOST {
+        ui.weak(format!("and {} more", count - MOST));
+    }
+}
+
+/// What is shown, in large letters, and what kind of thing it is.
+pub(super) fn title(ui: &mut Ui, text: &str, kind: &str) {
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(text).heading().strong());
+        ui.weak(kind);
+    });
+    ui.add_space(2.0);
+}
+
+/// The name of a part.
+pub(super) fn section(ui: &mut Ui, text: &str) {
+    ui.add_space(8.0);
+    ui.label(RichText::new(text).strong());
+}
+
+/// Lines of a name and a value.
+pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (&'f str, String)>) {
+    Grid::new(id).num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+        for (name, value) in facts {
+            ui.weak(name);
+            ui.label(value);
+            ui.end_row();
+        }
+    });
+}
+
+/// A bar of `width` points that is filled to `share`, with a mark at `mark`.
+pub(super) fn bar(
+    ui: &mut Ui,
+    width: f32,
+    share: f32,
+    colour: Color32,
+    mark: Option<(f32, Color32)>,
+) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(width, 12.0), Sense::hover());
+    let painter = ui.painter();
+    painter.rect_filled(rect, 2, ui.visuals().faint_bg_color);
+    let filled = Rect::from_min_size(rect.min, egui::vec2(width * share.clamp(0.0, 1.0), 12.0));
+    painter.rect_filled(filled, 2, colour);
+    if let Some((mark, colour)) = mark {
+        let x = rect.left() + width * mark.clamp(0.0, 1.0);
+        painter.vline(x, rect.y_range(), (2.0, colour));
+    }
+}

@@ -1,0 +1,149 @@
+//! A message: where it goes, what it computes, what that took.
+
+use eframe::egui::{Button, Grid, RichText, Ui};
+
+use super::Scene;
+use super::links::{Links, facts, section, title};
+use crate::app::command::Command;
+use crate::app::highlight::Item;
+use crate::app::naming::{self, clique_id};
+use crate::app::numbers::{duration, nanoseconds, share, thousands};
+use crate::app::theme::Palette;
+use crate::network::{Network, VariableId};
+use crate::propagation::{CompiledNetwork, MessageId, Phase};
+
+/// Characters that the names in an equation may take.
+const LONG: usize = 120;
+
+/// Draws the view.
+pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Links<'_>) {
+    let compiled = scene.compiled;
+    let Some(&message) = compiled.plan().messages().get(id.index()) else { return };
+    let palette = Palette::of(ui);
+    title(ui, &format!("Message {}", id.index()), &naming::message_ends(compiled, id));
+    ui.horizontal(|ui| {
+        let colour = match message.phase {
+            Phase::Collect => palette.collect,
+            Phase::Distribute => palette.distribute,
+        };
+        ui.label(RichText::new(message.phase.name()).strong().color(colour));
+        ui.weak(match message.phase {
+            Phase::Collect => "toward the root",
+            Phase::Distribute => "away from the root",
+        });
+    });
+    steps(ui, compiled, id, links);
+    ui.add_space(4.0);
+    Grid::new("message ends").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+        ui.weak("from");
+        links.clique(ui, compiled, message.from);
+        ui.end_row();
+        ui.weak("to");
+        links.clique(ui, compiled, message.to);
+        ui.end_row();
+        ui.weak("over");
+        links.separator(ui, compiled, message.separator);
+        ui.end_row();
+    });
+    let equations = Equations::of(compiled, id);
+    section(ui, "Marginalise the sender");
+    equation(ui, &equations.marginalise);
+    ui.weak(equations.summed_out);
+    section(ui, "Scatter into the receiver");
+    equation(ui, &equations.scatter);
+    ui.weak("with 0/0 = 0");
+    work(ui, scene, id);
+}
+
+fn steps(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
+    let count = compiled.plan().messages().len();
+    ui.horizontal(|ui| {
+        let mut step = |title: &str, there: Option<usize>| {
+            let target = there.filter(|index| *index < count).map(MessageId::new);
+            let button = ui.add_enabled(target.is_some(), Button::new(title));
+            if let Some(target) = target {
+                if button.clicked() {
+                    links.commands.push(Command::Select(Some(Item::Message(target))));
+                }
+                if button.hovered() {
+                    links.commands.push(Command::Hover(Item::Message(target)));
+                }
+            }
+        };
+        step("Previous message", id.index().checked_sub(1));
+        step("Next message", Some(id.index() + 1));
+    });
+}
+
+fn equation(ui: &mut Ui, text: &str) {
+    ui.label(RichText::new(text).monospace());
+}
+
+fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
+    let (compiled, tree) = (scene.compiled, scene.compiled.tree());
+    let message = compiled.plan()[id];
+    let (from, to) = (tree[message.from].entries, tree[message.to].entries);
+    let over = tree[message.separator].entries;
+    let touched = naming::entries_touched(compiled, id);
+    section(ui, "Work");
+    let read = from.saturating_add(to).saturating_add(over);
+    let mut lines = vec![
+        ("entries read", thousands(read)),
+        ("entries written", thousands(to.saturating_add(over))),
+        ("touched", format!("{} = {} + {}", thousands(touched), thousands(from), thousands(to))),
+        ("level", thousands(message.level as u64)),
+    ];
+    let trace = scene.document.trace();
+    let timing =
+        trace.as_ref().and_then(|trace| trace.messages.iter().find(|timing| timing.message == id));
+    if let (Some(trace), Some(timing)) = (&trace, timing) {
+        let took = timing.duration.as_nanos() as f64;
+        let all: f64 = trace.messages.iter().map(|timing| timing.duration.as_nanos() as f64).sum();
+        lines.extend([
+            ("start", duration(timing.start)),
+            ("duration", duration(timing.duration)),
+            ("per entry", nanoseconds(took / touched.max(1) as f64)),
+            ("share", format!("{} of all messages' time", share(took, all))),
+        ]);
+    }
+    facts(ui, "message work", lines);
+    if timing.is_none() {
+        ui.weak("Not computed yet.");
+    }
+}
+
+/// What a message computes, with names: equations 2 and 3 of Zheng, Mengshoel and Chong.
+struct Equations {
+    marginalise: String,
+    summed_out: String,
+    scatter: String,
+}
+
+impl Equations {
+    fn of(compiled: &CompiledNetwork, id: MessageId) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let message = compiled.plan()[id];
+        let separator = &tree[message.separator].variables;
+        let sender = &tree[message.from].variables;
+        let out: Vec<VariableId> =
+            sender.iter().copied().filter(|v| separator.binary_search(v).is_err()).collect();
+        let (from, to) = (clique_id(message.from), clique_id(message.to));
+        let inside = arguments(network, separator);
+        Self {
+            marginalise: format!("φ*{inside} = Σ ψ_{from}{}", arguments(network, sender)),
+            summed_out: if out.is_empty() {
+                "nothing is summed out: the separator is the whole sender".to_owned()
+            } else {
+                format!("summed over {}", naming::variable_list(network, &out, LONG))
+            },
+            scatter: format!(
+                "ψ_{to}{} ← ψ_{to} · φ*{inside} / φ{inside}",
+                arguments(network, &tree[message.to].variables)
+            ),
+        }
+    }
+}
+
+fn arguments(network: &Network, variables: &[VariableId]) -> String {
+    format!("({})", naming::variable_list(network, variables, LONG))
+}

@@ -1,0 +1,74 @@
+//! The selected thing in detail; the whole network where nothing is selected.
+
+mod clique;
+mod cpt;
+mod links;
+mod message;
+mod sets;
+mod summary;
+mod variable;
+
+use eframe::egui::{ScrollArea, Ui};
+
+use crate::app::command::Commands;
+use crate::app::highlight::Item;
+use crate::app::model::{Document, Model};
+use crate::app::panes::timeline::say;
+use crate::propagation::CompiledNetwork;
+use links::Links;
+
+/// What the selected thing is, and what it belongs to.
+#[derive(Debug, Default)]
+pub struct DetailsPane {
+    /// What was shown in the frame before: something else starts at its top.
+    shown: Option<Item>,
+}
+
+/// What one frame of the pane is drawn from.
+struct Scene<'a> {
+    model: &'a Model,
+    document: &'a Document,
+    compiled: &'a CompiledNetwork,
+}
+
+impl DetailsPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(document) = &model.document else {
+            say(ui, "Open a network to see it in detail.");
+            return;
+        };
+        let mut area = ScrollArea::vertical().id_salt("details").auto_shrink(false);
+        if self.shown.as_ref() != model.selected() {
+            self.shown = model.selected().cloned();
+            area = area.vertical_scroll_offset(0.0);
+        }
+        area.show(ui, |ui| {
+            let Some(compiled) = document.compiled.as_deref() else {
+                match model.selected() {
+                    Some(&Item::Variable(variable)) => {
+                        variable::show(ui, model, document, variable, commands);
+                    }
+                    _ => summary::uncompiled(ui, document),
+                }
+                return;
+            };
+            let scene = Scene { model, document, compiled };
+            let mut links = Links { model, network: document.network(), commands };
+            match model.selected() {
+                None => summary::show(ui, &scene, &mut links),
+                Some(&Item::Variable(variable)) => {
+                    variable::show(ui, model, document, variable, commands);
+                }
+                Some(&Item::Clique(id)) => clique::show(ui, &scene, id, &mut links),
+                Some(&Item::Separator(id)) => clique::show_separator(ui, &scene, id, &mut links),
+                Some(&Item::Message(id)) => message::show(ui, &scene, id, &mut links),
+                Some(Item::Cliques(ids)) => sets::cliques(ui, &scene, ids, &mut links),
+                Some(Item::Separators(ids)) => sets::separators(ui, &scene, ids, &mut links),
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! The network and its junction tree in numbers.
+
+use eframe::egui::{Grid, Ui};
+
+use super::Scene;
+use super::links::{Links, bar, facts, section, title};
+use crate::app::highlight::Item;
+use crate::app::model::Document;
+use crate::app::naming;
+use crate::app::numbers::{counted, duration, share, short, thousands};
+use crate::app::theme::size_colour;
+use crate::graph::{CliqueId, JunctionTree};
+use crate::propagation::human_bytes;
+
+/// Cliques that are named as the largest.
+const TOP: usize = 3;
+
+/// Draws the view.
+pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
+    uncompiled(ui, scene.document);
+    let (compiled, tree) = (scene.compiled, scene.compiled.tree());
+    let statistics = compiled.statistics();
+    section(ui, "Junction tree");
+    let mut lines = vec![
+        ("cliques", thousands(statistics.cliques as u64)),
+        ("total entries", thousands(statistics.total_clique_entries)),
+        ("largest clique", format!("{} entries", thousands(statistics.max_clique_entries))),
+        ("mean separator", format!("{} entries", short(statistics.mean_separator_entries))),
+        ("largest separator", format!("{} entries", thousands(statistics.max_separator_entries))),
+        ("depth", thousands(statistics.depth as u64)),
+        ("fill edges", thousands(compiled.fill_edges().len() as u64)),
+        ("triangulation", scene.model.triangulation.name().to_owned()),
+        ("compiled in", duration(compiled.elapsed())),
+    ];
+    if let Some(bytes) = scene.document.engine_bytes {
+        let engine = scene.model.engine;
+        let name = format!("{} {}", engine.engine.name(), engine.precision);
+        lines.push(("engine", format!("{name}, {}", human_bytes(bytes))));
+    }
+    facts(ui, "tree facts", lines);
+    largest(ui, scene, links, tree);
+    ui.add_space(10.0);
+    ui.weak("Click a variable, a clique, a separator or a message anywhere to see it here.");
+}
+
+/// What is known before there is a junction tree.
+pub(super) fn uncompiled(ui: &mut Ui, document: &Document) {
+    let network = document.network();
+    title(ui, &document.title(), "network");
+    let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();
+    let parameters: usize = network.cpts().iter().map(|cpt| cpt.values().len()).sum();
+    facts(
+        ui,
+        "network facts",
+        [
+            ("variables", thousands(network.variables().len() as u64)),
+            ("arcs", thousands(network.arc_count() as u64)),
+            ("states", thousands(states as u64)),
+            ("probabilities", thousands(parameters as u64)),
+            ("findings", thousands(document.evidence.len() as u64)),
+        ],
+    );
+    if !document.read.warnings.is_empty() {
+        let count = counted(document.read.warnings.len(), "thing", "things");
+        ui.collapsing(format!("The reader put {count} right"), |ui| {
+            for warning in document.read.warnings.iter().take(100) {
+                ui.label(warning.to_string());
+            }
+        });
+    }
+}
+
+fn largest(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>, tree: &JunctionTree) {
+    let top = top_cliques(tree);
+    let total = scene.compiled.statistics().total_clique_entries as f64;
+    let sum: f64 = top.iter().map(|&clique| tree[clique].entries as f64).sum();
+    section(ui, "Largest cliques");
+    let of_all = share(sum, total);
+    ui.weak(match top.len() {
+        1 => format!("this one holds {of_all} of all entries"),
+        2 => format!("these two hold {of_all} of all entries"),
+        _ => format!("these three hold {of_all} of all entries"),
+    });
+    Grid::new("largest cliques").num_columns(3).show(ui, |ui| {
+        for clique in top {
+            let entries = tree[clique].entries;
+            let response = links.link(ui, naming::clique_id(clique), Item::Clique(clique));
+            response.on_hover_text(naming::clique(scene.compiled, clique));
+            let colour = size_colour(entries, scene.compiled.statistics().max_clique_entries);
+            bar(ui, 110.0, (entries as f64 / total) as f32, colour, None);
+            ui.label(format!("{}  {}", share(entries as f64, total), short(entries as f64)));
+            ui.end_row();
+        }
+    });
+}
+
+/// The largest cliques, largest first; of equal ones the first.
+fn top_cliques(tree: &JunctionTree) -> Vec<CliqueId> {
+    let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
+    cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));
+    cliques.truncate(TOP);
+    cliques
+}

@@ -1,0 +1,134 @@
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::command::Command;
+use crate::app::highlight::Highlight;
+use crate::app::testing::{Bench, drive_model, label_containing, model, model_with};
+use crate::network::VariableId;
+use crate::propagation::{MessageId, Phase};
+
+/// The pane with `pick` of the model selected.
+fn with_selection<'a>(mut model: Model, pick: impl FnOnce(&Model) -> Item) -> Harness<'a, Bench> {
+    let item = pick(&model);
+    model.selection = Highlight::of(Some(item), model.compiled().map(|compiled| &**compiled));
+    shown(model)
+}
+
+fn shown<'a>(model: Model) -> Harness<'a, Bench> {
+    let mut pane = DetailsPane::default();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness
+}
+
+fn variable(model: &Model, name: &str) -> VariableId {
+    model.document.as_ref().unwrap().network().find(name).unwrap()
+}
+
+/// Clicks the first link that says `text`.
+fn follow(harness: &mut Harness<'_, Bench>, text: &str) {
+    let mut links = harness.query_all_by_label(text);
+    links.next().unwrap_or_else(|| panic!("a link '{text}'")).click();
+    harness.run();
+}
+
+#[test]
+fn with_nothing_selected_the_network_is_summed_up() {
+    let mut harness = shown(model("asia"));
+    let statistics = harness.state().model.compiled().unwrap().statistics().clone();
+    harness.get_by_label("asia");
+    harness.get_by_label("Junction tree");
+    label_containing(&harness, "these three hold");
+    label_containing(&harness, &format!("{} entries", statistics.max_clique_entries));
+    let tree = harness.state().tree();
+    let largest = tree.clique_ids().max_by_key(|&c| (tree[c].entries, std::cmp::Reverse(c)));
+    let largest = largest.unwrap();
+    follow(&mut harness, &crate::app::naming::clique_id(largest));
+    assert_eq!(harness.state().model.selected(), Some(&Item::Clique(largest)));
+}
+
+#[test]
+fn a_variable_shows_prior_and_posterior_and_leads_to_its_family() {
+    let model = model_with("asia", "sequential", &[("xray", "yes")]);
+    let lung = variable(&model, "lung");
+    let mut harness = with_selection(model, |_| Item::Variable(lung));
+    harness.get_by_label("48.9%");
+    harness.get_by_label("5.5%");
+    follow(&mut harness, "smoke");
+    let smoke = variable(&harness.state().model, "smoke");
+    assert_eq!(harness.state().model.selected(), Some(&Item::Variable(smoke)));
+}
+
+#[test]
+fn a_finding_can_be_retracted_and_a_state_observed() {
+    let model = model_with("asia", "sequential", &[("xray", "yes")]);
+    let xray = variable(&model, "xray");
+    let mut harness = with_selection(model, |_| Item::Variable(xray));
+    harness.get_by_label("observed: yes");
+    harness.get_by_label("Retract").click();
+    harness.run();
+    follow(&mut harness, "no");
+    let no = harness.state().model.document.as_ref().unwrap().network()[xray].state_index("no");
+    let asked = [Command::Retract(xray), Command::ToggleState(xray, no.unwrap())];
+    assert_eq!(harness.state().pushed, asked);
+}
+
+#[test]
+fn a_clique_names_the_tables_that_were_multiplied_into_it() {
+    let model = model("asia");
+    let either = variable(&model, "either");
+    let home = model.compiled().unwrap().family_home(either);
+    let mut harness = with_selection(model, |_| Item::Clique(home));
+    label_containing(&harness, "Tables multiplied in");
+    label_containing(&harness, "Neighbours");
+    follow(&mut harness, "either");
+    assert_eq!(harness.state().model.selected(), Some(&Item::Variable(either)));
+}
+
+#[test]
+fn a_separator_leads_to_both_of_its_messages() {
+    let model = model("asia");
+    let compiled = std::sync::Arc::clone(model.compiled().unwrap());
+    for separator in compiled.tree().separator_ids() {
+        for phase in [Phase::Collect, Phase::Distribute] {
+            let message = compiled.plan().message_over(separator, phase).unwrap();
+            let mut harness = with_selection(model.clone(), |_| Item::Separator(separator));
+            let ends = crate::app::naming::message_ends(&compiled, message);
+            follow(&mut harness, &format!("{}  {ends}", message.index()));
+            assert_eq!(harness.state().model.selected(), Some(&Item::Message(message)));
+        }
+    }
+}
+
+#[test]
+fn a_message_is_written_out_and_leads_to_the_next() {
+    let mut harness = with_selection(model("asia"), |_| Item::Message(MessageId::new(0)));
+    label_containing(&harness, "Σ ψ_C");
+    label_containing(&harness, "summed over");
+    label_containing(&harness, "of all messages' time");
+    harness.get_by_label("Next message").click();
+    harness.run();
+    let message = |index| Some(Item::Message(MessageId::new(index)));
+    assert_eq!(harness.state().model.selected(), message(1).as_ref());
+    harness.get_by_label("Previous message").click();
+    harness.run();
+    assert_eq!(harness.state().model.selected(), message(0).as_ref());
+}
+
+#[test]
+fn a_set_is_counted_summed_and_listed() {
+    let model = model("asia");
+    let all: std::sync::Arc<[_]> = model.compiled().unwrap().tree().separator_ids().collect();
+    let mut harness = with_selection(model, |_| Item::Separators(all.clone()));
+    let compiled = std::sync::Arc::clone(harness.state().model.compiled().unwrap());
+    harness.get_by_label(&format!("{} separators", all.len()));
+    follow(&mut harness, &crate::app::naming::separator(&compiled, all[1]));
+    assert_eq!(harness.state().model.selected(), Some(&Item::Separator(all[1])));
+}
+
+#[test]
+fn without_a_network_it_says_what_to_do() {
+    let harness = shown(model(""));
+    harness.get_by_label_contains("Open a network");
+}

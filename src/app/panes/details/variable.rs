@@ -1,0 +1,121 @@
+//! A variable: its states, its family, its evidence, its table.
+
+use eframe::egui::{Grid, RichText, Ui};
+
+use super::cpt;
+use super::links::{Links, bar, section, title};
+use crate::app::command::{Command, Commands};
+use crate::app::model::{Document, Model};
+use crate::app::numbers::{counted, percent};
+use crate::app::theme::Palette;
+use crate::graph::CliqueId;
+use crate::network::{Finding, VariableId};
+use crate::propagation::{CompiledNetwork, Home};
+
+/// Draws the view.
+pub(super) fn show(
+    ui: &mut Ui,
+    model: &Model,
+    document: &Document,
+    id: VariableId,
+    commands: &mut Commands,
+) {
+    let network = document.network();
+    let Some(variable) = network.variables().get(id.index()) else { return };
+    title(
+        ui,
+        variable.name(),
+        &format!("variable, {}", counted(variable.cardinality(), "state", "states")),
+    );
+    evidence(ui, document, id, commands);
+    states(ui, document, id, commands);
+    let mut links = Links { model, network, commands };
+    let parents = network.cpt(id).parents();
+    section(ui, &format!("Parents ({})", parents.len()));
+    links.variables(ui, parents);
+    let children = network.children(id);
+    section(ui, &format!("Children ({})", children.len()));
+    links.variables(ui, children);
+    if let Some(compiled) = &document.compiled {
+        cliques(ui, compiled, id, &mut links);
+    }
+    cpt::show(ui, network, id);
+}
+
+fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
+    let Some(finding) = document.evidence.get(id) else { return };
+    let variable = &document.network()[id];
+    let colour = Palette::of(ui).evidence;
+    ui.horizontal_wrapped(|ui| {
+        let text = match finding {
+            Finding::Observed(state) => format!("observed: {}", variable.states()[*state]),
+            Finding::Likelihood(_) => "likelihood entered".to_owned(),
+        };
+        ui.label(RichText::new(text).strong().color(colour));
+        if ui.button("Retract").on_hover_text("Forget what is known of this variable").clicked() {
+            commands.push(Command::Retract(id));
+        }
+    });
+}
+
+fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
+    let palette = Palette::of(ui);
+    let variable = &document.network()[id];
+    let posterior = document.result.as_ref().map(|result| result.posteriors.of(id));
+    let prior = document.prior.as_ref().map(|prior| prior.posteriors.of(id));
+    let finding = document.evidence.get(id);
+    let stale = document.is_stale();
+    let of = |all: Option<&[f64]>, state: usize| all.and_then(|all| all.get(state).copied());
+    Grid::new("states").num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
+        ui.weak("state");
+        ui.weak("");
+        ui.weak("posterior").on_hover_text("P(state | evidence)");
+        ui.weak("prior").on_hover_text("P(state), without evidence");
+        ui.end_row();
+        for (state, label) in variable.states().iter().enumerate() {
+            let observed = matches!(finding, Some(Finding::Observed(known)) if *known == state);
+            let name = RichText::new(label);
+            let name = if observed { name.strong().color(palette.evidence) } else { name };
+            let hint = if observed { "Retract this finding" } else { "Observe this state" };
+            if ui.link(name).on_hover_text(hint).clicked() {
+                commands.push(Command::ToggleState(id, state));
+            }
+            let now = of(posterior, state);
+            let colour = if observed { palette.evidence } else { palette.posterior };
+            let colour = if stale { colour.gamma_multiply(0.4) } else { colour };
+            let mark = of(prior, state).map(|prior| (prior as f32, palette.prior));
+            bar(ui, 90.0, now.unwrap_or(0.0) as f32, colour, mark);
+            let text = now.map_or_else(|| "-".to_owned(), percent);
+            if stale {
+                ui.weak(text)
+            } else {
+                ui.label(text)
+            };
+            ui.weak(of(prior, state).map_or_else(|| "-".to_owned(), percent));
+            ui.end_row();
+        }
+    });
+}
+
+fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut Links<'_>) {
+    let tree = compiled.tree();
+    let holds = |clique: &CliqueId| tree[*clique].variables.binary_search(&id).is_ok();
+    let cliques: Vec<CliqueId> = tree.clique_ids().filter(holds).collect();
+    section(ui, &format!("Cliques ({})", cliques.len()));
+    links.cliques(ui, compiled, &cliques);
+    ui.add_space(4.0);
+    ui.horizontal_wrapped(|ui| {
+        ui.weak("its table is in");
+        let home = compiled.family_home(id);
+        links.link(
+            ui,
+            crate::app::naming::clique_id(home),
+            crate::app::highlight::Item::Clique(home),
+        );
+        ui.weak("and its posterior is read from");
+        match compiled.variable_home(id) {
+            Home::Clique(clique) => links.clique(ui, compiled, clique),
+            Home::Separator(separator) => links.separator(ui, compiled, separator),
+        };
+    });
+}

@@ -1,0 +1,79 @@
+//! The line above the timeline: what the propagation took, and what the colours mean.
+
+use std::time::Duration;
+
+use eframe::egui::{self, Align, Color32, Layout, RichText, Sense, Ui};
+
+use super::Scene;
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::theme::Palette;
+use crate::app::{naming, numbers};
+use crate::propagation::Stage;
+
+/// Draws the line.
+pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
+    let palette = Palette::of(ui);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        let title = if scene.live { "so far" } else { "total" };
+        fact(ui, title, &numbers::duration(scene.trace.elapsed));
+        for (stage, colour) in
+            [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
+        {
+            let time = stage_time(scene, stage).map_or("…".to_owned(), numbers::duration);
+            swatch(ui, colour);
+            fact(ui, stage.name(), &time);
+        }
+        let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
+        let count = numbers::thousands(done as u64);
+        fact(
+            ui,
+            "messages",
+            &if done == all {
+                count
+            } else {
+                format!("{count} of {}", numbers::thousands(all as u64))
+            },
+        );
+        let sum = super::summed(&scene.lanes);
+        fact(ui, "sum", &numbers::nanoseconds(sum.total));
+        fact(ui, "median", &numbers::nanoseconds(sum.median));
+        if let Some(slowest) = scene.trace.messages.iter().max_by_key(|timing| timing.duration) {
+            let ends = naming::message_ends(scene.compiled, slowest.message);
+            let text = format!("{ends}  {}", numbers::duration(slowest.duration));
+            ui.weak("slowest");
+            let link = ui.link(text).on_hover_text("Select the message that took longest");
+            if link.clicked() {
+                commands.push(Command::Select(Some(Item::Message(slowest.message))));
+            }
+            if link.hovered() {
+                commands.push(Command::Hover(Item::Message(slowest.message)));
+            }
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.weak("(?)").on_hover_text(
+                "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum up a range\n\
+                 Double click or F: everything\nLeft and right: previous and next message\n\
+                 Esc: select nothing",
+            );
+        });
+    });
+}
+
+fn fact(ui: &mut Ui, name: &str, value: &str) {
+    ui.weak(name);
+    ui.label(RichText::new(value).strong());
+    ui.add_space(6.0);
+}
+
+fn swatch(ui: &mut Ui, colour: Color32) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
+    ui.painter().rect_filled(rect, 2, colour);
+}
+
+/// How long a stage took; `None` while it has not ended.
+fn stage_time(scene: &Scene<'_>, stage: Stage) -> Option<Duration> {
+    let timing = scene.trace.stages.iter().find(|timing| timing.stage == stage)?;
+    Some(timing.end.saturating_sub(timing.start))
+}

@@ -1,0 +1,223 @@
+//! The messages of a trace by lane, and how they become bars.
+
+use crate::propagation::{MessageId, MessageTrace, Phase, Plan};
+
+/// A message as a bar, in nanoseconds since the start of the propagation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The message.
+    pub message: MessageId,
+    /// Its phase.
+    pub phase: Phase,
+    /// When it began.
+    pub start: f64,
+    /// When it ended.
+    pub end: f64,
+}
+
+/// The messages that one thread computed, in the order of time. They do not overlap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// The messages.
+    pub spans: Vec<Span>,
+}
+
+/// What is drawn in one lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A message that is wide enough to be seen by itself: left and right edge.
+    Bar(Span, f32, f32),
+    /// A column one pixel wide that several messages, or a very short one, cover in part.
+    Column {
+        /// Left edge.
+        x: f32,
+        /// Share of the column in which messages toward the root run.
+        collect: f32,
+        /// Share of the column in which messages away from the root run.
+        distribute: f32,
+    },
+}
+
+/// The messages of `trace`, one lane a thread; lane numbers without messages are left out.
+#[must_use]
+pub fn lanes(trace: &MessageTrace, plan: &Plan) -> Vec<Lane> {
+    let mut lanes: std::collections::BTreeMap<u32, Lane> = std::collections::BTreeMap::new();
+    for timing in &trace.messages {
+        let Some(message) = plan.messages().get(timing.message.index()) else { continue };
+        let start = timing.start.as_nanos() as f64;
+        lanes.entry(timing.lane).or_default().spans.push(Span {
+            message: timing.message,
+            phase: message.phase,
+            start,
+            end: start + timing.duration.as_nanos() as f64,
+        });
+    }
+    let mut lanes: Vec<Lane> = lanes.into_values().collect();
+    for lane in &mut lanes {
+        lane.spans.sort_by(|a, b| a.start.total_cmp(&b.start));
+    }
+    lanes
+}
+
+impl Lane {
+    /// The messages that are in view between `start` and `end`.
+    #[must_use]
+    pub fn between(&self, start: f64, end: f64) -> &[Span] {
+        let first = self.spans.partition_point(|span| span.end < start);
+        let last = self.spans.partition_point(|span| span.start <= end);
+        &self.spans[first.min(last)..last]
+    }
+
+    /// The message at `time`; failing that, the longest that is at most `reach` away.
+    #[must_use]
+    pub fn nearest(&self, time: f64, reach: f64) -> Option<Span> {
+        let near = self.between(time - reach, time + reach);
+        let under = near.iter().find(|span| span.start <= time && time <= span.end);
+        let longest = || {
+            let length = |span: &&Span| span.end - span.start;
+            near.iter().max_by(|a, b| length(a).total_cmp(&length(b)))
+        };
+        under.filter(|span| span.end - span.start >= reach).or_else(longest).copied()
+    }
+
+    /// What to draw of the lane on an axis where time `t` is at `x(t)` pixels, from `left` to
+    /// `right`. However many messages there are, there are never more shapes than pixels allow.
+    #[must_use]
+    pub fn shapes(
+        &self,
+        x: impl Fn(f64) -> f32,
+        view: (f64, f64),
+        left: f32,
+        right: f32,
+    ) -> Vec<Shape> {
+        /// From this width on a message is a bar of its own.
+        const WIDE: f32 = 2.0;
+        let columns = (right - left).ceil().max(0.0) as usize;
+        let mut cover = vec![[0.0_f32; 2]; columns];
+        let mut shapes = Vec::new();
+        for span in self.between(view.0, view.1) {
+            let (from, to) = (x(span.start).max(left), x(span.end).min(right));
+            if x(span.end) - x(span.start) >= WIDE {
+                shapes.push(Shape::Bar(*span, from, to));
+                continue;
+            }
+            let phase = usize::from(span.phase == Phase::Distribute);
+            let mut at = from;
+            loop {
+                let column = ((at - left).floor().max(0.0) as usize).min(columns.saturating_sub(1));
+                let Some(covered) = cover.get_mut(column) else { break };
+                let edge = left + column as f32 + 1.0;
+                // A message too short to measure still leaves a trace.
+                covered[phase] += (to.min(edge) - at).max(0.02);
+                if to <= edge || column + 1 >= columns {
+                    break;
+                }
+                at = edge;
+            }
+        }
+        let drawn = cover.iter().enumerate().filter(|(_, cover)| cover[0] + cover[1] > 0.0);
+        shapes.extend(drawn.map(|(index, cover)| Shape::Column {
+            x: left + index as f32,
+            collect: cover[0].min(1.0),
+            distribute: cover[1].min(1.0),
+        }));
+        shapes
+    }
+}
+
+/// Count, sum and median of the durations of some messages, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// How many.
+    pub count: usize,
+    /// All together.
+    pub total: f64,
+    /// The middle one, or the mean of the two in the middle; zero for none.
+    pub median: f64,
+}
+
+impl Sum {
+    /// Of the messages that run, at least in part, between `start` and `end`.
+    #[must_use]
+    pub fn between(lanes: &[Lane], start: f64, end: f64) -> Self {
+        Self::of(lanes.iter().flat_map(|lane| lane.between(start, end)).map(|s| s.end - s.start))
+    }
+
+    /// Of these durations.
+    #[must_use]
+    pub fn of(durations: impl Iterator<Item = f64>) -> Self {
+        let mut durations: Vec<f64> = durations.collect();
+        durations.sort_by(f64::total_cmp);
+        let count = durations.len();
+        let median = match (count, count % 2) {
+            (0, _) => 0.0,
+            (_, 1) => durations[count / 2],
+            _ => f64::midpoint(durations[count / 2 - 1], durations[count / 2]),
+        };
+        Self { count, total: durations.iter().sum(), median }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(spans: &[(f64, f64)]) -> Lane {
+        let span = |(index, &(start, end)): (usize, &(f64, f64))| Span {
+            message: MessageId::new(index),
+            phase: if index % 2 == 0 { Phase::Collect } else { Phase::Distribute },
+            start,
+            end,
+        };
+        Lane { spans: spans.iter().enumerate().map(span).collect() }
+    }
+
+    #[test]
+    fn many_short_messages_become_at_most_one_column_a_pixel() {
+        let spans: Vec<(f64, f64)> =
+            (0..10_000).map(|i| (f64::from(i), f64::from(i) + 0.5)).collect();
+        let shapes = lane(&spans).shapes(|t| (t / 50.0) as f32, (0.0, 1e4), 0.0, 200.0);
+        assert_eq!(shapes.len(), 200);
+        for shape in shapes {
+            let Shape::Column { collect, distribute, .. } = shape else { panic!("{shape:?}") };
+            // Half of the time is covered, in turn by either phase.
+            assert!((collect - 0.25).abs() < 0.26 && (distribute - 0.25).abs() < 0.26);
+            assert!(collect > 0.0 && distribute > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_long_message_among_short_ones_stays_a_bar() {
+        let lane = lane(&[(0.0, 1.0), (1.0, 500.0), (500.0, 501.0)]);
+        let shapes = lane.shapes(|t| (t / 10.0) as f32, (0.0, 600.0), 0.0, 60.0);
+        let bars: Vec<_> = shapes.iter().filter(|s| matches!(s, Shape::Bar(..))).collect();
+        assert_eq!(bars.len(), 1);
+        assert!(matches!(bars[0], Shape::Bar(span, ..) if span.message == MessageId::new(1)));
+        assert_eq!(shapes.len(), 3);
+    }
+
+    #[test]
+    fn only_what_is_in_view_is_drawn() {
+        let lane = lane(&[(0.0, 10.0), (20.0, 30.0), (40.0, 50.0)]);
+        let shapes = lane.shapes(|t| ((t - 15.0) * 4.0) as f32, (15.0, 40.0), 0.0, 100.0);
+        assert_eq!(lane.between(15.0, 35.0), &lane.spans[1..2]);
+        assert!(shapes.len() <= 2 && !shapes.is_empty());
+    }
+
+    #[test]
+    fn the_pointer_finds_the_message_below_it_or_the_longest_nearby() {
+        let lane = lane(&[(0.0, 100.0), (110.0, 111.0), (112.0, 120.0)]);
+        assert_eq!(lane.nearest(50.0, 5.0), Some(lane.spans[0]));
+        assert_eq!(lane.nearest(110.5, 5.0), Some(lane.spans[2]));
+        assert_eq!(lane.nearest(200.0, 5.0), None);
+    }
+
+    #[test]
+    fn a_range_is_summed_up() {
+        let lanes = [lane(&[(0.0, 10.0), (20.0, 50.0), (60.0, 62.0)]), lane(&[(0.0, 1.0)])];
+        let sum = Sum::between(&lanes, 5.0, 55.0);
+        assert_eq!(sum, Sum { count: 2, total: 40.0, median: 20.0 });
+        assert_eq!(Sum::between(&lanes, 70.0, 80.0), Sum::default());
+        assert_eq!(Sum::of([3.0, 1.0, 2.0].into_iter()).median, 2.0);
+    }
+}

@@ -1,0 +1,149 @@
+use std::sync::Arc;
+
+use eframe::egui::{self, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::testing::{Bench, drive, drive_model, label_containing, model, model_with};
+use crate::cancel::CancelToken;
+use crate::propagation::{Stage, Watch};
+
+fn asia<'a>() -> Harness<'a, Bench> {
+    let mut pane = TimelinePane::default();
+    let mut harness = drive("asia", move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness
+}
+
+fn chart(harness: &Harness<'_, Bench>) -> egui::Rect {
+    label_containing(harness, "Message timeline").rect()
+}
+
+fn selected(harness: &Harness<'_, Bench>) -> Option<MessageId> {
+    match harness.state().model.selected() {
+        Some(Item::Message(message)) => Some(*message),
+        _ => None,
+    }
+}
+
+/// The middle of the longest message, where nothing is zoomed.
+fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
+    let bench = harness.state();
+    let trace = bench.model.document.as_ref().unwrap().trace().unwrap();
+    let timing = trace.messages.iter().max_by_key(|timing| timing.duration).unwrap();
+    let chart = chart(harness);
+    let window = Window::all(trace.elapsed.as_nanos() as f64);
+    let middle = (timing.start + timing.duration / 2).as_nanos() as f64;
+    let left = chart.left() + 62.0;
+    let x = left + window.share(middle) as f32 * (chart.right() - left);
+    (timing.message, Pos2::new(x, chart.top() + 60.0))
+}
+
+#[test]
+fn a_click_on_a_bar_selects_its_message_and_arrows_step_on() {
+    let mut harness = asia();
+    let (message, at) = longest(&harness);
+    harness.hover_at(at);
+    harness.run();
+    assert_eq!(harness.state().model.hovered(), Some(&Item::Message(message)));
+    click(&mut harness, at);
+    assert_eq!(selected(&harness), Some(message));
+    let step = if message.index() == 0 { Key::ArrowRight } else { Key::ArrowLeft };
+    harness.key_press(step);
+    harness.run();
+    let next = selected(&harness).unwrap();
+    assert_eq!(next.index().abs_diff(message.index()), 1);
+}
+
+#[test]
+fn the_wheel_zooms_until_f_shows_everything_again() {
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut harness = drive("asia", |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.run();
+    let middle = chart(&harness).center();
+    harness.hover_at(middle);
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: egui::vec2(0.0, 4.0),
+        phase: egui::TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run();
+    let total = harness.state().model.document.as_ref().unwrap().trace().unwrap().elapsed;
+    let window = pane.borrow().window.expect("zoomed");
+    assert!(window.span() < Window::all(total.as_nanos() as f64).span());
+    harness.key_press(Key::F);
+    harness.run();
+    assert_eq!(pane.borrow().window, None);
+}
+
+#[test]
+fn shift_and_drag_sums_up_a_range_that_escape_clears() {
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut harness = drive("asia", |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.run();
+    let chart = chart(&harness);
+    let (from, to) = (chart.center() - egui::vec2(200.0, 0.0), chart.center());
+    press(&mut harness, from, true, Modifiers::SHIFT);
+    harness.run();
+    harness.event_modifiers(Event::PointerMoved(to), Modifiers::SHIFT);
+    harness.run();
+    press(&mut harness, to, false, Modifiers::SHIFT);
+    harness.run();
+    let (left, right) = pane.borrow().range.expect("a range");
+    assert!(left < right);
+    harness.key_down(Key::Escape);
+    harness.run();
+    assert_eq!(pane.borrow().range, None);
+}
+
+#[test]
+fn a_running_propagation_is_drawn_up_to_now() {
+    let mut model = model("asia");
+    let compiled = Arc::clone(model.compiled().unwrap());
+    let watch = Arc::new(Watch::timed(compiled.plan(), CancelToken::new()));
+    watch.stage(Stage::Initialise, || {});
+    watch.message(MessageId::new(0), 0, || {});
+    model.document.as_mut().unwrap().running = Some(Arc::clone(&watch));
+    let mut pane = TimelinePane::default();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run_steps(3);
+    label_containing(&harness, "so far");
+    label_containing(&harness, "Message timeline: 1 message,");
+    let asked = harness.output().viewport_output.values().map(|viewport| viewport.repaint_delay);
+    assert!(asked.min().unwrap() <= LIVE_INTERVAL, "the next frame comes by itself");
+}
+
+#[test]
+fn an_engine_without_messages_is_named() {
+    let mut pane = TimelinePane::default();
+    let model = model_with("asia", "reference", &[]);
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness.get_by_label_contains("Engine reference passes no messages");
+}
+
+#[test]
+fn without_a_network_it_says_what_to_do() {
+    let mut pane = TimelinePane::default();
+    let mut harness = drive("", move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness.get_by_label_contains("Open a network");
+}
+
+fn press(harness: &mut Harness<'_, Bench>, pos: Pos2, pressed: bool, modifiers: Modifiers) {
+    harness.event_modifiers(Event::PointerMoved(pos), modifiers);
+    let button = PointerButton::Primary;
+    harness.event_modifiers(Event::PointerButton { pos, button, pressed, modifiers }, modifiers);
+}
+
+fn click(harness: &mut Harness<'_, Bench>, pos: Pos2) {
+    press(harness, pos, true, Modifiers::NONE);
+    press(harness, pos, false, Modifiers::NONE);
+    harness.run();
+}
