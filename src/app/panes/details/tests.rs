@@ -28,8 +28,8 @@ fn variable(model: &Model, name: &str) -> VariableId {
 
 /// Clicks the first link that says `text`.
 fn follow(harness: &mut Harness<'_, Bench>, text: &str) {
-    let mut links = harness.query_all_by_label(text);
-    links.next().unwrap_or_else(|| panic!("a link '{text}'")).click();
+    let link = harness.query_all_by_label(text).next();
+    link.unwrap_or_else(|| panic!("a link '{text}'")).click();
     harness.run();
 }
 
