@@ -62,11 +62,11 @@ pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
     format!("{} {}", separator_id(separator), variable_set(compiled.network(), variables, SHORT))
 }
 
-/// `C4 → C7`.
+/// `C4 to C7`. The arrow of the same meaning is not in the fonts.
 #[must_use]
 pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
     let message = compiled.plan()[message];
-    format!("{} → {}", clique_id(message.from), clique_id(message.to))
+    format!("{} to {}", clique_id(message.from), clique_id(message.to))
 }
 
 /// What a screen reader says of a clique: `Clique 12: either, lung, tub; 8 entries`.

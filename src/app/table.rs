@@ -10,6 +10,8 @@ use egui_extras::TableRow;
 
 /// Height of a row of text.
 pub const ROW_HEIGHT: f32 = 20.0;
+/// Width of an empty last column, so that the scroll bar covers no number.
+pub const MARGIN: f32 = 8.0;
 
 /// By which column a table is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +41,8 @@ impl<C: Copy + PartialEq> Sort<C> {
         if self.descending { ordering.reverse() } else { ordering }
     }
 
-    /// A header cell that sorts by `column` when clicked, and turns the order around when clicked
-    /// again. `largest_first` is the order of the first click.
+    /// A header cell over text that sorts by `column` when clicked, and turns the order around
+    /// when clicked again. `largest_first` is the order of the first click.
     pub fn header(
         &mut self,
         row: &mut TableRow<'_, '_>,
@@ -50,28 +52,45 @@ impl<C: Copy + PartialEq> Sort<C> {
         largest_first: bool,
     ) {
         row.col(|ui| {
-            let sorted = self.column == column;
-            let mark = match (sorted, self.descending) {
-                (false, _) => "",
-                (true, true) => " ⏷",
-                (true, false) => " ⏶",
-            };
-            let text = RichText::new(format!("{title}{mark}")).strong().small();
-            let response = ui.add(Button::new(text).frame(false));
-            response.widget_info(|| {
-                let order = match (sorted, self.descending) {
-                    (false, _) => "",
-                    (true, true) => ", largest first",
-                    (true, false) => ", smallest first",
-                };
-                let label = format!("Sort by {title}{order}");
-                WidgetInfo::labeled(WidgetType::Button, true, label)
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                self.button(ui, column, title, hint, largest_first);
             });
-            if response.on_hover_text(hint).clicked() {
-                let descending = if sorted { !self.descending } else { largest_first };
-                *self = Self { column, descending };
-            }
         });
+    }
+
+    /// As [`header`](Self::header), over numbers, which stand flush right.
+    pub fn number(
+        &mut self,
+        row: &mut TableRow<'_, '_>,
+        column: C,
+        title: &str,
+        hint: &str,
+        largest_first: bool,
+    ) {
+        row.col(|ui| {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                self.button(ui, column, title, hint, largest_first);
+            });
+        });
+    }
+
+    fn button(&mut self, ui: &mut Ui, column: C, title: &str, hint: &str, largest_first: bool) {
+        let sorted = self.column == column;
+        let (mark, order) = match (sorted, self.descending) {
+            (false, _) => ("", ""),
+            (true, true) => (" ⏷", ", largest first"),
+            (true, false) => (" ⏶", ", smallest first"),
+        };
+        ui.spacing_mut().button_padding.x = 0.0;
+        let text = RichText::new(format!("{title}{mark}")).strong().small();
+        let response = ui.add(Button::new(text).frame(false));
+        response.widget_info(|| {
+            WidgetInfo::labeled(WidgetType::Button, true, format!("Sort by {title}{order}"))
+        });
+        if response.on_hover_text(hint).clicked() {
+            let descending = if sorted { !self.descending } else { largest_first };
+            *self = Self { column, descending };
+        }
     }
 }
 
@@ -120,7 +139,7 @@ impl Row {
             whole.widget_info(|| {
                 WidgetInfo::selected(WidgetType::SelectableLabel, true, selected, label.clone())
             });
-            add_contents(ui);
+            ui.with_layout(Layout::left_to_right(Align::Center), add_contents);
             response = Some(whole);
         });
         response.expect("a cell is drawn when it is added")
@@ -131,7 +150,7 @@ impl Row {
 pub fn cell(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     row.col(|ui| {
         ui.style_mut().interaction.selectable_labels = false;
-        ui.label(text.into());
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.label(text.into()));
     });
 }
 

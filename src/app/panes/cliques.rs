@@ -32,6 +32,7 @@ enum By {
     Variables,
     #[default]
     Entries,
+    Share,
     Depth,
 }
 
@@ -88,7 +89,8 @@ impl CliquesPane {
                 .column(Column::exact(36.0))
                 .column(Column::exact(78.0))
                 .column(Column::exact(48.0))
-                .column(Column::exact(44.0));
+                .column(Column::exact(44.0))
+                .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
             }
@@ -96,11 +98,11 @@ impl CliquesPane {
                 let sort = &mut self.sort;
                 sort.header(&mut header, By::Id, "#", "Number of the clique", false);
                 sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
-                sort.header(&mut header, By::Variables, "n", "Number of variables", true);
-                sort.header(&mut header, By::Entries, "Entries", "Entries of the table", true);
+                sort.number(&mut header, By::Variables, "n", "Number of variables", true);
+                sort.number(&mut header, By::Entries, "Entries", "Entries of the table", true);
                 let share = "Share of the entries of all cliques";
-                sort.header(&mut header, By::Entries, "Share", share, true);
-                sort.header(&mut header, By::Depth, "Depth", "Edges to the root", false);
+                sort.number(&mut header, By::Share, "Share", share, true);
+                sort.number(&mut header, By::Depth, "Depth", "Edges to the root", false);
             });
             table.body(|body| self.body(body, &rows, model, compiled, commands));
         });
@@ -186,7 +188,7 @@ fn listed(compiled: &CompiledNetwork, sort: Sort<By>, filter: &str) -> Vec<Cliqu
             By::Id => a.cmp(b),
             By::Name => names(*a).cmp(names(*b)),
             By::Variables => one.variables.len().cmp(&other.variables.len()),
-            By::Entries => one.entries.cmp(&other.entries),
+            By::Entries | By::Share => one.entries.cmp(&other.entries),
             By::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
         };
         sort.apply(by).then(a.cmp(b))

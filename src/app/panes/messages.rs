@@ -52,6 +52,7 @@ enum By {
     Start,
     Duration,
     PerEntry,
+    Share,
 }
 
 /// One message.
@@ -127,25 +128,65 @@ impl MessagesPane {
                 .columns(Column::remainder().at_least(120.0).clip(true), 2)
                 .columns(Column::exact(84.0), 2)
                 .columns(Column::exact(76.0), 3)
-                .column(Column::exact(56.0));
+                .column(Column::exact(56.0))
+                .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
             }
             let table = table.header(table::ROW_HEIGHT, |mut header| {
                 let sort = &mut self.query.sort;
-                let mut head = |column, title, hint, largest_first| {
-                    sort.header(&mut header, column, title, hint, largest_first);
-                };
-                head(By::Order, "#", "Place in the plan", false);
-                head(By::Phase, "Phase", "Toward the root or away from it", false);
-                head(By::From, "From", "The clique that is marginalised", false);
-                head(By::To, "To", "The clique that is multiplied into", false);
-                head(By::Separator, "Separator", "Entries of the separator's table", true);
-                head(By::Touched, "Touched", "Entries of both cliques' tables", true);
-                head(By::Start, "Start", "Since the start of the propagation", false);
-                head(By::Duration, "Duration", "From reading the sender to the receiver", true);
-                head(By::PerEntry, "Per entry", "Duration by entries touched", true);
-                head(By::Duration, "Share", "Of the sum over all messages", true);
+                sort.header(&mut header, By::Order, "#", "Place in the plan", false);
+                sort.header(
+                    &mut header,
+                    By::Phase,
+                    "Phase",
+                    "Toward the root or away from it",
+                    false,
+                );
+                sort.header(
+                    &mut header,
+                    By::From,
+                    "From",
+                    "The clique that is marginalised",
+                    false,
+                );
+                sort.header(&mut header, By::To, "To", "The clique that is multiplied into", false);
+                sort.number(
+                    &mut header,
+                    By::Separator,
+                    "Separator",
+                    "Entries of the separator's table",
+                    true,
+                );
+                sort.number(
+                    &mut header,
+                    By::Touched,
+                    "Touched",
+                    "Entries of both cliques' tables",
+                    true,
+                );
+                sort.number(
+                    &mut header,
+                    By::Start,
+                    "Start",
+                    "Since the start of the propagation",
+                    false,
+                );
+                sort.number(
+                    &mut header,
+                    By::Duration,
+                    "Duration",
+                    "From reading the sender to the receiver",
+                    true,
+                );
+                sort.number(
+                    &mut header,
+                    By::PerEntry,
+                    "Per entry",
+                    "Duration by entries touched",
+                    true,
+                );
+                sort.number(&mut header, By::Share, "Share", "Of the sum over all messages", true);
             });
             table.body(|body| self.body(body, &lines, model, compiled, commands));
         });
@@ -279,7 +320,7 @@ fn compare(column: By, a: &Line, b: &Line) -> Ordering {
         By::Separator => a.separator.cmp(&b.separator),
         By::Touched => a.touched.cmp(&b.touched),
         By::Start => a.start.total_cmp(&b.start),
-        By::Duration => a.duration.total_cmp(&b.duration),
+        By::Duration | By::Share => a.duration.total_cmp(&b.duration),
         By::PerEntry => a.per_entry().total_cmp(&b.per_entry()),
     }
 }
@@ -342,7 +383,7 @@ mod tests {
         let (trace, compiled) = (document.trace().unwrap(), document.compiled.as_ref().unwrap());
         for column in [By::Order, By::Phase, By::From, By::To, By::Separator, By::Touched]
             .into_iter()
-            .chain([By::Start, By::Duration, By::PerEntry])
+            .chain([By::Start, By::Duration, By::PerEntry, By::Share])
         {
             for sort in [Sort::ascending(column), Sort::descending(column)] {
                 let query = Query { sort, ..Query::default() };

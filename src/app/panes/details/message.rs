@@ -137,7 +137,7 @@ impl Equations {
                 format!("summed over {}", naming::variable_list(network, &out, LONG))
             },
             scatter: format!(
-                "ψ_{to}{} ← ψ_{to} · φ*{inside} / φ{inside}",
+                "ψ_{to}{} ← ψ_{to} · φ* / φ",
                 arguments(network, &tree[message.to].variables)
             ),
         }

@@ -320,7 +320,7 @@ fn count_marks((low, high): (f64, f64), log_counts: bool) -> Vec<GridMark> {
     }
     let step = numbers::round_step((high - low) / 5.0).max(1.0);
     let last = (high / step).floor() as i64;
-    (0..=last).map(|i| GridMark { value: i as f64 * step, step_size: step * 10.0 }).collect()
+    (0..=last).map(|i| GridMark { value: i as f64 * step, step_size: step }).collect()
 }
 
 fn count_label(value: f64, log_counts: bool) -> String {

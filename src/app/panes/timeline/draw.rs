@@ -18,7 +18,7 @@ const AXIS: f32 = 18.0;
 const STAGES: f32 = 18.0;
 /// Room for the names of the rows.
 const GUTTER: f32 = 62.0;
-/// Lanes are not drawn higher than this.
+/// Lanes are not drawn higher than this; a lane that is alone may be twice as high.
 const LANE_MOST: f32 = 72.0;
 
 /// Where everything is in one frame.
@@ -30,12 +30,12 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    pub fn new(ui: &Ui, rect: Rect, lanes: usize, window: Window) -> Self {
-        let _ = ui;
+    pub fn new(rect: Rect, lanes: usize, window: Window) -> Self {
         let mut chart = rect;
         chart.min.x += GUTTER;
         let room = (chart.height() - AXIS - STAGES - 8.0).max(8.0);
-        let lane_height = (room / lanes.max(1) as f32).min(LANE_MOST);
+        let lane_height =
+            (room / lanes.max(1) as f32).min(if lanes == 1 { 2.0 * LANE_MOST } else { LANE_MOST });
         Self { window, chart, lane_height, lanes }
     }
 
@@ -179,7 +179,9 @@ impl Drawing {
                     // A hair of ground tells neighbours apart, where there is room for it.
                     let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
                     let bar = Rect::from_x_y_ranges(from + inset..=to - inset, rows);
-                    mesh.add_colored_rect(bar, colour(span.phase));
+                    // Every other message is a little darker, so that neighbours can be counted.
+                    let shade = if span.message.index() % 2 == 0 { 1.0 } else { 0.8 };
+                    mesh.add_colored_rect(bar, darker(colour(span.phase), shade));
                 }
                 Shape::Column { x, collect, distribute } => {
                     let both = (collect + distribute).max(f32::EPSILON);
@@ -270,4 +272,11 @@ impl Drawing {
         painter.rect(ground, 3, visuals.window_fill, Stroke::new(1.0, colour), StrokeKind::Inside);
         painter.galley(at, text, visuals.strong_text_color());
     }
+}
+
+/// `colour` with every channel at `share` of its strength.
+fn darker(colour: Color32, share: f32) -> Color32 {
+    let [r, g, b, _] = colour.to_array();
+    let less = |channel: u8| (f32::from(channel) * share) as u8;
+    Color32::from_rgb(less(r), less(g), less(b))
 }

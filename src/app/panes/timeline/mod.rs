@@ -77,7 +77,7 @@ impl TimelinePane {
         let size = egui::vec2(ui.available_width(), ui.available_height().max(64.0));
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         let window = self.window.unwrap_or_else(|| Window::all(scene.total));
-        let drawing = Drawing::new(ui, rect, scene.lanes.len(), window);
+        let drawing = Drawing::new(rect, scene.lanes.len(), window);
         // The middle of the axis carries no message where lanes end, so look by lane.
         let under = response.hover_pos().and_then(|pos| {
             scene
