@@ -103,34 +103,38 @@ fn factors(network: &Network, evidence: &Evidence) -> Vec<Potential> {
 /// The product of `factors` with every variable of `order` summed out that is not in `onto`,
 /// times two to the power of the exponent that comes with it.
 ///
-/// Every factor, given or new, is brought to a largest value in [1, 2), so that a product of many small
-/// numbers does not end at zero.
+/// Products are rescaled as they are made, so that many small numbers do not end at zero.
 fn eliminate(
-    factors: Vec<Potential>,
+    mut factors: Vec<Potential>,
     order: &[VariableId],
     onto: &Scope,
     watch: &Watch,
 ) -> Result<(Potential, i64), PropagationFailure> {
     let mut exponent = 0_i64;
-    let mut scaled = |mut factor: Potential| {
-        let by = factor.rescale().ok_or(PropagationFailure::Impossible)?;
-        exponent -= i64::from(by);
-        Ok::<_, PropagationFailure>(factor)
-    };
-    let mut factors: Vec<Potential> =
-        factors.into_iter().map(&mut scaled).collect::<Result<_, _>>()?;
     for &variable in order.iter().filter(|variable| !onto.contains(**variable)) {
         watch.check()?;
         let (with, without): (Vec<_>, Vec<_>) =
             factors.into_iter().partition(|factor| factor.scope().contains(variable));
-        let product = Potential::product(&with);
+        let product = product(&with, &mut exponent)?;
         drop(with);
         factors = without;
-        factors.push(scaled(product.marginal(&product.scope().without(variable)))?);
+        factors.push(product.marginal(&product.scope().without(variable)));
     }
-    let result = scaled(Potential::product(&factors))?;
+    let result = product(&factors, &mut exponent)?;
     debug_assert_eq!(result.scope(), onto, "all other variables were summed out");
     Ok((result, exponent))
+}
+
+/// The product of `factors`, brought to a largest value in [1, 2) after each of them; the powers
+/// of two that this took are added to `exponent`.
+fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, PropagationFailure> {
+    let mut product = Potential::one(Scope::union(factors.iter().map(Potential::scope)));
+    for factor in factors {
+        product.multiply(factor);
+        let by = product.rescale().ok_or(PropagationFailure::Impossible)?;
+        *exponent -= i64::from(by);
+    }
+    Ok(product)
 }
 
 /// All variables, each time one whose elimination makes the smallest table.

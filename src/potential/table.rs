@@ -36,17 +36,10 @@ impl Potential {
         Self::new(Scope::of(network, [variable]), weights)
     }
 
-    /// The product of `factors`: a function of all their variables, in ascending order.
-    ///
-    /// The product of nothing is one.
+    /// The potential that is one everywhere.
     #[must_use]
-    pub fn product<'a>(factors: impl IntoIterator<Item = &'a Self> + Clone) -> Self {
-        let scope = Scope::union(factors.clone().into_iter().map(Self::scope));
-        let mut product = Self { values: vec![1.0; scope.entries()], scope };
-        for factor in factors {
-            product.multiply(factor);
-        }
-        product
+    pub fn one(scope: Scope) -> Self {
+        Self { values: vec![1.0; scope.entries()], scope }
     }
 
     /// The marginal over `onto`, some of this potential's variables: the sum over all states of the others.
@@ -65,7 +58,12 @@ impl Potential {
     }
 
     /// Multiplies by `factor`, whose variables are some of this potential's.
-    fn multiply(&mut self, factor: &Self) {
+    ///
+    /// # Panics
+    /// If `factor` has a variable that this potential does not have.
+    pub fn multiply(&mut self, factor: &Self) {
+        let known = factor.scope.variables().iter().all(|&variable| self.scope.contains(variable));
+        assert!(known, "a factor is over some of the potential's variables");
         let entries = Odometer::new(&self.scope, &factor.scope);
         for (value, entry) in self.values.iter_mut().zip(entries) {
             *value *= factor.values[entry];
@@ -105,13 +103,15 @@ mod tests {
         let f = Potential::new(scope(&[(0, 2), (1, 2)]), vec![1.0, 2.0, 3.0, 4.0]);
         let g =
             Potential::new(scope(&[(2, 3), (0, 2)]), vec![10.0, 100.0, 20.0, 200.0, 30.0, 300.0]);
-        let product = Potential::product([&f, &g]);
+        let mut product = Potential::one(Scope::union([f.scope(), g.scope()]));
+        product.multiply(&f);
+        product.multiply(&g);
         assert_eq!(product.scope(), &scope(&[(0, 2), (1, 2), (2, 3)]));
         assert_eq!(
             product.values(),
             [10., 20., 30., 20., 40., 60., 300., 600., 900., 400., 800., 1200.]
         );
-        assert_eq!(Potential::product([]).values(), [1.0]);
+        assert_eq!(Potential::one(scope(&[])).values(), [1.0]);
     }
 
     #[test]

@@ -170,6 +170,41 @@ pub fn many_findings_do_not_underflow(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
+/// One cause with 400 observed effects that speak for either state by turns, each ten thousand
+/// to one: both states end near 1e-800 of what they began with, and neither may vanish.
+pub fn opposed_findings_do_not_underflow(subject: &Subject) {
+    if subject.is_exempt("many opposed findings") {
+        return;
+    }
+    let effect = &[0.0001, 0.9999, 0.9999, 0.0001][..];
+    let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[], &[0.25, 0.75])];
+    variables.extend(vec![(2, &[0][..], effect); 400]);
+    let network = network(&variables);
+    let findings: Vec<(usize, usize)> = (1..=400).map(|effect| (effect, effect % 2)).collect();
+    let found = subject.propagate(&compiled(network.clone()), &observed(&network, &findings));
+    let found = found.unwrap();
+    subject.assert_close(found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
+    let ln = 200.0 * (0.0001_f64 * 0.9999).ln();
+    subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
+}
+
+/// First all findings that speak for one state and then all for the other, together 1e48 to one
+/// each way: a single table must hold both states at once, and single precision still can.
+pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
+    const EACH_WAY: usize = 24;
+    let effect = &[0.01, 0.99, 0.99, 0.01][..];
+    let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[], &[0.25, 0.75])];
+    variables.extend(vec![(2, &[0][..], effect); 2 * EACH_WAY]);
+    let network = network(&variables);
+    let state = |effect: usize| usize::from(effect > EACH_WAY);
+    let findings: Vec<(usize, usize)> = (1..=2 * EACH_WAY).map(|e| (e, state(e))).collect();
+    let found = subject.propagate(&compiled(network.clone()), &observed(&network, &findings));
+    let found = found.unwrap();
+    subject.assert_close(found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
+    let ln = EACH_WAY as f64 * (0.01_f64 * 0.99).ln();
+    subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
+}
+
 /// A hidden Markov chain of 300 steps with a finding at each, against the forward recursion.
 pub fn long_chains_do_not_underflow(subject: &Subject) {
     let (step, sensor) = ([0.9, 0.1, 0.3, 0.7], [0.02, 0.98, 0.05, 0.95]);

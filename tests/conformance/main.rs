@@ -47,7 +47,7 @@ macro_rules! cases {
                 random_networks;
             laws: invariance_to_the_root, invariance_to_the_triangulation, chain_rule,
                 total_probability, likelihoods_are_free_of_scale, one_hot_likelihoods,
-                many_findings_do_not_underflow, long_chains_do_not_underflow,
+                many_findings_do_not_underflow, opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order, long_chains_do_not_underflow,
                 extreme_likelihoods;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;

@@ -10,9 +10,16 @@
 //! # Numbers
 //! Beside every table stands the exponent of a power of two that it must be multiplied by to be
 //! what it stands for. Messages are scaled to a largest entry in [1, 2), and a clique's table whose
-//! largest entry has moved far from [`PEAK`] is brought back there, so that any number of findings
-//! leaves numbers in range, in single precision too. Powers of two change no digit. What a clique's
-//! own range cannot hold is lost: entries 2^-220 (f32) or 2^-1100 (f64) below its largest.
+//! largest entry has moved far from [`PEAK`] is brought back there, so that the number of findings
+//! alone takes no number out of range, in single precision neither. Powers of two change no digit.
+//!
+//! # Limits
+//! One exponent serves a whole table, so what is far below the table's largest entry is lost: in
+//! single precision digits go below 2^-222 of it (about 1e-67) and entries below 2^-245; in double
+//! precision a separator's entries go below 1e-300 of its largest. That is harmless unless evidence
+//! that arrives later rules out everything larger. Then the posterior is wrong, or the evidence is
+//! taken for impossible, and nothing tells. It takes evidence that favours one state by more than
+//! that, and other evidence that favours another as strongly; double precision is the default.
 
 mod message;
 
