@@ -139,6 +139,7 @@ impl CliquesPane {
             number(&mut row, numbers::thousands(inside.entries));
             number(&mut row, numbers::share(inside.entries as f64, total));
             number(&mut row, tree.depth_of(clique).to_string());
+            cell(&mut row, "");
             if response.hovered() {
                 commands.push(Command::Hover(Item::Clique(clique)));
             }

@@ -259,6 +259,7 @@ impl MessagesPane {
             number(&mut row, numbers::nanoseconds(line.duration));
             number(&mut row, numbers::nanoseconds(line.per_entry()));
             number(&mut row, numbers::share(line.duration, lines.whole));
+            cell(&mut row, "");
             if response.hovered() {
                 commands.push(Command::Hover(Item::Message(line.message)));
             }

@@ -1,6 +1,6 @@
 //! A conditional probability table, row by row; only the rows in view are laid out.
 
-use eframe::egui::{CollapsingHeader, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, CollapsingHeader, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use crate::app::numbers::{counted, thousands};
@@ -58,7 +58,10 @@ fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
             for state in variable.states() {
                 header.col(|ui| {
                     let text = RichText::new(state).strong();
-                    ui.label(text).on_hover_text(format!("P({} = {state} | …)", variable.name()));
+                    let hint = format!("P({} = {state} | parents)", variable.name());
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        ui.label(text).on_hover_text(hint);
+                    });
                 });
             }
         });

@@ -145,7 +145,7 @@ impl HistogramPane {
                     "{}, min {}, mean {}, max {}",
                     numbers::thousands(bins.count as u64),
                     numbers::thousands(bins.min),
-                    numbers::thousands(bins.mean.round() as u64),
+                    mean(bins.mean),
                     numbers::thousands(bins.max)
                 )
             });
@@ -186,8 +186,9 @@ impl HistogramPane {
             .auto_bounds(Vec2b::FALSE)
             .x_grid_spacer(|input| decade_marks(input.bounds))
             .y_grid_spacer(move |input| count_marks(input.bounds, log_counts))
-            .x_axis_formatter(|mark, _| decade_label(mark.value))
+            .x_axis_formatter(|mark, range| decade_label(mark.value, range.end() - range.start()))
             .y_axis_formatter(move |mark, _| count_label(mark.value, log_counts))
+            .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.6))
             .sense(Sense::hover())
             .show(ui, |plot| {
                 plot.set_plot_bounds_x(first.from - 0.08..=last.to + 0.08);
@@ -275,6 +276,11 @@ impl HistogramPane {
     }
 }
 
+/// A mean size, with a decimal where it is small.
+fn mean(mean: f64) -> String {
+    if mean < 100.0 { format!("{mean:.1}") } else { numbers::thousands(mean.round() as u64) }
+}
+
 impl Counted {
     fn new(compiled: &Arc<CompiledNetwork>) -> Self {
         let tree = compiled.tree();
@@ -302,13 +308,14 @@ fn decade_marks((low, high): (f64, f64)) -> Vec<GridMark> {
     marks
 }
 
-/// `1`, `10`, `100`, `1 k` at the powers of ten, nothing between them.
-fn decade_label(value: f64) -> String {
-    let decade = value.round();
-    if (value - decade).abs() > 1e-6 || decade < 0.0 {
-        return String::new();
-    }
-    numbers::short(10_f64.powf(decade))
+/// `1`, `10`, `100`, `1 k` at the powers of ten; where fewer than two decades are in view (`span`),
+/// also at two and five times them.
+fn decade_label(value: f64, span: f64) -> String {
+    let size = 10_f64.powf(value).round();
+    let digit = size / 10_f64.powf((value + 1e-9).floor());
+    let written: &[f64] = if span < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let is_written = written.iter().any(|wanted| (digit - wanted).abs() < 1e-6);
+    if is_written && value > -1e-9 { numbers::short(size) } else { String::new() }
 }
 
 /// Lines at 1, 2 or 5 times a power of ten, few enough to read; the powers of ten themselves where
@@ -337,10 +344,16 @@ mod tests {
     fn ticks_read_as_powers_of_ten() {
         let labels: Vec<String> = decade_marks((-0.1, 4.3))
             .iter()
-            .map(|mark| decade_label(mark.value))
+            .map(|mark| decade_label(mark.value, 4.4))
             .filter(|label| !label.is_empty())
             .collect();
         assert_eq!(labels, ["1", "10", "100", "1 k", "10 k"]);
+        let labels: Vec<String> = decade_marks((0.3, 1.1))
+            .iter()
+            .map(|mark| decade_label(mark.value, 0.8))
+            .filter(|label| !label.is_empty())
+            .collect();
+        assert_eq!(labels, ["2", "5", "10"]);
     }
 
     #[test]

@@ -95,17 +95,16 @@ impl Drawing {
             Stroke::new(1.0, visuals.widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6));
         let bottom = self.lane_rect(self.lanes.max(1) - 1).bottom().min(self.chart.bottom());
         let most = (self.chart.width() / 100.0) as usize;
+        let ink = visuals.weak_text_color();
         for tick in ticks(self.window, most.max(2)) {
             let x = self.x(tick.time).round() + 0.5;
             painter.vline(x, self.chart.top()..=bottom, line);
             let at = pos2(x + 4.0, self.chart.top() + AXIS / 2.0);
-            painter.text(
-                at,
-                Align2::LEFT_CENTER,
-                tick.label,
-                font.clone(),
-                visuals.weak_text_color(),
-            );
+            let label = painter.layout_no_wrap(tick.label, font.clone(), ink);
+            // Half a number reads as another number.
+            if at.x + label.size().x <= self.chart.right() {
+                painter.galley(at - egui::vec2(0.0, label.size().y / 2.0), label, ink);
+            }
         }
     }
 
