@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use cliquescope::cancel::CancelToken;
-//! use cliquescope::engine::{self, LoadOptions};
+//! use cliquescope::engine::{self, LoadOptions, PaperOptions};
 //! use cliquescope::network::Evidence;
 //! use cliquescope::potential::Precision;
 //! use cliquescope::propagation::{CompileOptions, MemoryLimit, Watch, compile};
@@ -16,8 +16,12 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let network = cliquescope::format::open("asia")?.network;
 //! let compiled = compile(network.clone(), &CompileOptions::default(), &CancelToken::new())?.into();
-//! let options =
-//!     LoadOptions { precision: Precision::F64, threads: 1, memory: MemoryLimit::half_of_available() };
+//! let options = LoadOptions {
+//!     precision: Precision::F64,
+//!     threads: 1,
+//!     memory: MemoryLimit::half_of_available(),
+//!     paper: PaperOptions::default(),
+//! };
 //! let mut propagator = engine::default_engine().load(&compiled, &options)?;
 //! let mut evidence = Evidence::none();
 //! evidence.observe_named(&network, "xray", "yes")?;

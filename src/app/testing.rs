@@ -10,7 +10,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Highlight;
 use crate::app::model::{Document, Model};
 use crate::cancel::CancelToken;
-use crate::engine::{LoadOptions, by_name, propagate};
+use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
 use crate::format::open;
 use crate::graph::{JunctionTree, Triangulation};
 use crate::network::Evidence;
@@ -85,6 +85,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         precision: choice.precision,
         threads: choice.threads,
         memory: MemoryLimit::of_bytes(1 << 30),
+        paper: PaperOptions::default(),
     };
     let mut loaded = choice.engine.load(&compiled, &load).expect("a small network");
     let mut run = |evidence: &Evidence| {

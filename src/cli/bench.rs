@@ -13,14 +13,16 @@ use cliquescope::propagation::{CompiledNetwork, Watch, human_bytes};
 use serde::Serialize;
 
 use super::Outcome;
-use super::options::{self, CompileArgs};
+use super::options::{self, CompileArgs, PaperArgs};
 use super::output::{self, Align, Table, grouped, milliseconds};
 
 /// Time the propagation.
 ///
 /// A propagation is: evidence in, all posteriors of all variables out, computed anew. One more than
 /// asked for runs first and is not counted. load_ms is reading the file; compile_ms is building the
-/// junction tree and loading it into the engine. peak_bytes is what the engine holds at most.
+/// junction tree and loading it into the engine. peak_bytes is what the engine holds at most. For
+/// engines that launch kernels, launch_us is the time of one launch, overhead_us that of the same
+/// launches and copies with empty kernels, and execution_us the median less that.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -50,6 +52,9 @@ pub struct Args {
 
     #[command(flatten)]
     compile: CompileArgs,
+
+    #[command(flatten)]
+    paper: PaperArgs,
 
     /// Write JSON: an array with an object for each network, engine and case
     #[arg(long)]
@@ -82,6 +87,14 @@ struct Timed {
     load_ms: f64,
     compile_ms: f64,
     propagate_ms: Spread,
+    /// What one launch costs, what all of them cost, and the median without that; for engines that
+    /// launch kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overhead_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution_us: Option<f64>,
     cliques: usize,
     total_clique_entries: u64,
     messages: usize,
@@ -145,6 +158,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
             precision: options::precision(engine, args.precision),
             threads: options::threads(args.threads),
             memory: args.compile.memory(),
+            paper: args.paper.options(),
         };
         let mut propagator = match engine.load(&compiled, &options) {
             Ok(propagator) => propagator,
@@ -157,20 +171,30 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
         for (case, evidence) in cases.iter().enumerate() {
             output::note(&format!("{title}: {} {}, case {case}", engine.name(), options.precision));
             match time(&mut *propagator, &compiled, evidence, args.repeat) {
-                Ok(propagate_ms) => records.push(Record::Timed(Timed {
-                    network: title.clone(),
-                    engine: engine.name(),
-                    precision: options.precision,
-                    threads: propagator.threads(),
-                    case,
-                    load_ms: milliseconds(load),
-                    compile_ms: milliseconds(compile_time),
-                    propagate_ms,
-                    cliques: compiled.statistics().cliques,
-                    total_clique_entries: compiled.statistics().total_clique_entries,
-                    messages: compiled.plan().messages().len(),
-                    peak_bytes: propagator.peak_bytes(),
-                })),
+                Ok(propagate_ms) => {
+                    let overhead = propagator.launch_overhead(args.repeat);
+                    let launch = overhead.and_then(|_| engine::launch_time());
+                    let launch_us = launch.map(|launch| milliseconds(launch) * 1e3);
+                    let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
+                    let execution_us = overhead_us.map(|us| propagate_ms.median * 1e3 - us);
+                    records.push(Record::Timed(Timed {
+                        network: title.clone(),
+                        engine: engine.name(),
+                        precision: options.precision,
+                        threads: propagator.threads(),
+                        case,
+                        load_ms: milliseconds(load),
+                        compile_ms: milliseconds(compile_time),
+                        propagate_ms,
+                        launch_us,
+                        overhead_us,
+                        execution_us,
+                        cliques: compiled.statistics().cliques,
+                        total_clique_entries: compiled.statistics().total_clique_entries,
+                        messages: compiled.plan().messages().len(),
+                        peak_bytes: propagator.peak_bytes(),
+                    }))
+                }
                 Err(error) => fail(records, &title, Some(engine.name()), Some(case), error),
             }
         }

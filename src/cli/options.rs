@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine};
+use cliquescope::engine::{self, Engine, MappingLayout, PaperOptions};
 use cliquescope::format::{self, ReadNetwork, evidence_json};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
 use cliquescope::network::{Evidence, Network};
@@ -56,6 +56,26 @@ impl CompileArgs {
     /// Memory that an engine may take.
     pub fn memory(&self) -> MemoryLimit {
         self.memory_limit.unwrap_or_else(MemoryLimit::half_of_available)
+    }
+}
+
+/// What engine gpu-paper is asked for.
+#[derive(clap::Args)]
+pub struct PaperArgs {
+    /// Threads of a block, for engine gpu-paper
+    #[arg(long, value_name = "N", default_value_t = PaperOptions::default().block_size)]
+    #[arg(value_parser = clap::value_parser!(u32).range(16..=1024))]
+    block_size: u32,
+
+    /// How the mapping tables lie in memory, naive or interleaved, for engine gpu-paper
+    #[arg(long, default_value_t = PaperOptions::default().layout)]
+    layout: MappingLayout,
+}
+
+impl PaperArgs {
+    /// The options.
+    pub fn options(&self) -> PaperOptions {
+        PaperOptions { block_size: self.block_size, layout: self.layout }
     }
 }
 

@@ -12,7 +12,7 @@ use cliquescope::propagation::{Posteriors, Watch};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use super::options::{self, CompileArgs};
+use super::options::{self, CompileArgs, PaperArgs};
 use super::output::{self, Align, Table};
 
 #[derive(clap::Args)]
@@ -46,6 +46,9 @@ pub struct Args {
     #[command(flatten)]
     compile: CompileArgs,
 
+    #[command(flatten)]
+    paper: PaperArgs,
+
     /// Write JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +66,7 @@ pub fn run(args: &Args) -> Outcome {
         precision,
         threads: options::threads(args.threads),
         memory: args.compile.memory(),
+        paper: args.paper.options(),
     };
     let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;
     let answers: Vec<Result<Posteriors, String>> = cases

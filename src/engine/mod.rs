@@ -5,29 +5,23 @@
 //! alike; `tests/conformance` holds them to it.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod diagnosis;
+mod options;
 mod reference;
 mod sequential;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use diagnosis::ImpossibleEvidence;
+pub use options::{LoadOptions, MappingLayout, PaperOptions};
 
 use crate::cancel::Cancelled;
 use crate::network::Evidence;
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, MemoryLimit, Posteriors, TooLarge, Watch};
-
-/// What an engine is asked for when it loads a network.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LoadOptions {
-    /// Number type of the tables.
-    pub precision: Precision,
-    /// Threads to use; engines that run on one ignore it.
-    pub threads: usize,
-    /// Memory that may be taken.
-    pub memory: MemoryLimit,
-}
+use crate::propagation::{CompiledNetwork, Forecast, Posteriors, TooLarge, Watch, human_bytes};
 
 /// A way to propagate evidence through a junction tree.
 pub trait Engine: Send + Sync {
@@ -82,6 +76,13 @@ pub trait Propagator: Send {
     fn threads(&self) -> usize {
         1
     }
+
+    /// What launching costs: the time of one propagation's exact list of launches and copies when
+    /// the kernels have empty bodies, the median of `repeat` runs. `None` for engines that launch nothing.
+    fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
+        let _ = repeat;
+        None
+    }
 }
 
 /// Why one run gave no posteriors.
@@ -132,6 +133,22 @@ pub enum LoadError {
     /// The network needs more memory than it may have.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// The GPU has too little free memory, or failed.
+    #[error(
+        "engine {engine} needs {} of GPU memory, of which {} is free: {reason}",
+        human_bytes(*.needed),
+        human_bytes(*.free)
+    )]
+    Device {
+        /// The engine.
+        engine: &'static str,
+        /// Bytes that the network needs there.
+        needed: u64,
+        /// Bytes that are free there.
+        free: u64,
+        /// What the driver says.
+        reason: String,
+    },
 }
 
 /// Refuses a precision that `engine` does not know.
@@ -165,10 +182,25 @@ pub fn propagate(
     }
 }
 
+/// What one kernel launch costs on this machine's GPU; `None` where there is none.
+#[must_use]
+pub fn launch_time() -> Option<Duration> {
+    #[cfg(feature = "cuda")]
+    return cuda::launch_time();
+    #[cfg(not(feature = "cuda"))]
+    None
+}
+
 /// All engines, whether or not they can run here.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Engine] {
-    &[&cpu::Cpu, &sequential::Sequential, &reference::Reference]
+    &[
+        &cpu::Cpu,
+        &sequential::Sequential,
+        #[cfg(feature = "cuda")]
+        &cuda::GpuPaper,
+        &reference::Reference,
+    ]
 }
 
 /// The engine that is used where none is asked for.

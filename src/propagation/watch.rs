@@ -130,6 +130,37 @@ impl Watch {
         result
     }
 
+    /// Whether messages are timed.
+    #[must_use]
+    pub fn times_messages(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// Time since the propagation began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Notes when a message was computed that nobody could [wrap](Self::message), because it ran
+    /// on another device.
+    pub fn note_message(&self, message: MessageId, lane: u32, start: Duration, end: Duration) {
+        let Some(span) = self.messages.get(message.index()) else { return };
+        span.lane.store(lane, Ordering::Relaxed);
+        span.start.store(nanoseconds(start), Ordering::Release);
+        span.end.store(nanoseconds(end), Ordering::Release);
+        self.completed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// As [`note_message`](Self::note_message) for a stage.
+    pub fn note_stage(&self, stage: Stage, start: Duration, end: Duration) {
+        if self.times_messages() {
+            let span = &self.stages[stage as usize];
+            span.start.store(nanoseconds(start), Ordering::Release);
+            span.end.store(nanoseconds(end), Ordering::Release);
+        }
+    }
+
     /// Notes that the propagation is over, whatever came of it. Only the first call counts.
     pub fn finish(&self) {
         let _ = self.finished.set(self.started.elapsed());
@@ -178,8 +209,12 @@ impl Watch {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(NOT_YET - 1)
+        nanoseconds(self.started.elapsed())
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(NOT_YET - 1)
 }
 
 #[cfg(test)]

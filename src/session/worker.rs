@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::{LoadOptions, PropagationError, Propagator, propagate};
+use crate::engine::{LoadOptions, PaperOptions, PropagationError, Propagator, propagate};
 use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
@@ -310,7 +310,7 @@ impl Worker {
         self.state.forget_from(Step::Load);
         let EngineChoice { engine, precision, threads } = request.engine;
         let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
-        let options = LoadOptions { precision, threads, memory };
+        let options = LoadOptions { precision, threads, memory, paper: PaperOptions::default() };
         let propagator = engine
             .load(&compiled, &options)
             .map_err(|error| Stopped::Failed(Failure::Load(error)))?;

@@ -15,8 +15,8 @@ mod subject;
 
 /// Makes a test of each case for each subject.
 macro_rules! stamp {
-    ($($module:ident: $engine:literal in $precision:ident;)*) => {
-        $(mod $module {
+    ($($(#[$attribute:meta])* $module:ident: $engine:literal in $precision:ident;)*) => {
+        $($(#[$attribute])* mod $module {
             const SUBJECT: crate::subject::Subject = crate::subject::Subject {
                 engine: $engine,
                 precision: cliquescope::potential::Precision::$precision,
@@ -27,7 +27,7 @@ macro_rules! stamp {
         #[test]
         fn every_engine_is_held_to_this_in_every_precision() {
             use cliquescope::potential::Precision;
-            let listed = [$(($engine, Precision::$precision)),*];
+            let listed = [$($(#[$attribute])* ($engine, Precision::$precision)),*];
             for engine in cliquescope::engine::all() {
                 for &precision in engine.precisions() {
                     let subject = (engine.name(), precision);
@@ -75,4 +75,6 @@ stamp! {
     cpu_f64: "cpu" in F64;
     cpu_f32: "cpu" in F32;
     reference_f64: "reference" in F64;
+    #[cfg(feature = "cuda")]
+    gpu_paper_f32: "gpu-paper" in F32;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
+use cliquescope::engine::{self, Engine, LoadOptions, PaperOptions, PropagationError, Propagator};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
@@ -42,12 +42,14 @@ impl Subject {
         engine::by_name(self.engine).expect("an engine of this name")
     }
 
-    /// Whether the engine can run on this machine; says so if it cannot.
+    /// Whether the engine can run on this machine; says so if it cannot. With `REQUIRE_CUDA=1` in
+    /// the environment every engine must.
     pub fn runs_here(&self) -> bool {
-        let availability = self.engine().availability();
-        availability
-            .inspect_err(|reason| eprintln!("{} is not tested: {reason}", self.engine))
-            .is_ok()
+        let Err(reason) = self.engine().availability() else { return true };
+        let required = std::env::var_os("REQUIRE_CUDA").is_some_and(|value| value == "1");
+        assert!(!required, "{} cannot run: {reason}", self.engine);
+        eprintln!("{} is SKIPPED: {reason}", self.engine);
+        false
     }
 
     /// Whether the engine need not do `what`.
@@ -65,6 +67,7 @@ impl Subject {
             precision: self.precision,
             threads: 2,
             memory: MemoryLimit::of_bytes(4 << 30),
+            paper: PaperOptions::default(),
         }
     }
 

@@ -1,0 +1,178 @@
+//! Finding the GPU, and what all engines on it need.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
+    ValidAsZeroBits, sys,
+};
+use cudarc::nvrtc::Ptx;
+
+use super::kernels;
+use crate::engine::LoadError;
+
+/// The first GPU of this machine.
+pub(super) struct Device {
+    context: Arc<CudaContext>,
+}
+
+/// The GPU, or the reason why there is none. Looked for once: a driver does not come and go.
+pub(super) fn device() -> Result<&'static Device, String> {
+    static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
+    DEVICE.get_or_init(find).as_ref().map_err(Clone::clone)
+}
+
+fn find() -> Result<Device, String> {
+    // SAFETY: loads the driver's library if there is one, as the loader would.
+    if !unsafe { sys::is_culib_present() } {
+        return Err("there is no NVIDIA driver on this machine".to_owned());
+    }
+    // A driver that is too old lacks functions, and asking for one of these panics.
+    let found = quietly(|| {
+        if CudaContext::device_count().map_err(|error| describe(&error))? == 0 {
+            return Err("the NVIDIA driver finds no GPU".to_owned());
+        }
+        let context = CudaContext::new(0).map_err(|error| describe(&error))?;
+        let capability = context.compute_capability().map_err(|error| describe(&error))?;
+        if capability < (7, 0) {
+            let (major, minor) = capability;
+            return Err(format!(
+                "the GPU has compute capability {major}.{minor}, and 7.0 is needed"
+            ));
+        }
+        // SAFETY: every buffer is used on the one stream of its propagator, so there is nothing
+        // between streams to be put in order.
+        unsafe { context.disable_event_tracking() };
+        Ok(Device { context })
+    });
+    found.unwrap_or_else(|| Err("the NVIDIA driver is too old".to_owned()))
+}
+
+/// Runs `work`; `None` if it panicked.
+fn quietly<R>(work: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+/// What the driver says.
+pub(super) fn describe(error: &DriverError) -> String {
+    match quietly(|| error.error_string().ok().map(|text| text.to_string_lossy().into_owned())) {
+        Some(Some(text)) => format!("the NVIDIA driver says: {text}"),
+        _ => format!("the NVIDIA driver says: {error:?}"),
+    }
+}
+
+/// Ends the run because the GPU failed: a broken device, or a defect of ours.
+///
+/// # Panics
+/// Always. Whoever runs engines for a user outlives that.
+pub(super) fn fail(error: &DriverError) -> ! {
+    panic!("the GPU failed: {}", describe(error))
+}
+
+impl Device {
+    /// A new stream, on which work runs in the order in which it is given.
+    pub fn stream(&self) -> Result<Arc<CudaStream>, DriverError> {
+        self.context.new_stream()
+    }
+
+    /// The kernels called `names` in `ptx`.
+    pub fn load<const N: usize>(
+        &self,
+        ptx: &'static str,
+        names: [&str; N],
+    ) -> Result<[CudaFunction; N], DriverError> {
+        let module = self.context.load_module(Ptx::from_src(ptx))?;
+        let functions = names.map(|name| module.load_function(name));
+        let mut loaded = Vec::with_capacity(N);
+        for function in functions {
+            loaded.push(function?);
+        }
+        Ok(loaded.try_into().unwrap_or_else(|_| unreachable!("one function for each name")))
+    }
+
+    /// An event that notes the time.
+    pub fn timer(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
+        self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
+    }
+
+    /// The refusal of a network that needs `needed` bytes and could not be loaded.
+    pub fn refusal(&self, engine: &'static str, needed: u64, error: &DriverError) -> LoadError {
+        let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
+        LoadError::Device { engine, needed, free, reason: describe(error) }
+    }
+
+    /// What one launch costs, back to back with others: the slope between 200 and 1000 launches of
+    /// an empty kernel. Measured once.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn launch_time(&self) -> Result<Duration, String> {
+        static MEASURED: OnceLock<Result<Duration, String>> = OnceLock::new();
+        let measure = || -> Result<Duration, DriverError> {
+            let stream = self.stream()?;
+            let [empty] = self.load(kernels::EMPTY, ["empty"])?;
+            let time = |launches: u32| -> Result<Duration, DriverError> {
+                let mut fastest = Duration::MAX;
+                for _ in 0..7 {
+                    let started = Instant::now();
+                    for _ in 0..launches {
+                        // SAFETY: the kernel has no parameters and touches nothing.
+                        unsafe { stream.launch_builder(&empty).launch(grid(1, 128))? };
+                    }
+                    stream.synchronize()?;
+                    fastest = fastest.min(started.elapsed());
+                }
+                Ok(fastest)
+            };
+            time(200)?;
+            let (few, many) = (time(200)?, time(1000)?);
+            Ok(many.saturating_sub(few) / 800)
+        };
+        MEASURED.get_or_init(|| measure().map_err(|error| describe(&error))).clone()
+    }
+}
+
+/// `blocks` blocks of `threads` threads.
+pub(super) fn grid(blocks: u32, threads: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
+}
+
+/// Copies `data` to a new buffer on the GPU; where there is nothing, to a buffer of one zero,
+/// because the driver allocates no empty ones.
+pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    data: &[T],
+) -> Result<CudaSlice<T>, DriverError> {
+    if data.is_empty() { stream.alloc_zeros(1) } else { stream.clone_htod(data) }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Whether tests on the GPU run here. Says on stderr why not; with `REQUIRE_CUDA=1` in the
+    /// environment it is a failure.
+    pub(in crate::engine::cuda) fn on_the_gpu(test: &str) -> bool {
+        match device() {
+            Ok(_) => true,
+            Err(reason) if std::env::var_os("REQUIRE_CUDA").is_some_and(|v| v == "1") => {
+                panic!("{test}: {reason}")
+            }
+            Err(reason) => {
+                eprintln!("{test} is SKIPPED: {reason}");
+                false
+            }
+        }
+    }
+
+    #[test]
+    fn a_launch_has_a_price() {
+        if on_the_gpu("a_launch_has_a_price") {
+            let time = device().unwrap().launch_time().unwrap();
+            eprintln!("a launch takes {time:?}");
+            assert!(time > Duration::ZERO);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Networks and evidence on which kernels and twins are compared.
+
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::cancel::CancelToken;
+use crate::engine::PropagationFailure;
+use crate::format;
+use crate::graph::{Triangulation, TriangulationOptions};
+use crate::network::{Cpt, Evidence, Network, Variable, VariableId};
+use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, compile};
+
+/// Networks with some evidence for each: shipped ones, and some with odd shapes.
+pub(super) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    let shipped = ["asia", "child", "insurance", "alarm", "pigs"]
+        .map(|name| format::sample(name).expect("a sample of this name").open().network);
+    let odd = [
+        network(&[], &[]),
+        network(&[4], &[&[]]),
+        network(&[1, 3, 2, 1], &[&[], &[0], &[], &[2]]),
+        network(&[2; 30], &[&[][..]; 30]),
+        // One cause with 40 effects.
+        network(&[3; 41], &std::iter::once(&[][..]).chain([&[0][..]; 40]).collect::<Vec<_>>()),
+        network(&[12, 11, 3, 2, 5], &[&[], &[], &[0, 1], &[1, 2], &[0, 2, 3]]),
+    ];
+    let networks = shipped.into_iter().chain(odd);
+    networks
+        .map(|network| {
+            let options = CompileOptions {
+                triangulation: TriangulationOptions {
+                    method: Triangulation::Auto,
+                    restarts: 0,
+                    ..Default::default()
+                },
+            };
+            let cases = (0..4).map(|case| evidence(&mut rng, &network, case)).collect();
+            let compiled = compile(network, &options, &CancelToken::new()).unwrap();
+            (Arc::new(compiled), cases)
+        })
+        .collect()
+}
+
+/// A network with these cardinalities and parents, and numbers made up.
+fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
+    let mut rng = Pcg64Mcg::seed_from_u64(cardinalities.len() as u64);
+    let variables = cardinalities.iter().enumerate().map(|(v, &states)| {
+        Variable::new(format!("X{v}"), (0..states).map(|state| format!("s{state}")))
+    });
+    let cpts = cardinalities.iter().enumerate().map(|(v, &states)| {
+        let rows: usize = parents[v].iter().map(|&p| cardinalities[p]).product();
+        let row = |_| {
+            let weights: Vec<f64> = (0..states).map(|_| rng.random_range(0.01..1.0)).collect();
+            let sum: f64 = weights.iter().sum();
+            weights.into_iter().map(move |weight| weight / sum)
+        };
+        let values = (0..rows).flat_map(row).collect();
+        let parents = parents[v].iter().map(|&p| VariableId::new(p)).collect();
+        Cpt::new(VariableId::new(v), parents, values)
+    });
+    Arc::new(Network::new("made up", variables.collect(), cpts.collect()).unwrap())
+}
+
+/// None in case 0; then findings on a fifth of the variables, possible or not, and in case 2
+/// likelihoods too.
+fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
+    let mut evidence = Evidence::none();
+    for variable in network.ids() {
+        let states = network[variable].cardinality();
+        if case > 0 && rng.random_bool(0.2) {
+            evidence.observe(network, variable, rng.random_range(0..states));
+        } else if case == 2 && rng.random_bool(0.3) {
+            let weights: Vec<f64> = (0..states).map(|_| rng.random_range(0.1..30.0)).collect();
+            evidence.set_likelihood(network, variable, weights).unwrap();
+        }
+    }
+    evidence
+}
+
+/// Checks that two runs came to the same, within what single precision can do.
+pub(super) fn assert_near(
+    found: &Result<Posteriors, PropagationFailure>,
+    expected: &Result<Posteriors, PropagationFailure>,
+) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => {
+            let pairs = found.values().iter().zip(expected.values());
+            // Written so that what is not a number fails.
+            let near = pairs.clone().all(|(a, b)| (a - b).abs() <= 1e-5);
+            assert!(
+                near,
+                "{:?}",
+                pairs.max_by(|a, b| { (a.0 - a.1).abs().total_cmp(&(b.0 - b.1).abs()) })
+            );
+            let (a, b) = (found.ln_p_evidence(), expected.ln_p_evidence());
+            assert!((a - b).abs() <= 1e-5 * (1.0 + b.abs()), "ln P(e) is {a}, expected {b}");
+        }
+        (found, expected) => assert_eq!(found.as_ref().err(), expected.as_ref().err()),
+    }
+}

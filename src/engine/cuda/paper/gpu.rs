@@ -1,0 +1,209 @@
+//! The launches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::{
+    CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
+};
+
+use super::Executor;
+use super::records::{Chunk, Reading};
+use super::tables::{Exponent, THREADS, Tables};
+use crate::engine::cuda::device::{Device, fail, grid, upload};
+use crate::engine::cuda::kernels;
+
+/// The buffers of one network on the GPU, and the kernels.
+pub(super) struct Gpu {
+    device: &'static Device,
+    stream: Arc<CudaStream>,
+    kernels: Kernels,
+    empty: Kernels,
+    prior: CudaSlice<f32>,
+    cliques: CudaSlice<f32>,
+    chunks: CudaSlice<Chunk>,
+    separators: CudaSlice<f64>,
+    mappings: CudaSlice<u32>,
+    evidence: CudaSlice<u32>,
+    largest: CudaSlice<u32>,
+    exponents: CudaSlice<i32>,
+    separator_exponents: CudaSlice<i32>,
+    readings: CudaSlice<Reading>,
+    out: CudaSlice<f64>,
+    read: Vec<f64>,
+    /// Events, of which the first `marked` are in use.
+    marks: Vec<CudaEvent>,
+    marked: usize,
+}
+
+struct Kernels {
+    initialise: CudaFunction,
+    message: CudaFunction,
+    marginals: CudaFunction,
+}
+
+impl Kernels {
+    fn load(device: &Device) -> Result<[Self; 2], DriverError> {
+        let [initialise, initialise_empty] =
+            device.load(kernels::PAPER_INITIALISE, ["initialise", "initialise_empty"])?;
+        let [message, message_empty] =
+            device.load(kernels::PAPER_MESSAGE, ["message", "message_empty"])?;
+        let [marginals, marginals_empty] =
+            device.load(kernels::PAPER_MARGINALS, ["marginals", "marginals_empty"])?;
+        Ok([
+            Self { initialise, message, marginals },
+            Self {
+                initialise: initialise_empty,
+                message: message_empty,
+                marginals: marginals_empty,
+            },
+        ])
+    }
+}
+
+impl Gpu {
+    pub fn load(device: &'static Device, tables: &Tables) -> Result<Self, DriverError> {
+        let stream = device.stream()?;
+        let [kernels, empty] = Kernels::load(device)?;
+        let slots = tables.cliques + tables.messages.len();
+        let at_least_one = |count: usize| count.max(1);
+        let gpu = Self {
+            device,
+            kernels,
+            empty,
+            prior: upload(&stream, &tables.prior)?,
+            cliques: stream.alloc_zeros(tables.prior.len())?,
+            chunks: upload(&stream, &tables.chunks)?,
+            separators: stream.alloc_zeros(at_least_one(tables.separator_entries))?,
+            mappings: upload(&stream, &tables.mappings)?,
+            evidence: stream.alloc_zeros(tables.evidence_words())?,
+            largest: stream.alloc_zeros(slots)?,
+            exponents: stream.alloc_zeros(slots)?,
+            separator_exponents: stream.alloc_zeros(at_least_one(tables.messages.len()))?,
+            readings: upload(&stream, &tables.readings)?,
+            out: stream.alloc_zeros(tables.states + 2)?,
+            read: vec![0.0; tables.states + 2],
+            marks: Vec::new(),
+            marked: 0,
+            stream,
+        };
+        gpu.stream.synchronize()?;
+        Ok(gpu)
+    }
+
+    fn launch_initialise(
+        &mut self,
+        tables: &Tables,
+        evidence: &[u32],
+        empty: bool,
+    ) -> Result<(), DriverError> {
+        self.stream.memcpy_htod(evidence, &mut self.evidence)?;
+        self.stream.memset_zeros(&mut self.largest)?;
+        let kernel = if empty { &self.empty.initialise } else { &self.kernels.initialise };
+        let (cliques, variables) = (tables.cliques as u32, tables.variables as u32);
+        let separators = tables.separator_entries as u64;
+        let mut launch = self.stream.launch_builder(kernel);
+        launch.arg(&self.prior).arg(&mut self.cliques).arg(&self.chunks).arg(&self.evidence);
+        launch.arg(&cliques).arg(&variables).arg(&mut self.largest).arg(&mut self.exponents);
+        launch.arg(&mut self.separators).arg(&separators);
+        // SAFETY: the arguments are those that kernels/paper/initialise.cu declares, and the
+        // records stay within the buffers, as the twin shows.
+        unsafe { launch.launch(grid(tables.chunks.len() as u32, THREADS)) }.map(|_| ())
+    }
+
+    fn launch_message(
+        &mut self,
+        tables: &Tables,
+        index: usize,
+        empty: bool,
+    ) -> Result<(), DriverError> {
+        let message = &tables.messages[index];
+        let kernel = if empty { &self.empty.message } else { &self.kernels.message };
+        let config: LaunchConfig =
+            grid(message.entries.div_ceil(tables.block_size), tables.block_size);
+        let mut launch = self.stream.launch_builder(kernel);
+        launch.arg(&mut self.cliques).arg(&mut self.separators).arg(&self.mappings);
+        launch.arg(&mut self.largest).arg(&mut self.exponents);
+        launch.arg(&mut self.separator_exponents).arg(message);
+        // SAFETY: as above, for kernels/paper/message.cu.
+        unsafe { launch.launch(config) }.map(|_| ())
+    }
+
+    fn launch_marginals(&mut self, tables: &Tables, empty: bool) -> Result<(), DriverError> {
+        let kernel = if empty { &self.empty.marginals } else { &self.kernels.marginals };
+        let exponent = match tables.total_exponent {
+            Exponent::Clique(slot) => self.exponents.slice(slot..=slot),
+            Exponent::Separator(message) => self.separator_exponents.slice(message..=message),
+        };
+        let mut launch = self.stream.launch_builder(kernel);
+        launch.arg(&self.cliques).arg(&self.separators).arg(&self.readings);
+        launch.arg(&exponent).arg(&mut self.out);
+        // SAFETY: as above, for kernels/paper/marginals.cu.
+        unsafe { launch.launch(grid(tables.readings.len() as u32, THREADS)) }?;
+        self.stream.memcpy_dtoh(&self.out, &mut self.read)?;
+        self.stream.synchronize()
+    }
+
+    fn record(&mut self) -> Result<(), DriverError> {
+        if self.marked == self.marks.len() {
+            self.marks.push(self.device.timer()?);
+        }
+        self.marks[self.marked].record(&self.stream)?;
+        self.marked += 1;
+        Ok(())
+    }
+}
+
+impl Executor for Gpu {
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) {
+        self.launch_initialise(tables, evidence, false).unwrap_or_else(|error| fail(&error));
+    }
+
+    fn message(&mut self, tables: &Tables, index: usize) {
+        self.launch_message(tables, index, false).unwrap_or_else(|error| fail(&error));
+    }
+
+    fn mark(&mut self) {
+        self.record().unwrap_or_else(|error| fail(&error));
+    }
+
+    fn read(&mut self, tables: &Tables) -> &[f64] {
+        self.launch_marginals(tables, false).unwrap_or_else(|error| fail(&error));
+        &self.read
+    }
+
+    fn wait(&mut self) {
+        self.stream.synchronize().unwrap_or_else(|error| fail(&error));
+    }
+
+    fn marks(&mut self) -> Vec<Duration> {
+        let marks = &self.marks[..std::mem::take(&mut self.marked)];
+        let since_first = |mark: &CudaEvent| {
+            let ms = marks[0].elapsed_ms(mark).unwrap_or_else(|error| fail(&error));
+            Duration::from_secs_f64(f64::from(ms) / 1e3)
+        };
+        marks.iter().map(since_first).collect()
+    }
+
+    fn empty_run(&mut self, tables: &Tables, evidence: &[u32], repeat: u32) -> Option<Duration> {
+        let mut run = || -> Result<Duration, DriverError> {
+            let started = Instant::now();
+            self.launch_initialise(tables, evidence, true)?;
+            for index in 0..tables.messages.len() {
+                self.launch_message(tables, index, true)?;
+            }
+            self.launch_marginals(tables, true)?;
+            Ok(started.elapsed())
+        };
+        let mut times: Vec<Duration> = Vec::new();
+        for round in 0..=repeat.max(1) {
+            let time = run().unwrap_or_else(|error| fail(&error));
+            // The first one warms up.
+            if round > 0 {
+                times.push(time);
+            }
+        }
+        times.sort_unstable();
+        Some(times[times.len() / 2])
+    }
+}

@@ -1,0 +1,46 @@
+//! The engines on a GPU where there may be none.
+#![cfg(feature = "cuda")]
+
+use std::sync::Arc;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, Engine, LoadError, LoadOptions, PaperOptions};
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+
+fn gpu_engines() -> Vec<&'static dyn Engine> {
+    let engines = engine::all().iter().copied();
+    engines.filter(|engine| engine.name().starts_with("gpu")).collect()
+}
+
+#[test]
+fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
+    assert!(!gpu_engines().is_empty());
+    let network = cliquescope::format::open("asia").unwrap().network;
+    let compiled =
+        Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap());
+    for engine in gpu_engines() {
+        let options = LoadOptions {
+            precision: Precision::F32,
+            threads: 1,
+            memory: MemoryLimit::of_bytes(1 << 30),
+            paper: PaperOptions::default(),
+        };
+        // Twice: the second answer comes from what the first found out.
+        assert_eq!(engine.availability(), engine.availability());
+        let loaded = engine.load(&compiled, &options);
+        match engine.availability() {
+            Ok(()) => {
+                let watch = Watch::timed(compiled.plan(), CancelToken::new());
+                let posteriors = loaded.unwrap().run(&Evidence::none(), &watch).unwrap();
+                assert!(posteriors.ln_p_evidence().abs() < 1e-5);
+            }
+            Err(reason) => {
+                assert!(!reason.is_empty());
+                let refused = LoadError::Unavailable { engine: engine.name(), reason };
+                assert_eq!(loaded.map(|_| ()), Err(refused));
+            }
+        }
+    }
+}
