@@ -1,0 +1,286 @@
+//! Layered drawings of directed acyclic graphs, after Sugiyama, Tagawa and Toda ("Methods for
+//! visual understanding of hierarchical system structures", 1981): vertices are put on
+//! [layers](ranking), layers are [put in order](ordering) so that few arcs cross, and then every
+//! vertex gets its [place](placing) on its layer.
+
+mod ordering;
+mod placing;
+mod ranking;
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
+
+use crate::app::layout::{bounds, s_curve};
+
+/// Clear space between neighbours on a layer.
+const GAP: f32 = 18.0;
+
+/// Clear space between layers.
+const LAYER_GAP: f32 = 46.0;
+
+/// Clear space beside an arc that passes through a layer.
+const LANE: f32 = 7.0;
+
+/// How often the width of the layers is corrected.
+const CORRECTIONS: usize = 3;
+
+/// Smaller graphs are drawn as wide as they come out.
+const FOLDED: usize = 60;
+
+/// A drawn directed graph.
+#[derive(Clone, Debug)]
+pub struct LayeredDrawing {
+    /// The centre of every vertex.
+    pub centres: Vec<Pos2>,
+    /// The line of every arc, from the bottom of its tail to the top of its head. It crosses layers
+    /// straight down between their vertices.
+    pub links: Vec<Vec<Pos2>>,
+    /// What all vertices take up.
+    pub bounds: Rect,
+}
+
+/// Draws a directed acyclic graph with vertices of `sizes`, arcs pointing downward, about `aspect`
+/// times as wide as high.
+///
+/// `arcs` are pairs of tail and head. Arcs of a cycle, which the graph should not have, point where
+/// they may.
+///
+/// # Complexity
+/// O(k (n + m) log (n + m)) for n vertices, m arcs cut at every layer, and k sweeps.
+#[must_use]
+pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDrawing {
+    let aspect = aspect.clamp(0.5, 4.0);
+    let mut widest = widest_layer(sizes, aspect);
+    let mut drawing = draw_within(sizes, arcs, widest as usize);
+    // How much room arcs take is known only once they are drawn.
+    for _ in 0..CORRECTIONS {
+        let off = aspect * drawing.bounds.height() / drawing.bounds.width();
+        if sizes.len() < FOLDED || (0.75..1.35).contains(&off) {
+            break;
+        }
+        widest = (widest * off.sqrt()).max(3.0);
+        drawing = draw_within(sizes, arcs, widest as usize);
+    }
+    drawing
+}
+
+/// Draws with at most `widest` vertices on a layer.
+fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], widest: usize) -> LayeredDrawing {
+    let layer_of = ranking::layers(sizes.len(), arcs, widest);
+    let mut layered = Layered::cut(sizes, arcs, &layer_of);
+    ordering::reduce_crossings(&mut layered);
+    let x = placing::places(&layered);
+    let bands = layer_bands(sizes, &layer_of);
+    let middle = |vertex: usize| {
+        let (top, bottom) = bands[layered.layer_of[vertex]];
+        pos2(x[vertex], (top + bottom) / 2.0)
+    };
+    let centres: Vec<Pos2> = (0..sizes.len()).map(middle).collect();
+    let link = |(&(tail, head), lane): (&(usize, usize), &std::ops::Range<usize>)| {
+        let half = |vertex: usize| Vec2::new(0.0, sizes[vertex].y / 2.0);
+        let mut line = vec![centres[tail] + half(tail)];
+        for stand_in in lane.clone() {
+            let (top, bottom) = bands[layered.layer_of[stand_in]];
+            go_to(&mut line, pos2(x[stand_in], top));
+            line.push(pos2(x[stand_in], bottom));
+        }
+        go_to(&mut line, centres[head] - half(head));
+        line
+    };
+    let links = arcs.iter().zip(&layered.lanes).map(link).collect();
+    LayeredDrawing { bounds: bounds(&centres, sizes), centres, links }
+}
+
+/// Goes on to `to` in a curve.
+fn go_to(line: &mut Vec<Pos2>, to: Pos2) {
+    let from = line[line.len() - 1];
+    if (from.x - to.x).abs() < 1.0 {
+        line.push(to);
+    } else {
+        line.extend(s_curve(from, to, Vec2::DOWN).into_iter().skip(1));
+    }
+}
+
+/// How many vertices a layer may hold for the picture to have the `aspect`.
+fn widest_layer(sizes: &[Vec2], aspect: f32) -> f32 {
+    let n = sizes.len().max(1) as f32;
+    let mean = sizes.iter().fold(Vec2::ZERO, |sum, &size| sum + size) / n;
+    let cell = mean + Vec2::new(GAP, LAYER_GAP);
+    // Layers are seldom full and arcs need room too.
+    let full = (n * aspect * cell.y / cell.x).sqrt();
+    full.ceil().max(3.0)
+}
+
+/// Top and bottom of every layer.
+fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
+    let mut heights = vec![0.0_f32; layer_of.iter().max().map_or(0, |last| last + 1)];
+    for (size, &layer) in sizes.iter().zip(layer_of) {
+        heights[layer] = heights[layer].max(size.y);
+    }
+    let mut top = 0.0;
+    let band = |height: f32| {
+        let band = (top, top + height);
+        top += height + LAYER_GAP;
+        band
+    };
+    heights.into_iter().map(band).collect()
+}
+
+/// A graph whose arcs all join neighbouring layers: longer ones are cut, and pass through a
+/// stand-in vertex on every layer between their ends.
+struct Layered {
+    /// Of every vertex, first the given ones, then the stand-ins.
+    layer_of: Vec<usize>,
+    /// Room that every vertex takes on its layer.
+    width: Vec<f32>,
+    /// Vertices before this are given, those from it on are stand-ins.
+    given: usize,
+    /// The vertices of every layer in their order.
+    layers: Vec<Vec<usize>>,
+    /// The place of every vertex in the order of its layer.
+    position: Vec<usize>,
+    /// Neighbours on the layer above.
+    above: Vec<Vec<usize>>,
+    /// Neighbours on the layer below.
+    below: Vec<Vec<usize>>,
+    /// The stand-ins of every arc, from its tail to its head; shared by the arcs of one tail.
+    lanes: Vec<std::ops::Range<usize>>,
+}
+
+impl Layered {
+    fn cut(sizes: &[Vec2], arcs: &[(usize, usize)], layer_of: &[usize]) -> Self {
+        let mut layered = Self {
+            layer_of: layer_of.to_vec(),
+            width: sizes.iter().map(|size| size.x + GAP).collect(),
+            given: sizes.len(),
+            layers: Vec::new(),
+            position: Vec::new(),
+            above: vec![Vec::new(); sizes.len()],
+            below: vec![Vec::new(); sizes.len()],
+            lanes: Vec::with_capacity(arcs.len()),
+        };
+        // Arcs from one tail share their stand-ins and part where they reach their heads: the
+        // picture has as many lanes as there are sources, not as there are arcs.
+        let mut lane_of_tail = vec![0..0; sizes.len()];
+        for &(tail, head) in arcs {
+            let lane = &mut lane_of_tail[tail];
+            lane.end = lane.end.max(layer_of[head].saturating_sub(layer_of[tail] + 1));
+        }
+        for (tail, lane) in lane_of_tail.iter_mut().enumerate() {
+            let first = layered.layer_of.len();
+            for stand_in in first..first + lane.end {
+                layered.layer_of.push(layer_of[tail] + 1 + stand_in - first);
+                layered.width.push(LANE);
+                layered.above.push(Vec::new());
+                layered.below.push(Vec::new());
+                layered.join(if stand_in == first { tail } else { stand_in - 1 }, stand_in);
+            }
+            *lane = first..first + lane.end;
+        }
+        for &(tail, head) in arcs {
+            let lane = &lane_of_tail[tail];
+            let passed = layer_of[head].saturating_sub(layer_of[tail] + 1);
+            let lane = lane.start..lane.start + passed;
+            if layer_of[tail] < layer_of[head] {
+                layered.join(if lane.is_empty() { tail } else { lane.end - 1 }, head);
+            }
+            layered.lanes.push(lane);
+        }
+        layered
+    }
+
+    fn join(&mut self, upper: usize, lower: usize) {
+        self.below[upper].push(lower);
+        self.above[lower].push(upper);
+    }
+
+    /// Puts the vertices of `layer` into this order.
+    fn set_order(&mut self, layer: usize, order: Vec<usize>) {
+        for (position, &vertex) in order.iter().enumerate() {
+            self.position[vertex] = position;
+        }
+        self.layers[layer] = order;
+    }
+
+    fn is_given(&self, vertex: usize) -> bool {
+        vertex < self.given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pseudo-random graph with `n` vertices and about `2 n` arcs from smaller to larger.
+    fn graph(n: usize, seed: usize) -> Vec<(usize, usize)> {
+        let mut state = seed as u64 * 2 + 1;
+        let mut next = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut arcs: Vec<(usize, usize)> = (1..n)
+            .flat_map(|head| {
+                let parents = next(4).min(head);
+                (0..parents).map(|_| (head - 1 - next(head.min(40)), head)).collect::<Vec<_>>()
+            })
+            .collect();
+        arcs.sort_unstable();
+        arcs.dedup();
+        arcs
+    }
+
+    fn sizes(n: usize) -> Vec<Vec2> {
+        (0..n).map(|v| Vec2::new(50.0 + (v % 7) as f32 * 11.0, 30.0)).collect()
+    }
+
+    #[test]
+    fn arcs_point_downward_and_no_two_vertices_overlap() {
+        for n in [0, 1, 2, 8, 40, 300] {
+            let (sizes, arcs) = (sizes(n), graph(n, 5));
+            let drawing = draw(&sizes, &arcs, 1.6);
+            for (link, &(tail, head)) in drawing.links.iter().zip(&arcs) {
+                let y: Vec<f32> = link.iter().map(|point| point.y).collect();
+                assert!(y.windows(2).all(|pair| pair[0] < pair[1]), "{y:?}");
+                assert!((link[0].x - drawing.centres[tail].x).abs() < 0.01);
+                assert!((link[link.len() - 1].x - drawing.centres[head].x).abs() < 0.01);
+            }
+            let boxes: Vec<Rect> = (0..n)
+                .map(|v| Rect::from_center_size(drawing.centres[v], sizes[v]).shrink(0.01))
+                .collect();
+            for (index, a) in boxes.iter().enumerate() {
+                assert!(a.min.is_finite() && a.max.is_finite());
+                assert!(boxes[..index].iter().all(|b| !a.intersects(*b)));
+                let mut points = drawing.links.iter().flatten();
+                let inside = a.shrink(0.1);
+                assert!(points.all(|point| !inside.contains(*point)), "arcs pass beside vertices");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_is_drawn_without_crossings() {
+        // A heap whose vertices are numbered crosswise, so that file order alone would cross.
+        let name = |v: usize| v * 7 % 31;
+        let arcs: Vec<(usize, usize)> = (1..31).map(|v| (name((v - 1) / 2), name(v))).collect();
+        let drawing = draw(&sizes(31), &arcs, 4.0);
+        for a in &arcs {
+            for b in &arcs {
+                let (from, to) = (drawing.centres[a.0], drawing.centres[a.1]);
+                let (other_from, other_to) = (drawing.centres[b.0], drawing.centres[b.1]);
+                if from.y == other_from.y && to.y == other_to.y {
+                    assert!((from.x - other_from.x) * (to.x - other_to.x) >= 0.0, "{a:?} {b:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_graph_is_folded_to_the_aspect() {
+        // One cause of a thousand effects: two layers would be sixty times as wide as high.
+        let arcs: Vec<(usize, usize)> = (1..1000).map(|effect| (0, effect)).collect();
+        let drawing = draw(&sizes(1000), &arcs, 1.6);
+        let aspect = drawing.bounds.width() / drawing.bounds.height();
+        assert!((0.8..3.2).contains(&aspect), "{aspect}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Which vertex goes on which layer.
+
+/// The layer of every vertex of a graph with `n` vertices: above those of its successors, at most
+/// `widest` vertices a layer.
+///
+/// List scheduling, as by Coffman and Graham (1972): layer by layer, of the vertices whose
+/// predecessors are all placed those with the longest way below them. Then every vertex moves down
+/// toward its successors where that shortens arcs and the layer has room.
+pub(super) fn layers(n: usize, arcs: &[(usize, usize)], widest: usize) -> Vec<usize> {
+    let mut above = vec![Vec::new(); n];
+    let mut below = vec![Vec::new(); n];
+    for &(tail, head) in arcs {
+        below[tail].push(head);
+        above[head].push(tail);
+    }
+    let order = topological(&above, &below);
+    let mut height = vec![0_usize; n];
+    for &vertex in order.iter().rev() {
+        height[vertex] = below[vertex].iter().map(|&head| height[head] + 1).max().unwrap_or(0);
+    }
+    let mut layer_of = vec![0; n];
+    let mut used: Vec<usize> = Vec::new();
+    let mut missing: Vec<usize> = above.iter().map(Vec::len).collect();
+    let mut ready: Vec<usize> = (0..n).filter(|&vertex| missing[vertex] == 0).collect();
+    while !ready.is_empty() {
+        ready.sort_by_key(|&vertex| (std::cmp::Reverse(height[vertex]), vertex));
+        let rest = ready.split_off(ready.len().min(widest));
+        for &vertex in &ready {
+            layer_of[vertex] = used.len();
+            for &head in &below[vertex] {
+                missing[head] -= 1;
+            }
+        }
+        let opened = ready.iter().flat_map(|&vertex| &below[vertex]).copied();
+        let mut next: Vec<usize> = opened.filter(|&head| missing[head] == 0).collect();
+        next.sort_unstable();
+        next.dedup();
+        next.extend(rest);
+        used.push(ready.len());
+        ready = next;
+    }
+    for &vertex in order.iter().rev() {
+        let Some(nearest) = below[vertex].iter().map(|&head| layer_of[head]).min() else {
+            continue;
+        };
+        // Moving down lengthens the arcs from above and shortens those to below.
+        if above[vertex].len() >= below[vertex].len() || nearest == 0 {
+            continue;
+        }
+        let from = layer_of[vertex];
+        if let Some(to) = (from + 1..nearest).rev().find(|&layer| used[layer] < widest) {
+            used[from] -= 1;
+            used[to] += 1;
+            layer_of[vertex] = to;
+        }
+    }
+    without_gaps(layer_of, &used)
+}
+
+/// Numbers the layers anew, empty ones left out.
+fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
+    let mut number = 0;
+    let numbers: Vec<usize> = used
+        .iter()
+        .map(|&vertices| {
+            number += usize::from(vertices > 0);
+            number.saturating_sub(1)
+        })
+        .collect();
+    layer_of.into_iter().map(|layer| numbers[layer]).collect()
+}
+
+fn topological(above: &[Vec<usize>], below: &[Vec<usize>]) -> Vec<usize> {
+    let mut missing: Vec<usize> = above.iter().map(Vec::len).collect();
+    let mut order: Vec<usize> = (0..above.len()).filter(|&vertex| missing[vertex] == 0).collect();
+    let mut next = 0;
+    while let Some(&vertex) = order.get(next) {
+        for &head in &below[vertex] {
+            missing[head] -= 1;
+            if missing[head] == 0 {
+                order.push(head);
+            }
+        }
+        next += 1;
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_stands_just_above_what_it_leads_to() {
+        // 0 -> 1 -> 2 -> 3 and 4 -> 3.
+        assert_eq!(layers(5, &[(0, 1), (1, 2), (2, 3), (4, 3)], 10), [0, 1, 2, 3, 2]);
+    }
+
+    #[test]
+    fn no_layer_is_wider_than_asked() {
+        let arcs: Vec<(usize, usize)> = (1..50).map(|head| (0, head)).collect();
+        let layers = layers(50, &arcs, 7);
+        let last = *layers.iter().max().unwrap();
+        for layer in 0..=last {
+            assert!(layers.iter().filter(|&&l| l == layer).count() <= 7);
+        }
+        assert_eq!(last, 7);
+    }
+}
