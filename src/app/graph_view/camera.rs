@@ -1,0 +1,128 @@
+//! Which part of a picture is seen, and how large.
+
+use eframe::egui::{Pos2, Rect, Vec2};
+
+/// Clear space around a fitted picture, in points.
+const MARGIN: f32 = 14.0;
+
+/// A picture is never shown larger than this times its natural size.
+const LARGEST: f32 = 6.0;
+
+/// Fitting does not blow a small picture up beyond this.
+const LARGEST_FITTED: f32 = 1.6;
+
+/// Maps a picture's coordinates to those of a pane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// What is in the middle of the pane.
+    centre: Pos2,
+    /// Points of the pane for one unit of the picture.
+    zoom: f32,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Self { centre: Pos2::ZERO, zoom: 1.0 }
+    }
+}
+
+impl Camera {
+    /// Shows all of `bounds` in a pane of `size`.
+    #[must_use]
+    pub fn fitting(bounds: Rect, size: Vec2) -> Self {
+        let room = (size - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
+        let zoom = (room / bounds.size().max(Vec2::splat(1.0))).min_elem().min(LARGEST_FITTED);
+        Self { centre: bounds.center(), zoom }
+    }
+
+    /// Points of the pane for one unit of the picture.
+    #[must_use]
+    pub fn zoom(&self) -> f32 {
+        self.zoom
+    }
+
+    /// Where the picture's origin is, relative to the top left corner of a pane of `size`.
+    #[must_use]
+    pub fn pan(&self, size: Vec2) -> Vec2 {
+        size / 2.0 - self.centre.to_vec2() * self.zoom
+    }
+
+    /// What is seen at `point` of the pane `rect`.
+    #[must_use]
+    pub fn to_picture(&self, rect: Rect, point: Pos2) -> Pos2 {
+        self.centre + (point - rect.center()) / self.zoom
+    }
+
+    /// Where `point` of the picture is seen in the pane `rect`.
+    #[must_use]
+    pub fn to_pane(&self, rect: Rect, point: Pos2) -> Pos2 {
+        rect.center() + (point - self.centre) * self.zoom
+    }
+
+    /// Moves the picture with the pointer by `delta` points.
+    pub fn drag(&mut self, delta: Vec2) {
+        self.centre -= delta / self.zoom;
+    }
+
+    /// Zooms by `factor` with what is seen at `anchor` of the pane `rect` staying where it is, but
+    /// not much further out than `bounds` fit.
+    pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
+        let fitted = Self::fitting(bounds, rect.size()).zoom;
+        let still = self.to_picture(rect, anchor);
+        self.zoom = (self.zoom * factor).clamp((fitted * 0.5).min(LARGEST), LARGEST);
+        self.centre = still - (anchor - rect.center()) / self.zoom;
+    }
+
+    /// Brings `target` to the middle, at least `zoom` large.
+    pub fn look_at(&mut self, target: Pos2, zoom: f32) {
+        self.centre = target;
+        self.zoom = self.zoom.max(zoom).min(LARGEST);
+    }
+
+    /// Moves as little as is needed for some of `bounds` to stay in sight of a pane of `size`.
+    pub fn keep_in_sight(&mut self, bounds: Rect, size: Vec2) {
+        let reach = size * 0.4 / self.zoom;
+        self.centre = self.centre.clamp(bounds.min - reach, bounds.max + reach);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eframe::egui::{pos2, vec2};
+
+    const PANE: Rect = Rect { min: pos2(100.0, 50.0), max: pos2(500.0, 350.0) };
+    const PICTURE: Rect = Rect { min: pos2(-1000.0, 0.0), max: pos2(1000.0, 500.0) };
+
+    #[test]
+    fn a_fitted_picture_is_seen_whole_and_in_the_middle() {
+        let camera = Camera::fitting(PICTURE, PANE.size());
+        assert!(PANE.contains(camera.to_pane(PANE, PICTURE.min)));
+        assert!(PANE.contains(camera.to_pane(PANE, PICTURE.max)));
+        assert!(camera.to_pane(PANE, PICTURE.center()).distance(PANE.center()) < 1e-3);
+        let origin = PANE.min + camera.pan(PANE.size());
+        assert!(camera.to_pane(PANE, Pos2::ZERO).distance(origin) < 1e-3);
+    }
+
+    #[test]
+    fn zooming_keeps_what_is_under_the_pointer() {
+        let mut camera = Camera::fitting(PICTURE, PANE.size());
+        let pointer = pos2(180.0, 300.0);
+        let before = camera.to_picture(PANE, pointer);
+        let zoom = camera.zoom();
+        camera.zoom_at(PANE, pointer, 2.0, PICTURE);
+        assert!((camera.zoom() - 2.0 * zoom).abs() < 1e-6);
+        assert!(camera.to_picture(PANE, pointer).distance(before) < 1e-2);
+        camera.zoom_at(PANE, pointer, 1e9, PICTURE);
+        assert!((camera.zoom() - LARGEST).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_picture_cannot_be_lost_by_dragging() {
+        let mut camera = Camera::fitting(PICTURE, PANE.size());
+        camera.drag(vec2(1e6, -1e6));
+        camera.keep_in_sight(PICTURE, PANE.size());
+        let corner = camera.to_pane(PANE, pos2(PICTURE.min.x, PICTURE.max.y));
+        assert!(PANE.contains(corner), "{corner:?}");
+    }
+}

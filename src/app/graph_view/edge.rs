@@ -1,0 +1,213 @@
+//! How an edge is drawn.
+
+use std::sync::Arc;
+
+use eframe::egui::{Color32, CornerRadius, FontId, Pos2, Rect, Shape, Stroke, Vec2, vec2};
+use egui_graphs::{DisplayEdge, DrawContext, EdgeProps, Node};
+use petgraph::EdgeType;
+use petgraph::stable_graph::IndexType;
+
+use crate::app::graph_view::node::NodeShape;
+use crate::app::graph_view::text::legible;
+
+/// Pieces of a curve are not drawn shorter than this many points.
+const SHORTEST_PIECE: f32 = 4.0;
+
+/// How the line is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Line {
+    /// In one piece.
+    #[default]
+    Solid,
+    /// In dashes.
+    Dashed,
+    /// In dots.
+    Dotted,
+}
+
+/// How an edge looks.
+#[derive(Clone, Debug, Default)]
+pub struct EdgeLook {
+    /// Width in points at natural size; it zooms, but not below a hairline.
+    pub width: f32,
+    /// Colour of line and arrow.
+    pub colour: Color32,
+    /// An arrow head at the end of the path (`true`) or at its start (`false`).
+    pub arrow: Option<bool>,
+    /// How the line is drawn.
+    pub line: Line,
+    /// Ground and ink of the box in the middle that holds the label.
+    pub label: Option<(Color32, Color32)>,
+    /// Steps back when seen from afar, where many lines would hide what they join.
+    pub faint: bool,
+    /// Drawn over the others.
+    pub on_top: bool,
+}
+
+/// An edge as egui_graphs draws it.
+#[derive(Clone, Debug)]
+pub struct EdgeShape {
+    /// From end to end, in the picture's coordinates.
+    pub(super) path: Arc<[Pos2]>,
+    pub(super) bounds: Rect,
+    pub(super) text: Arc<str>,
+    pub(super) look: EdgeLook,
+}
+
+impl From<EdgeProps<()>> for EdgeShape {
+    fn from(_: EdgeProps<()>) -> Self {
+        let (path, text) = (Arc::from([]), Arc::from(""));
+        Self { path, bounds: Rect::NOTHING, text, look: EdgeLook::default() }
+    }
+}
+
+impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, NodeShape> for EdgeShape {
+    fn shapes(
+        &mut self,
+        _: &Node<(), (), Ty, Ix, NodeShape>,
+        _: &Node<(), (), Ty, Ix, NodeShape>,
+        context: &DrawContext,
+    ) -> Vec<Shape> {
+        let meta = context.meta;
+        let (min, max) = (
+            meta.canvas_to_screen_pos(self.bounds.min),
+            meta.canvas_to_screen_pos(self.bounds.max),
+        );
+        let seen = Rect::from_min_max(min, max).expand(10.0);
+        if self.look.width <= 0.0 || !seen.intersects(context.painter.clip_rect()) {
+            return Vec::new();
+        }
+        let path = self.visible_path(|point| meta.canvas_to_screen_pos(point));
+        let strength = if self.look.faint { (meta.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
+        let colour = self.look.colour.gamma_multiply(strength);
+        let stroke = Stroke::new((self.look.width * meta.zoom.sqrt()).max(0.7), colour);
+        let mut shapes = Vec::with_capacity(3);
+        if let Some(at_end) = self.look.arrow {
+            arrow_head(&path, at_end, stroke, meta.zoom, &mut shapes);
+        }
+        match self.look.line {
+            Line::Solid if path.len() == 2 => {
+                shapes.push(Shape::line_segment([path[0], path[1]], stroke));
+            }
+            Line::Solid => shapes.push(Shape::line(path, stroke)),
+            Line::Dashed => shapes.extend(Shape::dashed_line(&path, stroke, 6.0, 4.0)),
+            Line::Dotted => {
+                shapes.extend(Shape::dotted_line(&path, stroke.color, 5.0, stroke.width * 0.8));
+            }
+        }
+        self.label(context, &mut shapes);
+        shapes
+    }
+
+    fn update(&mut self, _: &EdgeProps<()>) {}
+
+    fn is_inside(
+        &self,
+        _: &Node<(), (), Ty, Ix, NodeShape>,
+        _: &Node<(), (), Ty, Ix, NodeShape>,
+        point: Pos2,
+    ) -> bool {
+        self.distance(point) < 4.0
+    }
+}
+
+impl EdgeShape {
+    pub(super) fn set_path(&mut self, path: Arc<[Pos2]>) {
+        self.bounds = Rect::from_points(&path);
+        self.path = path;
+    }
+
+    /// How far `point` is from the line, in the picture's coordinates.
+    pub(super) fn distance(&self, point: Pos2) -> f32 {
+        let pieces = self.path.windows(2);
+        pieces
+            .map(|piece| distance_to_piece(point, piece[0], piece[1]))
+            .fold(f32::INFINITY, f32::min)
+    }
+
+    /// Where the label stands: halfway.
+    fn middle(&self) -> Option<Pos2> {
+        let (first, last) = (*self.path.first()?, *self.path.last()?);
+        if self.path.len() > 2 {
+            return self.path.get(self.path.len() / 2).copied();
+        }
+        Some(first + (last - first) / 2.0)
+    }
+
+    /// The path on the screen, with pieces that are too short to be seen left out.
+    fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
+        let mut path: Vec<Pos2> = Vec::with_capacity(self.path.len());
+        for (index, &point) in self.path.iter().enumerate() {
+            let point = to_screen(point);
+            let is_last = index + 1 == self.path.len();
+            let is_near = path.last().is_some_and(|last| last.distance(point) < SHORTEST_PIECE);
+            if is_last && is_near && path.len() > 1 {
+                path.pop();
+            }
+            if is_last || !is_near {
+                path.push(point);
+            }
+        }
+        path
+    }
+
+    fn label(&self, context: &DrawContext, shapes: &mut Vec<Shape>) {
+        let (Some((ground, ink)), Some(middle)) = (self.look.label, self.middle()) else { return };
+        let Some(size) = legible(8.5 * context.meta.zoom) else { return };
+        let galley =
+            context.painter.layout_no_wrap(self.text.to_string(), FontId::proportional(size), ink);
+        let centre = context.meta.canvas_to_screen_pos(middle);
+        let rect = Rect::from_center_size(centre, galley.size() + vec2(8.0, 2.0));
+        shapes.push(Shape::rect_filled(rect, CornerRadius::same(3), ground));
+        shapes.push(Shape::rect_stroke(
+            rect,
+            CornerRadius::same(3),
+            Stroke::new(1.0, self.look.colour),
+            eframe::egui::StrokeKind::Middle,
+        ));
+        shapes.push(Shape::galley(centre - galley.size() / 2.0, galley, ink));
+    }
+}
+
+fn distance_to_piece(point: Pos2, from: Pos2, to: Pos2) -> f32 {
+    let (along, towards) = (to - from, point - from);
+    let length = along.length_sq();
+    let share = if length > 0.0 { (towards.dot(along) / length).clamp(0.0, 1.0) } else { 0.0 };
+    (towards - along * share).length()
+}
+
+/// A filled head whose tip is the end (or the start) of `path`.
+fn arrow_head(path: &[Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
+    let pair = if at_end { path.last_chunk::<2>() } else { path.first_chunk::<2>() };
+    let Some(&[first, second]) = pair else { return };
+    let (tail, tip) = if at_end { (first, second) } else { (second, first) };
+    let length = (7.0 * zoom + 1.5 * stroke.width).clamp(2.0, 16.0);
+    let direction = (tip - tail).normalized();
+    let side: Vec2 = direction.rot90() * length * 0.42;
+    let base = tip - direction * length;
+    shapes.push(Shape::convex_polygon(
+        vec![tip, base + side, base - side],
+        stroke.color,
+        Stroke::NONE,
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eframe::egui::pos2;
+
+    #[test]
+    fn the_distance_to_an_edge_is_that_to_its_nearest_piece() {
+        let mut edge = EdgeShape {
+            path: Arc::from([]),
+            bounds: Rect::NOTHING,
+            text: Arc::from(""),
+            look: EdgeLook::default(),
+        };
+        assert_eq!(edge.distance(pos2(0.0, 0.0)), f32::INFINITY);
+        edge.set_path(Arc::from([pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]));
+        assert_eq!(edge.distance(pos2(5.0, 3.0)), 3.0);
+        assert_eq!(edge.distance(pos2(13.0, 14.0)), 5.0);
+    }
+}
