@@ -4,7 +4,9 @@
 pub mod cliques;
 pub mod details;
 pub mod histogram;
+pub mod junction_tree;
 pub mod messages;
+pub mod network;
 pub mod timeline;
 pub mod variables;
 
@@ -19,7 +21,9 @@ pub struct Panes {
     cliques: cliques::CliquesPane,
     details: details::DetailsPane,
     histogram: histogram::HistogramPane,
+    junction_tree: junction_tree::JunctionTreePane,
     messages: messages::MessagesPane,
+    network: network::NetworkPane,
     timeline: timeline::TimelinePane,
     variables: variables::VariablesPane,
 }
@@ -28,15 +32,14 @@ impl Panes {
     /// Draws `pane`.
     pub fn show(&mut self, ui: &mut Ui, pane: Pane, model: &Model, commands: &mut Commands) {
         match pane {
+            Pane::JunctionTree => self.junction_tree.show(ui, model, commands),
+            Pane::Network => self.network.show(ui, model, commands),
             Pane::Variables => self.variables.show(ui, model, commands),
             Pane::Cliques => self.cliques.show(ui, model, commands),
             Pane::Details => self.details.show(ui, model, commands),
             Pane::Histogram => self.histogram.show(ui, model, commands),
             Pane::Messages => self.messages.show(ui, model, commands),
             Pane::Timeline => self.timeline.show(ui, model, commands),
-            _ => {
-                ui.weak("Not yet.");
-            }
         }
     }
 }

@@ -1,0 +1,113 @@
+//! What a pointer that rests on a clique or separator is told.
+
+use eframe::egui::{Grid, RichText, Ui};
+
+use crate::app::highlight::Item;
+use crate::app::model::Model;
+use crate::app::naming;
+use crate::app::numbers::{self, thousands};
+use crate::graph::{CliqueId, SeparatorId};
+use crate::network::VariableId;
+use crate::propagation::{CompiledNetwork, human_bytes};
+
+/// Variables, and separators, that are listed before the rest is counted.
+const LISTED: usize = 12;
+
+/// Characters of state labels in a row.
+const LABELS: usize = 44;
+
+/// Draws the card of a clique or a separator.
+pub fn show(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, item: &Item) {
+    ui.set_max_width(420.0);
+    match *item {
+        Item::Clique(clique) => clique_card(ui, model, compiled, clique),
+        Item::Separator(separator) => separator_card(ui, model, compiled, separator),
+        _ => {}
+    }
+}
+
+fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: CliqueId) {
+    let tree = compiled.tree();
+    let root = if tree.root() == id { ", the root" } else { "" };
+    ui.strong(format!("Clique {}{root}", naming::clique_id(id)));
+    sizes(ui, model, tree[id].variables.len(), tree[id].entries);
+    variables(ui, model, compiled, &tree[id].variables);
+    let up = tree.parent(id).map(|link| ("↑", link));
+    let links: Vec<_> = up.into_iter().chain(tree.children(id).iter().map(|&l| ("↓", l))).collect();
+    if links.is_empty() {
+        return;
+    }
+    ui.add_space(4.0);
+    Grid::new("separators").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {
+        for (arrow, link) in links.iter().take(LISTED) {
+            let separator = &tree[link.separator];
+            let name = naming::clique_id(link.clique);
+            ui.label(RichText::new(format!("{arrow} {name}")).size(12.0));
+            let count = separator.variables.len();
+            ui.label(RichText::new(format!("{count} shared")).size(12.0).weak());
+            let entries = format!("{} entries", thousands(separator.entries));
+            ui.label(RichText::new(entries).size(12.0).weak());
+            ui.end_row();
+        }
+    });
+    rest(ui, links.len(), "neighbours");
+}
+
+fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: SeparatorId) {
+    let separator = &compiled.tree()[id];
+    let [parent, child] = [separator.parent, separator.child].map(naming::clique_id);
+    ui.strong(format!("Separator {} between {parent} and {child}", naming::separator_id(id)));
+    sizes(ui, model, separator.variables.len(), separator.entries);
+    variables(ui, model, compiled, &separator.variables);
+    if separator.variables.is_empty() {
+        ui.label("Joins two parts of the network that share no variable.");
+    }
+}
+
+fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
+    let precision = model.engine.precision;
+    let bytes = entries.saturating_mul(precision.bytes());
+    let count = numbers::counted(count, "variable", "variables");
+    let entries = thousands(entries);
+    ui.label(format!("{count} · {entries} entries · {} in {precision}", human_bytes(bytes)));
+}
+
+fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: &[VariableId]) {
+    let evidence = model.document.as_ref().map(|document| &document.evidence);
+    Grid::new("variables").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {
+        for &id in variables.iter().take(LISTED) {
+            let variable = &compiled.network()[id];
+            let known = evidence.is_some_and(|evidence| evidence.get(id).is_some());
+            let name = RichText::new(variable.name()).size(12.0);
+            ui.label(if known {
+                name.color(crate::app::theme::Palette::of(ui).evidence)
+            } else {
+                name
+            });
+            ui.label(RichText::new(variable.cardinality().to_string()).size(12.0));
+            ui.label(RichText::new(listed_states(variable.states())).size(12.0).weak());
+            ui.end_row();
+        }
+    });
+    rest(ui, variables.len(), "variables");
+}
+
+fn listed_states(states: &[String]) -> String {
+    let mut text = String::new();
+    for (index, state) in states.iter().enumerate() {
+        if index > 0 && text.chars().count() + state.chars().count() > LABELS {
+            return format!("{text}, … ");
+        }
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(state);
+    }
+    text
+}
+
+fn rest(ui: &mut Ui, count: usize, what: &str) {
+    if count > LISTED {
+        ui.label(RichText::new(format!("and {} more {what}", count - LISTED)).size(12.0).weak());
+    }
+}

@@ -1,0 +1,76 @@
+//! What the colours mean.
+
+use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui, pos2, vec2};
+
+use crate::app::numbers::short;
+use crate::app::theme::{log_share, ramp};
+
+/// Size of the coloured strip.
+const STRIP: eframe::egui::Vec2 = vec2(150.0, 9.0);
+
+/// Paints the ramp with its ticks into the lower left corner of `pane`, for tables of up to
+/// `largest` entries.
+pub fn show(ui: &Ui, pane: Rect, largest: u64) {
+    let size = STRIP + vec2(34.0, 36.0);
+    if pane.width() < size.x + 40.0 || pane.height() < 160.0 {
+        return;
+    }
+    let ground = Rect::from_min_size(pane.left_bottom() - vec2(0.0, size.y), size);
+    let painter = ui.painter().with_clip_rect(pane);
+    let visuals = ui.visuals();
+    painter.rect_filled(ground, CornerRadius::same(4), visuals.panel_fill.gamma_multiply(0.85));
+    let strip = Rect::from_min_size(ground.min + vec2(8.0, 17.0), STRIP);
+    let font = FontId::proportional(10.0);
+    let (ink, weak) = (visuals.text_color(), visuals.weak_text_color());
+    painter.text(ground.min + vec2(8.0, 2.0), Align2::LEFT_TOP, "table entries", font.clone(), ink);
+    painter.add(gradient(strip));
+    let mut free_from = strip.left() - 20.0;
+    for entries in ticks(largest) {
+        let x = strip.left() + strip.width() * log_share(entries, largest);
+        painter.vline(x, strip.bottom()..=strip.bottom() + 3.0, (1.0, weak));
+        let galley = painter.layout_no_wrap(short(entries as f64), font.clone(), weak);
+        let left = x - galley.size().x / 2.0;
+        let is_last = entries == largest;
+        // The largest is always named; others where there is room before it.
+        let room = is_last || x < strip.right() - 30.0;
+        if left >= free_from && room {
+            free_from = left + galley.size().x + 5.0;
+            painter.galley(pos2(left, strip.bottom() + 3.0), galley, weak);
+        }
+    }
+}
+
+/// Powers of ten up to `largest`, and `largest` itself.
+fn ticks(largest: u64) -> Vec<u64> {
+    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
+    let mut ticks: Vec<u64> = powers.take_while(|&power| power < largest).collect();
+    ticks.push(largest.max(1));
+    ticks
+}
+
+fn gradient(strip: Rect) -> Shape {
+    const STEPS: usize = 40;
+    let mut mesh = Mesh::default();
+    for step in 0..STEPS {
+        let at = |step: usize| step as f32 / STEPS as f32;
+        let x = |step: usize| strip.left() + strip.width() * at(step);
+        let cell =
+            Rect::from_min_max(pos2(x(step), strip.top()), pos2(x(step + 1), strip.bottom()));
+        let colour: Color32 = ramp(at(step) + 0.5 / STEPS as f32);
+        mesh.add_colored_rect(cell, colour);
+    }
+    Shape::mesh(mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_powers_of_ten_and_the_largest_table() {
+        assert_eq!(ticks(4_372), [1, 10, 100, 1000, 4_372]);
+        assert_eq!(ticks(100), [1, 10, 100]);
+        assert_eq!(ticks(0), [1]);
+        assert_eq!(ticks(u64::MAX).len(), 21);
+    }
+}

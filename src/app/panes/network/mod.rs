@@ -1,0 +1,276 @@
+//! The Bayesian network as a picture: causes above their effects, and from nearby what is believed
+//! of each variable.
+
+mod looks;
+
+use std::sync::Arc;
+
+use eframe::egui::{self, Pos2, RichText, Ui, Vec2};
+
+use crate::app::command::{Command, Commands};
+use crate::app::graph_view::node::NodeText;
+use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
+use crate::app::highlight::Item;
+use crate::app::layout::layered;
+use crate::app::model::{Document, Model};
+use crate::app::numbers::{counted, percent};
+use crate::network::{Network, VariableId};
+use crate::propagation::CompiledNetwork;
+
+use looks::{Charts, Looks, NetworkKey};
+
+/// Bars that have a row of their own; with more states they share the room of so many.
+const ROWS: usize = 5;
+
+/// An edge of the picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edge {
+    /// From a parent to a child.
+    Arc(VariableId, VariableId),
+    /// Between two parents of one child.
+    Moral(VariableId, VariableId),
+    /// Added to make the moral graph chordal.
+    Fill(VariableId, VariableId),
+}
+
+impl Edge {
+    fn ends(self) -> (VariableId, VariableId) {
+        match self {
+            Self::Arc(a, b) | Self::Moral(a, b) | Self::Fill(a, b) => (a, b),
+        }
+    }
+}
+
+/// The pane of the network.
+pub struct NetworkPane {
+    canvas: GraphCanvas<NetworkKey>,
+    edges: Vec<Edge>,
+    shown: Option<Shown>,
+    /// Whether the edges of the triangulated graph are shown too.
+    triangulated: bool,
+    charts: Charts,
+    fit_serial: u64,
+    seen: Option<Item>,
+}
+
+/// What was laid out last.
+#[derive(PartialEq)]
+struct Shown {
+    serial: u64,
+    /// The tree whose fill edges are shown, by its address.
+    triangulated: Option<usize>,
+}
+
+impl Default for NetworkPane {
+    fn default() -> Self {
+        Self {
+            canvas: GraphCanvas::new("network"),
+            edges: Vec::new(),
+            shown: None,
+            triangulated: false,
+            charts: Charts::default(),
+            fit_serial: 0,
+            seen: None,
+        }
+    }
+}
+
+impl NetworkPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(document) = &model.document else {
+            ui.weak("No network is open.");
+            return;
+        };
+        self.toolbar(ui, document);
+        self.follow(ui, model, document);
+        let pointing = self.canvas.interact(ui);
+        let item = |target| match target {
+            Target::Node(index) => Some(Item::Variable(VariableId::new(index))),
+            Target::Edge(_) => None,
+        };
+        let hovered = pointing.hovered.and_then(item);
+        if let Some(item) = &hovered {
+            commands.push(Command::Hover(item.clone()));
+        }
+        if let Some(target) = pointing.clicked {
+            let item = target.and_then(item);
+            self.seen.clone_from(&item);
+            commands.push(Command::Select(item));
+        }
+        self.charts.follow(ui, document);
+        let key = NetworkKey::new(model, document);
+        let looks = Looks::new(ui, model, document, &self.charts);
+        let edges = &self.edges;
+        let response = self.canvas.draw(
+            ui,
+            key,
+            |index| looks.variable(VariableId::new(index)),
+            |index| looks.edge(edges[index]),
+        );
+        if let Some(Item::Variable(variable)) = hovered {
+            response.on_hover_ui_at_pointer(|ui| card(ui, document, variable));
+        }
+    }
+
+    fn toolbar(&mut self, ui: &mut Ui, document: &Document) {
+        ui.horizontal(|ui| {
+            if ui.button("Fit").on_hover_text("Show the whole network (F)").clicked() {
+                self.canvas.fit();
+            }
+            for (sign, name, factor) in [("−", "Zoom out", 0.8), ("+", "Zoom in", 1.25)] {
+                let button = ui.add(egui::Button::new(sign).min_size(Vec2::new(20.0, 0.0)));
+                button.widget_info(|| {
+                    egui::WidgetInfo::labeled(egui::WidgetType::Button, true, name)
+                });
+                if button.on_hover_text(name).clicked() {
+                    self.canvas.zoom_by(factor);
+                }
+            }
+            ui.checkbox(&mut self.triangulated, "Moral and fill edges").on_hover_text(
+                "Dashed: parents of one child, married. Dotted: added so that the graph is chordal, \
+                 which is what its cliques are made of.",
+            );
+            let network = document.network();
+            let (variables, arcs) = (network.variables().len(), network.arc_count());
+            let summary = RichText::new(format!("{variables} variables · {arcs} arcs")).weak();
+            ui.add(egui::Label::new(summary).truncate());
+        });
+    }
+
+    fn follow(&mut self, ui: &Ui, model: &Model, document: &Document) {
+        let compiled = document.compiled.as_ref().filter(|_| self.triangulated);
+        let wanted = Shown {
+            serial: document.serial,
+            triangulated: compiled.map(|compiled| Arc::as_ptr(compiled) as usize),
+        };
+        let is_new = self.shown.as_ref().is_none_or(|shown| shown.serial != document.serial);
+        if is_new || self.fit_serial != model.fit_serial {
+            self.fit_serial = model.fit_serial;
+            self.canvas.fit();
+        }
+        if self.shown.as_ref() != Some(&wanted) {
+            self.shown = Some(wanted);
+            let size = ui.available_size().max(Vec2::splat(1.0));
+            let (nodes, places, edges) =
+                drawing(document.network(), compiled.map(|compiled| &**compiled), size.x / size.y);
+            self.edges = edges;
+            self.canvas.set_graph(nodes, places);
+        }
+        let selected = model.selected();
+        if self.seen.as_ref() != selected {
+            self.seen = selected.cloned();
+            if let Some(Item::Variable(variable)) = selected
+                && !self.canvas.is_in_sight(variable.index())
+            {
+                self.canvas.look_at(variable.index());
+            }
+        }
+    }
+}
+
+/// Boxes and lines of the network, and what each line stands for.
+fn drawing(
+    network: &Network,
+    compiled: Option<&CompiledNetwork>,
+    aspect: f32,
+) -> (Vec<NodePlace>, Vec<EdgePlace>, Vec<Edge>) {
+    let sizes: Vec<Vec2> = network
+        .variables()
+        .iter()
+        .map(|variable| {
+            let letters = variable.name().chars().count() as f32;
+            let rows = variable.cardinality().min(ROWS) as f32;
+            Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
+        })
+        .collect();
+    let mut edges: Vec<Edge> = Vec::new();
+    for cpt in network.cpts() {
+        edges.extend(cpt.parents().iter().map(|&parent| Edge::Arc(parent, cpt.child())));
+    }
+    let arcs: Vec<(usize, usize)> =
+        edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
+    let drawing = layered::draw(&sizes, &arcs, aspect);
+    let mut paths = drawing.links;
+    if let Some(compiled) = compiled {
+        for edge in edges_of_triangulation(network, compiled) {
+            let (a, b) = edge.ends();
+            paths.push(bow(drawing.centres[a.index()], drawing.centres[b.index()]));
+            edges.push(edge);
+        }
+    }
+    let place = |(edge, path): (&Edge, Vec<Pos2>)| {
+        let (from, to) = edge.ends();
+        EdgePlace { from: from.index(), to: to.index(), path, text: String::new() }
+    };
+    let places = edges.iter().zip(paths).map(place).collect();
+    let nodes = network.variables().iter().zip(&sizes).zip(&drawing.centres);
+    let nodes = nodes
+        .map(|((variable, &size), &centre)| {
+            let name = variable.name().to_owned();
+            let text = NodeText { brief: name.clone(), title: name, subtitle: String::new() };
+            NodePlace { centre, size, text }
+        })
+        .collect();
+    (nodes, places, edges)
+}
+
+/// The edges of the triangulated graph that are no arcs.
+fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<Edge> {
+    let is_arc = |a: VariableId, b: VariableId| {
+        network.cpt(a).parents().contains(&b) || network.cpt(b).parents().contains(&a)
+    };
+    let mut edges = Vec::new();
+    for (a, row) in compiled.moral_graph().adjacency().iter().enumerate() {
+        let a = VariableId::new(a);
+        let neighbours = row.ones().map(VariableId::new);
+        edges.extend(neighbours.filter(|&b| a < b && !is_arc(a, b)).map(|b| Edge::Moral(a, b)));
+    }
+    edges.extend(compiled.fill_edges().iter().map(|&(a, b)| Edge::Fill(a, b)));
+    edges
+}
+
+/// A slight bow between two points, so that an edge between boxes of one layer can be seen.
+fn bow(from: Pos2, to: Pos2) -> Vec<Pos2> {
+    let across = (to - from).rot90() * 0.12;
+    let point = |index: usize| {
+        let t = index as f32 / 8.0;
+        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
+    };
+    (0..=8).map(point).collect()
+}
+
+/// What a pointer that rests on a variable is told.
+fn card(ui: &mut Ui, document: &Document, id: VariableId) {
+    ui.set_max_width(360.0);
+    let network = document.network();
+    let variable = &network[id];
+    ui.strong(variable.name());
+    let (parents, children) = (network.cpt(id).parents().len(), network.children(id).len());
+    ui.label(format!(
+        "{} · {} · {}",
+        counted(variable.cardinality(), "state", "states"),
+        counted(parents, "parent", "parents"),
+        counted(children, "child", "children")
+    ));
+    if document.evidence.get(id).is_some() {
+        let colour = crate::app::theme::Palette::of(ui).evidence;
+        let said = match document.evidence.observed(id) {
+            Some(state) => format!("observed: {}", variable.states()[state]),
+            None => "likelihoods entered".to_owned(),
+        };
+        ui.label(RichText::new(said).color(colour));
+    }
+    let Some(result) = &document.result else { return };
+    egui::Grid::new("posterior").num_columns(2).spacing([12.0, 1.0]).show(ui, |ui| {
+        for (state, p) in variable.states().iter().zip(result.posteriors.of(id)).take(12) {
+            ui.label(RichText::new(state).size(12.0));
+            ui.label(RichText::new(percent(*p)).size(12.0));
+            ui.end_row();
+        }
+    });
+    if variable.cardinality() > 12 {
+        let rest = format!("and {} more states", variable.cardinality() - 12);
+        ui.label(RichText::new(rest).size(12.0).weak());
+    }
+}

@@ -1,0 +1,111 @@
+//! The pictures of tree and network in the window, without a display.
+#![cfg(feature = "app")]
+
+use std::time::{Duration, Instant};
+
+use cliquescope::app::highlight::Item;
+use cliquescope::app::{Settings, Workbench};
+use cliquescope::session::Source;
+use eframe::egui::{Event, Modifiers, PointerButton, Pos2, Vec2, pos2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+/// A window that opens `network`, after everything there is to compute is computed.
+fn window(network: &str) -> Harness<'static, Workbench> {
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    workbench.open(Source::Named(network.to_owned()), Vec::new());
+    let mut harness = Harness::builder()
+        .with_size(Vec2::new(1440.0, 900.0))
+        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+    harness.run_steps(2);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !harness.state().is_settled() {
+        assert!(Instant::now() < deadline, "the worker does not come to rest");
+        std::thread::sleep(Duration::from_millis(2));
+        harness.step();
+    }
+    harness.run_steps(4);
+    harness
+}
+
+fn hovered(harness: &Harness<'_, Workbench>) -> Option<Item> {
+    harness.state().model().hovered().cloned()
+}
+
+/// A place in the middle of the window at which something that `wanted` knows is under the pointer.
+fn find(harness: &mut Harness<'_, Workbench>, wanted: fn(&Item) -> bool) -> Pos2 {
+    for y in (90..600).step_by(14) {
+        for x in (380..1100).step_by(30) {
+            let place = pos2(x as f32, y as f32);
+            harness.hover_at(place);
+            harness.run_steps(2);
+            if hovered(harness).as_ref().is_some_and(wanted) {
+                return place;
+            }
+        }
+    }
+    panic!("there is nothing of the kind in the picture");
+}
+
+fn click(harness: &mut Harness<'_, Workbench>, pos: Pos2) {
+    harness.hover_at(pos);
+    harness.step();
+    for pressed in [true, false] {
+        let (button, modifiers) = (PointerButton::Primary, Modifiers::NONE);
+        harness.event(Event::PointerButton { pos, button, pressed, modifiers });
+        harness.step();
+    }
+    harness.run_steps(2);
+}
+
+#[test]
+fn a_clique_is_pointed_at_and_selected_in_the_tree() {
+    let mut harness = window("asia");
+    let place = find(&mut harness, |item| matches!(item, Item::Clique(_)));
+    let clique = hovered(&harness);
+    harness.run_steps(20);
+    assert_eq!(hovered(&harness), clique, "it stays lit while the pointer rests");
+    click(&mut harness, place);
+    assert_eq!(harness.state().model().selected(), clique.as_ref());
+    // The toolbar's side of the pane is ground.
+    click(&mut harness, pos2(1090.0, 100.0));
+    assert_eq!(harness.state().model().selected(), None);
+}
+
+#[test]
+fn a_variable_is_selected_in_the_network() {
+    let mut harness = window("asia");
+    harness.get_by_label("Network").click();
+    harness.run_steps(3);
+    let place = find(&mut harness, |item| matches!(item, Item::Variable(_)));
+    let variable = hovered(&harness);
+    click(&mut harness, place);
+    assert_eq!(harness.state().model().selected(), variable.as_ref());
+    harness.get_by_label("Moral and fill edges").click();
+    harness.run_steps(3);
+}
+
+#[test]
+fn enter_goes_from_one_found_clique_to_the_next() {
+    let mut harness = window("asia");
+    let field = harness.get_by_label("Find in the junction tree");
+    field.focus();
+    harness.run_steps(2);
+    harness.get_by_label("Find in the junction tree").type_text("either");
+    harness.run_steps(2);
+    let mut selected = Vec::new();
+    for _ in 0..3 {
+        harness.key_press(eframe::egui::Key::Enter);
+        harness.run_steps(3);
+        selected.push(harness.state().model().selected().cloned());
+    }
+    assert!(selected.iter().all(|item| matches!(item, Some(Item::Clique(_)))), "{selected:?}");
+    assert!(selected[0] != selected[1] && selected[1] != selected[2], "{selected:?}");
+}
+
+#[test]
+fn a_large_tree_comes_to_rest() {
+    let mut harness = window("pigs");
+    // Panics if frames are asked for without end.
+    harness.run();
+}
