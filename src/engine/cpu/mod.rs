@@ -10,6 +10,7 @@ mod kernel;
 mod layout;
 mod message;
 mod state;
+mod support;
 mod tree;
 
 use std::sync::Arc;
@@ -85,8 +86,9 @@ impl<T: Real> Loaded<T> {
     fn new(compiled: Arc<CompiledNetwork>, bytes: u64) -> Self {
         let (shape, messages) = shape(&compiled);
         let network = compiled.network();
-        let tree = Tree::new(network, &shape, &vec![None; network.variables().len()]);
-        let state = State::new(&tree);
+        let mut tree = Tree::new(network, &shape, &vec![None; network.variables().len()]);
+        let mut state = State::new(&tree);
+        support::compact(&mut tree, &mut state);
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes, "the forecast is a bound");
         Self { compiled, tree, state, messages, bytes }
     }

@@ -165,15 +165,24 @@ impl State {
 
     /// Receives the parent's message, if there is a parent, and finds the beliefs at all ports.
     pub fn distribute<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
+        self.receive(tree, clique);
+        self.spread(tree, clique);
+    }
+
+    fn receive<T>(&mut self, tree: &Tree<T>, clique: usize) {
         let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
-        let (before, after) = self.beliefs.split_at_mut(node.below.start);
-        let down = &mut self.down[node.above.clone()];
         if node.parent.is_some() {
             let raw = state.is_needed.then(|| &self.raw[node.above.clone()]);
-            message::receive(node, &before[node.in_parent.clone()], raw, down);
+            let belief = &self.beliefs[node.in_parent.clone()];
+            message::receive(node, belief, raw, &mut self.down[node.above.clone()]);
         }
+    }
+
+    fn spread<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
+        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
         if !node.below.is_empty() {
-            let (below, beliefs) = (&self.up[node.below.clone()], &mut after[..node.below.len()]);
+            let (below, down) = (&self.up[node.below.clone()], &self.down[node.above.clone()]);
+            let beliefs = &mut self.beliefs[node.below.clone()];
             message::distribute(node, &state.all, &state.active, below, down, beliefs);
         }
     }
@@ -181,7 +190,7 @@ impl State {
     /// Finds the beliefs at the ports of the root, and with them ln P(e).
     pub fn turn<T: Real>(&mut self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
         self.activate(tree, 0);
-        self.distribute(tree, 0);
+        self.spread(tree, 0);
         let root = &tree.nodes[0];
         // Any port's beliefs sum to the whole.
         let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
@@ -194,6 +203,38 @@ impl State {
             self.exponent_below(tree, 0) + self.cliques[0].entered + i64::from(root.exponent)
                 - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
+    }
+
+    /// Propagates without evidence, with messages that only say what can be, 0 or 1. Returns
+    /// whether everything can be.
+    pub fn support<T: Real>(&mut self, tree: &Tree<T>) -> bool {
+        let one = |values: &mut [f64]| values.iter_mut().for_each(|v| *v = f64::from(*v > 0.0));
+        self.enter(tree, &Evidence::none());
+        for (clique, node) in tree.nodes.iter().enumerate().skip(1).rev() {
+            // Without evidence something is always possible.
+            let _ = self.collect(tree, clique);
+            if self.cliques[clique].is_needed {
+                one(&mut self.raw[node.above.clone()]);
+                one(&mut self.up[node.in_parent.clone()]);
+            }
+        }
+        self.activate(tree, 0);
+        self.spread(tree, 0);
+        for (clique, node) in tree.nodes.iter().enumerate().skip(1) {
+            self.receive(tree, clique);
+            one(&mut self.down[node.above.clone()]);
+            self.spread(tree, clique);
+        }
+        let values = tree.nodes.iter().flat_map(|node| &node.values);
+        values.fold(true, |all, &value| all & (value > T::ZERO))
+    }
+
+    /// What `clique` multiplies its table by: the ports that matter, the tables at the ports below
+    /// and that above.
+    pub fn inputs<T>(&self, tree: &Tree<T>, clique: usize) -> (&Columns, &[f64], &[f64]) {
+        let node = &tree.nodes[clique];
+        let active = &self.cliques[clique].active;
+        (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
     /// The marginal of a variable that is in the tree, up to a factor.
