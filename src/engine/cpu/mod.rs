@@ -6,21 +6,23 @@
 //! beliefs of all separators below and of the variables that are in no other clique, see
 //! [`message`]. Posteriors are read from the smallest of these.
 
+mod choice;
 mod kernel;
 mod layout;
+mod loaded;
 mod message;
+mod reduce;
 mod state;
 mod support;
 mod tree;
 
 use std::sync::Arc;
 
-use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
-use crate::network::Evidence;
-use crate::potential::{Precision, Real};
-use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase, Posteriors, Stage, Watch};
-use state::State;
-use tree::{Shape, Tree};
+use super::{Engine, LoadError, LoadOptions, Propagator};
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
+use loaded::Loaded;
+use tree::{Shape, Structure};
 
 /// See the module.
 pub(super) struct Cpu;
@@ -69,79 +71,9 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
         // Entries have indices of 32 bits.
         return u64::MAX;
     }
-    tree::forecast(compiled.network(), &shape(compiled).0, precision.bytes() as usize) as u64
-}
-
-/// A compiled network with its tables in one precision.
-struct Loaded<T> {
-    compiled: Arc<CompiledNetwork>,
-    tree: Tree<T>,
-    state: State,
-    /// For each clique but the root the messages to its parent and from there.
-    messages: Vec<Option<(MessageId, MessageId)>>,
-    bytes: u64,
-}
-
-impl<T: Real> Loaded<T> {
-    fn new(compiled: Arc<CompiledNetwork>, bytes: u64) -> Self {
-        let (shape, messages) = shape(&compiled);
-        let network = compiled.network();
-        let mut tree = Tree::new(network, &shape, &vec![None; network.variables().len()]);
-        let mut state = State::new(&tree);
-        support::compact(&mut tree, &mut state);
-        debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes, "the forecast is a bound");
-        Self { compiled, tree, state, messages, bytes }
-    }
-
-    fn collect(&mut self, watch: &Watch) -> Result<(), PropagationFailure> {
-        for clique in (1..self.tree.nodes.len()).rev() {
-            watch.check()?;
-            let (message, _) = self.messages[clique].expect("it is not the root");
-            watch.message(message, 0, || self.state.collect(&self.tree, clique))?;
-        }
-        Ok(())
-    }
-
-    fn distribute(&mut self, watch: &Watch) -> Result<f64, PropagationFailure> {
-        watch.check()?;
-        let ln_p_evidence = self.state.turn(&self.tree)?;
-        for clique in 1..self.tree.nodes.len() {
-            watch.check()?;
-            let (_, message) = self.messages[clique].expect("it is not the root");
-            watch.message(message, 0, || self.state.distribute(&self.tree, clique));
-        }
-        Ok(ln_p_evidence)
-    }
-}
-
-impl<T: Real> Propagator for Loaded<T> {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
-        watch.check()?;
-        watch.stage(Stage::Initialise, || self.state.enter(&self.tree, evidence));
-        watch.stage(Stage::Collect, || self.collect(watch))?;
-        let ln_p_evidence = watch.stage(Stage::Distribute, || self.distribute(watch))?;
-        watch.check()?;
-        let ln_p_evidence = if evidence.is_empty() { 0.0 } else { ln_p_evidence };
-        Ok(watch.stage(Stage::Read, || {
-            Posteriors::new(self.compiled.network(), ln_p_evidence, |variable, states| {
-                match evidence.observed(variable) {
-                    Some(observed) => {
-                        states.fill(0.0);
-                        states[observed] = 1.0;
-                    }
-                    None => self.state.read(&self.tree, variable, states),
-                }
-            })
-        }))
-    }
-
-    fn peak_bytes(&self) -> u64 {
-        self.bytes
-    }
+    let structure = Structure::new(compiled.network(), shape(compiled).0);
+    // Half for the whole tree, and half for that of what evidence leaves of it.
+    2 * structure.bytes(precision.bytes() as usize) as u64
 }
 
 /// The shape of a compiled network's tree, every clique before its children, and for each clique

@@ -9,6 +9,13 @@ use crate::engine::cpu::tree::Tree;
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, Real};
 
+/// A tree and the messages in it.
+#[derive(Debug)]
+pub(super) struct Model<T> {
+    pub tree: Tree<T>,
+    pub state: State,
+}
+
 /// All that a propagation writes.
 #[derive(Debug)]
 pub(super) struct State {
@@ -82,7 +89,10 @@ impl State {
             clique.entered = 0;
         }
         for (variable, finding) in evidence.iter() {
-            self.enter_one(tree, variable, finding);
+            // A variable that was taken out of the tree has its finding in the tables.
+            if tree.places[variable.index()].home.is_some() {
+                self.enter_one(tree, variable, finding);
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::potential::Real;
 
 /// Zeros between two runs of non-zero entries that are multiplied all the same: a row more costs
 /// about as much.
-const GAP: usize = 12;
+pub(super) const GAP: usize = 12;
 
 /// A table is replaced where no more than this share of its entries is left.
 const WORTH: f64 = 0.9;
@@ -72,12 +72,10 @@ fn left<T: Real>(
             values.extend(kept.map(|(&entry, &is)| if is { entry } else { T::ZERO }));
         }
     }
+    // A row costs about as much as this many entries.
     let cost = |words: usize, values: usize| (values + words / node.stride * 24) as f64;
     let (before, after) =
         (cost(node.words.len(), node.values.len()), cost(words.len(), values.len()));
-    if std::env::var("CPU_STATS").is_ok() && node.values.len() > 2000 {
-        eprintln!("{} entries {} rows -> {} entries {} runs; ports {} ", node.values.len(), node.words.len()/node.stride, values.len(), words.len()/node.stride, node.stride-2);
-    }
     (after <= WORTH * before).then_some((words, values))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
+use crate::engine::cpu::support::GAP;
 use crate::network::{Network, VariableId};
 use crate::potential::{Axis, Odometer, Real, Scope};
 
@@ -97,12 +98,6 @@ impl<T: Real> Node<T> {
 }
 
 impl<T: Real> Tree<T> {
-    /// The tree of `shape` with the tables of `network`, of which the states in `observed` are
-    /// taken where a variable was left out of the cliques.
-    pub fn new(network: &Network, shape: &Shape, observed: &[Option<usize>]) -> Self {
-        Builder::new(network, shape).build(observed)
-    }
-
     /// Bytes of tables and of what describes them.
     pub fn bytes(&self) -> usize {
         let of = |node: &Node<T>| {
@@ -114,37 +109,18 @@ impl<T: Real> Tree<T> {
     }
 }
 
-/// Bytes that a tree of `shape` takes with full tables of numbers of `width` bytes, that one
-/// propagation through it takes, and that making the tables takes beside them.
-pub(super) fn forecast(network: &Network, shape: &Shape, width: usize) -> usize {
-    let builder = Builder::new(network, shape);
-    let (mut held, mut making) = (0, 0);
-    for (clique, layout) in builder.layouts.iter().enumerate() {
-        let entries = layout.outer.entries() * layout.row();
-        let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
-        let words = rows * (ROW_HEAD + layout.ports.len());
-        let ports = layout.ports.iter().map(|port| port.scope.entries());
-        let above = if shape.parents[clique].is_some() { 28 } else { 0 };
-        let below = layout.ports.len() - usize::from(above > 0);
-        let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
-            + ports.skip(layout.ports.len() - below).sum::<usize>() * 16;
-        held += entries * width + words * 4 + tables;
-        making = making.max(entries * 8);
-    }
-    held + making
-}
-
-struct Builder<'a> {
-    network: &'a Network,
-    shape: &'a Shape,
+/// All of a tree that does not depend on numbers.
+#[derive(Debug)]
+pub(super) struct Structure {
+    shape: Shape,
     separators: Vec<Vec<VariableId>>,
     children: Vec<Vec<usize>>,
     private: Vec<Vec<VariableId>>,
     layouts: Vec<Layout>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(network: &'a Network, shape: &'a Shape) -> Self {
+impl Structure {
+    pub fn new(network: &Network, shape: Shape) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
         let mut children = vec![Vec::new(); count];
@@ -167,30 +143,61 @@ impl<'a> Builder<'a> {
             Layout::new(network, &shape.cliques[clique], &ports)
         });
         let layouts = layouts.collect();
-        Self { network, shape, separators, children, private, layouts }
+        Self { shape, separators, children, private, layouts }
     }
 
-    fn build<T: Real>(&self, observed: &[Option<usize>]) -> Tree<T> {
+    /// The tree with the tables of `network`, of which the states in `observed` are taken where a
+    /// variable was left out of the cliques.
+    pub fn build<T: Real>(&self, network: &Network, observed: &[Option<usize>]) -> Tree<T> {
         let mut places: Vec<Place> =
-            (0..self.network.variables().len()).map(|_| Place::default()).collect();
+            (0..network.variables().len()).map(|_| Place::default()).collect();
         let mut nodes: Vec<Node<T>> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
         // Where each separator stands in its parent's region; filled in by the parent.
         let mut in_parent = vec![0..0; self.layouts.len()];
+        let mut product = Vec::new();
         for clique in 0..self.layouts.len() {
-            let node = self.node(clique, observed, above, below, &mut in_parent);
+            let node = {
+                let tables = self.values(network, clique, observed, &mut product);
+                self.node(clique, tables, above, below, &mut in_parent)
+            };
             (above, below) = (node.above.end, node.below.end);
             self.place(clique, &node, &in_parent, &mut places);
             nodes.push(node);
         }
-        self.sum_out(&mut nodes);
+        self.sum_out(&mut nodes, observed);
         Tree { nodes, places, below, above }
+    }
+
+    /// Bytes that a tree takes with full tables of numbers of `width` bytes, that one
+    /// propagation through it takes, and that making the tables takes beside them.
+    pub fn bytes(&self, width: usize) -> usize {
+        let (mut held, mut making) = (0, 0);
+        for (clique, layout) in self.layouts.iter().enumerate() {
+            let entries = layout.outer.entries() * layout.row();
+            let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
+            let words = rows * (ROW_HEAD + layout.ports.len());
+            let ports = layout.ports.iter().map(|port| port.scope.entries());
+            let above = if self.shape.parents[clique].is_some() { 28 } else { 0 };
+            let below = layout.ports.len() - usize::from(above > 0);
+            let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
+                + ports.skip(layout.ports.len() - below).sum::<usize>() * 16;
+            held += entries * width + words * 4 + tables;
+            let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
+            making = making.max(entries * 8).max(entries * width + compacted);
+        }
+        held + making
+    }
+
+    /// The order of every clique's variables.
+    pub fn layouts(&self) -> &[Layout] {
+        &self.layouts
     }
 
     fn node<T: Real>(
         &self,
         clique: usize,
-        observed: &[Option<usize>],
+        (values, exponent): (Vec<T>, i32),
         above: usize,
         below: usize,
         in_parent: &mut [std::ops::Range<usize>],
@@ -210,7 +217,6 @@ impl<'a> Builder<'a> {
         }
         let has_private = !self.private[clique].is_empty();
         let private = has_private.then(|| below + starts[starts.len() - 1]..end);
-        let (values, exponent) = self.values(clique, observed);
         let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
         Node {
             parent,
@@ -244,34 +250,49 @@ impl<'a> Builder<'a> {
 
     /// The product of the tables that belong into a clique, in its order, scaled to a largest
     /// entry in [1, 2), and the exponent of the scale.
-    fn values<T: Real>(&self, clique: usize, observed: &[Option<usize>]) -> (Vec<T>, i32) {
+    fn values<T: Real>(
+        &self,
+        network: &Network,
+        clique: usize,
+        observed: &[Option<usize>],
+        product: &mut Vec<f64>,
+    ) -> (Vec<T>, i32) {
         let layout = &self.layouts[clique];
         let row = layout.row();
-        let mut product = vec![1.0; layout.outer.entries() * row];
-        for &child in &self.shape.families[clique] {
-            let cpt = self.network.cpt(child);
-            let family = Scope::of(self.network, cpt.scope());
-            let fixed: usize = family
-                .variables()
-                .iter()
-                .filter_map(|&v| Some(observed[v.index()]? * family.axis(v)?.stride))
-                .sum();
+        product.clear();
+        product.resize(layout.outer.entries() * row, 1.0);
+        let families = &self.shape.families[clique];
+        let mut exponent = 0;
+        for (number, &child) in families.iter().enumerate() {
+            let cpt = network.cpt(child);
+            let family = Scope::of(network, cpt.scope());
+            let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
+            let fixed: usize = family.variables().iter().filter_map(fixed).sum();
             let values = &cpt.values()[fixed..];
-            let along: Vec<usize> = Odometer::new(&layout.inner, &family).take(row).collect();
+            let along: Vec<u32> =
+                Odometer::new(&layout.inner, &family).take(row).map(|at| at as u32).collect();
             let stands_still = along.iter().all(|&offset| offset == 0);
-            for (entries, start) in product.chunks_exact_mut(row).zip(layout.row_offsets(&family)) {
+            let rows = product.chunks_exact_mut(row).zip(layout.row_offsets(&family));
+            for (entries, start) in rows {
+                let values = &values[start..];
                 if stands_still {
-                    entries.iter_mut().for_each(|entry| *entry *= values[start]);
+                    entries.iter_mut().for_each(|entry| *entry *= values[0]);
                 } else {
-                    let factors = along.iter().map(|offset| values[start + offset]);
+                    let factors = along.iter().map(|&offset| values[offset as usize]);
                     entries.iter_mut().zip(factors).for_each(|(entry, factor)| *entry *= factor);
                 }
             }
+            // Many small numbers must not become nothing before they are scaled.
+            if number % 8 == 7 && number + 1 < families.len() {
+                let scale = largest(product).scale_exponent().unwrap_or(0);
+                let factor = 1.0.scale(scale);
+                product.iter_mut().for_each(|entry| *entry *= factor);
+                exponent -= scale;
+            }
         }
-        let largest = product.iter().fold(0.0_f64, |a, &b| a.max(b));
-        let exponent = largest.scale_exponent().unwrap_or(0);
-        let factor = 1.0.scale(exponent);
-        (product.iter().map(|&entry| T::from_f64(entry * factor)).collect(), -exponent)
+        let scale = largest(product).scale_exponent().unwrap_or(0);
+        let factor = 1.0.scale(scale);
+        (product.iter().map(|&entry| T::from_f64(entry * factor)).collect(), exponent - scale)
     }
 
     /// Notes where the variables of a clique stand.
@@ -311,13 +332,15 @@ impl<'a> Builder<'a> {
     }
 
     /// Finds the messages to parents that are one everywhere: no variable of the separator has its
-    /// table below, so every table below sums to one over a variable that is only there.
-    fn sum_out<T>(&self, nodes: &mut [Node<T>]) {
+    /// table below, so every table below sums to one over a variable that is only there; and no
+    /// table below is that of an observed variable, which does not sum out.
+    fn sum_out<T>(&self, nodes: &mut [Node<T>], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, families) in self.shape.families.iter().enumerate() {
             for variable in families {
+                let is_observed = observed[variable.index()].is_some();
                 let mut at = clique;
-                while self.separators[at].contains(variable) {
+                while is_observed || self.separators[at].contains(variable) {
                     nodes[at].sums_out = false;
                     let Some(parent) = nodes[at].parent else { break };
                     at = parent;
@@ -325,6 +348,10 @@ impl<'a> Builder<'a> {
             }
         }
     }
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |a, &b| if b > a { b } else { a })
 }
 
 /// The rows of a full table: `starts` says where the table of each port begins.

@@ -1,0 +1,132 @@
+//! Which tree to propagate through: the whole one, or one of what the evidence leaves.
+//!
+//! The whole tree is there, without its zeros, and rows that an observation forbids are skipped. A
+//! tree of what is left can be far smaller, but has to be made for each set of observed variables,
+//! and its tables for each set of states. Both are forecast in nanoseconds; the constants are
+//! rough, they need only tell a factor of two.
+
+use crate::cancel::CancelToken;
+use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::reduce::{self, Reduced};
+use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::tree::{Structure, Tree};
+use crate::network::{Evidence, Network};
+use crate::potential::Real;
+
+/// For an entry of a table, up and down.
+const ENTRY: f64 = 0.8;
+/// For a row of a table, up and down.
+const ROW: f64 = 12.0;
+/// For a row that an observation forbids, up and down.
+const SKIPPED_ROW: f64 = 5.0;
+/// For an entry of the table of a separator, up and down.
+const SEPARATOR: f64 = 5.0;
+/// For a clique, up and down.
+const CLIQUE: f64 = 200.0;
+/// For making an entry of a table.
+const MAKE_ENTRY: f64 = 4.0;
+/// For a variable of which a new tree is made.
+const MAKE_VARIABLE: f64 = 3000.0;
+
+/// What is left of a network when some variables are observed, kept for the next time.
+#[derive(Debug)]
+pub(super) struct Choice<T> {
+    /// What is known of each variable: the states that are observed.
+    observed: Vec<Option<usize>>,
+    /// The tree of the others, once it was looked for; `Some(None)` if none is worth making.
+    reduced: Option<Option<Reduced>>,
+    /// Its tables for the states in `observed`.
+    model: Option<Model<T>>,
+    /// ln of the product of the tables all of whose variables are observed; `None` if it is zero.
+    constant: Option<f64>,
+}
+
+impl<T: Real> Choice<T> {
+    /// Nothing is observed.
+    pub fn new(network: &Network) -> Self {
+        Self {
+            observed: vec![None; network.variables().len()],
+            reduced: None,
+            model: None,
+            constant: None,
+        }
+    }
+
+    /// Makes ready for `evidence`, of which the whole tree would cost `whole` nanoseconds. A tree
+    /// that would take more than `bytes` is not made.
+    pub fn prepare(
+        &mut self,
+        network: &Network,
+        evidence: &Evidence,
+        whole: f64,
+        bytes: usize,
+        cancel: &CancelToken,
+    ) {
+        let observed: Vec<Option<usize>> = network.ids().map(|v| evidence.observed(v)).collect();
+        let pairs = self.observed.iter().zip(&observed);
+        let same_variables = pairs.into_iter().all(|(old, new)| old.is_some() == new.is_some());
+        let same_states = self.observed == observed;
+        self.observed = observed;
+        if !(same_variables && self.reduced.is_some()) {
+            (self.reduced, self.model) = (None, None);
+            self.reduced = Some(self.worth_making(network, whole, bytes, cancel));
+        }
+        if let Some(Some(reduced)) = &self.reduced
+            && !(same_states && self.model.is_some())
+        {
+            self.constant = reduced.constant(network, &self.observed);
+            self.model = Some(Model::new(reduced.structure.build(network, &self.observed)));
+        }
+    }
+
+    /// The tree that was made ready, and the constant that its P(e) is to be multiplied by as its
+    /// logarithm, `None` for zero. `None` if the whole tree serves best.
+    pub fn model(&mut self) -> Option<(&mut Model<T>, Option<f64>)> {
+        self.model.as_mut().map(|model| (model, self.constant))
+    }
+
+    /// A tree that costs less than the whole one, with making it counted by half: the same
+    /// variables are often observed more than once.
+    ///
+    /// What was observed before makes no difference, so that equal evidence gives equal bits.
+    fn worth_making(
+        &self,
+        network: &Network,
+        whole: f64,
+        bytes: usize,
+        cancel: &CancelToken,
+    ) -> Option<Reduced> {
+        let left = self.observed.iter().filter(|state| state.is_none()).count();
+        let making = 0.5 * MAKE_VARIABLE * left as f64;
+        if left == self.observed.len() || whole < making {
+            return None;
+        }
+        let limit = (whole - making) / (ENTRY + 0.5 * MAKE_ENTRY);
+        let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
+        let reduced = reduce::reduce(network, &is_observed, limit as u64, cancel)?;
+        (reduced.structure.bytes(T::PRECISION.bytes() as usize) <= bytes).then_some(reduced)
+    }
+}
+
+/// Forecasts a propagation of `evidence` through the whole tree, in nanoseconds.
+///
+/// An observed variable among the slow ones of a clique leaves one of its states' rows.
+pub(super) fn whole<T: Real>(structure: &Structure, tree: &Tree<T>, evidence: &Evidence) -> f64 {
+    let of = |(layout, node): (&crate::engine::cpu::layout::Layout, &super::tree::Node<T>)| {
+        let slow = layout.outer.variables().iter().zip(layout.outer.cardinalities());
+        let observed = slow.filter(|(v, _)| evidence.observed(**v).is_some());
+        let left: f64 = observed.map(|(_, &states)| 1.0 / states as f64).product();
+        let rows = (node.words.len() / node.stride.max(ROW_HEAD)) as f64;
+        let entries = node.values.len() as f64;
+        let fixed = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * SEPARATOR;
+        fixed + left * (entries * ENTRY + rows * ROW)
+    };
+    structure.layouts().iter().zip(&tree.nodes).map(of).sum()
+}
+
+impl<T: Real> Model<T> {
+    /// A tree and the messages in it.
+    pub fn new(tree: Tree<T>) -> Self {
+        Self { state: State::new(&tree), tree }
+    }
+}
