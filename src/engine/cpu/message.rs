@@ -3,11 +3,13 @@
 //! The clique's table psi is only read. With lambda the findings that are entered at the
 //! separator above, and up and down the messages between children and parent:
 //!
-//!     raw[s]  = sum over the clique without s of  psi * product of up[children]
-//!     up[s]   = raw[s] * lambda[s]
-//!     down[s] = belief[s] / raw[s]                      (0/0 = 0)
-//!     belief of a child's separator
-//!             = sum over the rest of  psi * down * product of up[children]
+//! ```text
+//! raw[s]  = sum over the clique without s of  psi * product of up[children]
+//! up[s]   = raw[s] * lambda[s]
+//! down[s] = belief[s] / raw[s]                      (0/0 = 0)
+//! belief of a child's separator
+//!         = sum over the rest of  psi * down * product of up[children]
+//! ```
 //!
 //! `belief` holds every finding, `raw` none of lambda, so `down` brings lambda along for the
 //! clique itself. Messages are in double precision whatever the tables are, and are scaled by
