@@ -162,6 +162,16 @@ impl Window {
 }
 
 impl eframe::App for Window {
+    fn raw_input_hook(&mut self, _: &egui::Context, input: &mut egui::RawInput) {
+        // A picture shows the network, not what the pointer happens to be over.
+        if self.screenshot.is_some() {
+            let of_pointer = |event: &egui::Event| {
+                matches!(event, egui::Event::PointerMoved(_) | egui::Event::MouseMoved(_))
+            };
+            input.events.retain(|event| !of_pointer(event));
+        }
+    }
+
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
         self.workbench.show(ui);
         let model = self.workbench.model();

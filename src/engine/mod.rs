@@ -171,6 +171,7 @@ pub fn propagate(
     evidence: &Evidence,
     watch: &Watch,
 ) -> Result<Posteriors, PropagationError> {
+    watch.begin();
     let result = propagator.run(evidence, watch);
     watch.finish();
     match result {

@@ -19,7 +19,8 @@ const NOT_YET: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
-    started: Instant,
+    /// Set when the propagation begins, which may be long after the watch was made.
+    started: OnceLock<Instant>,
     total: usize,
     completed: AtomicUsize,
     stages: [Span; Stage::ALL.len()],
@@ -83,7 +84,7 @@ impl Watch {
     fn with_messages(cancel: CancelToken, total: usize, timed: usize) -> Self {
         Self {
             cancel,
-            started: Instant::now(),
+            started: OnceLock::new(),
             total,
             completed: AtomicUsize::new(0),
             stages: std::array::from_fn(|_| Span::new()),
@@ -136,10 +137,16 @@ impl Watch {
         !self.messages.is_empty()
     }
 
-    /// Time since the propagation began.
+    /// Notes that the propagation begins now. Without this call it begins with the first thing
+    /// that is noted. Only the first call counts.
+    pub fn begin(&self) {
+        self.started.get_or_init(Instant::now);
+    }
+
+    /// Time since the propagation began; zero before.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.started.get().map_or(Duration::ZERO, Instant::elapsed)
     }
 
     /// Notes when a message was computed that nobody could [wrap](Self::message), because it ran
@@ -163,7 +170,7 @@ impl Watch {
 
     /// Notes that the propagation is over, whatever came of it. Only the first call counts.
     pub fn finish(&self) {
-        let _ = self.finished.set(self.started.elapsed());
+        let _ = self.finished.set(self.elapsed());
     }
 
     /// Whether the propagation is over.
@@ -204,12 +211,12 @@ impl Watch {
         MessageTrace {
             stages: stages.collect(),
             messages: messages.collect(),
-            elapsed: self.finished.get().copied().unwrap_or_else(|| self.started.elapsed()),
+            elapsed: self.finished.get().copied().unwrap_or_else(|| self.elapsed()),
         }
     }
 
     fn now(&self) -> u64 {
-        nanoseconds(self.started.elapsed())
+        nanoseconds(self.started.get_or_init(Instant::now).elapsed())
     }
 }
 

@@ -85,10 +85,10 @@ impl CliquesPane {
                 .id_salt("cliques")
                 .auto_shrink(false)
                 .column(Column::exact(46.0).clip(false))
-                .column(Column::remainder().at_least(110.0).clip(true))
-                .column(Column::exact(36.0))
-                .column(Column::exact(78.0))
-                .column(Column::exact(48.0))
+                .column(Column::exact(74.0))
+                .column(Column::exact(46.0))
+                .column(Column::remainder().at_least(90.0).clip(true))
+                .column(Column::exact(28.0))
                 .column(Column::exact(44.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
@@ -97,11 +97,12 @@ impl CliquesPane {
             let table = table.header(table::ROW_HEIGHT, |mut header| {
                 let sort = &mut self.sort;
                 sort.header(&mut header, By::Id, "#", "Number of the clique", false);
-                sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
-                sort.number(&mut header, By::Variables, "n", "Number of variables", true);
+                // Sizes before names: in a narrow pane the names may be cut, the sizes not.
                 sort.number(&mut header, By::Entries, "Entries", "Entries of the table", true);
                 let share = "Share of the entries of all cliques";
                 sort.number(&mut header, By::Share, "Share", share, true);
+                sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
+                sort.number(&mut header, By::Variables, "n", "Number of variables", true);
                 sort.number(&mut header, By::Depth, "Depth", "Edges to the root", false);
             });
             table.body(|body| self.body(body, &rows, model, compiled, commands));
@@ -134,10 +135,10 @@ impl CliquesPane {
             let response = appearance.first_cell(&mut row, |ui| {
                 ui.label(naming::clique_id(clique));
             });
-            cell(&mut row, naming::variable_list(compiled.network(), &inside.variables, 60));
-            number(&mut row, inside.variables.len().to_string());
             number(&mut row, numbers::thousands(inside.entries));
             number(&mut row, numbers::share(inside.entries as f64, total));
+            cell(&mut row, naming::variable_list(compiled.network(), &inside.variables, 60));
+            number(&mut row, inside.variables.len().to_string());
             number(&mut row, tree.depth_of(clique).to_string());
             cell(&mut row, "");
             if response.hovered() {

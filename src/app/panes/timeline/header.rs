@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use eframe::egui::{self, Align, Color32, Layout, RichText, Sense, Ui};
+use eframe::egui::{self, Color32, RichText, Sense, Ui};
 
 use super::Scene;
 use crate::app::command::{Command, Commands};
@@ -14,7 +14,8 @@ use crate::propagation::Stage;
 /// Draws the line.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
-    ui.horizontal(|ui| {
+    // Wraps, so that a narrow pane cuts nothing off and the picture below keeps to its width.
+    ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         let title = if scene.live { "so far" } else { "total" };
         fact(ui, title, &numbers::duration(scene.trace.elapsed));
@@ -51,13 +52,11 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
                 commands.push(Command::Hover(Item::Message(slowest.message)));
             }
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.weak("(?)").on_hover_text(
-                "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum up a range\n\
-                 Double click or F: everything\nLeft and right: previous and next message\n\
-                 Esc: select nothing",
-            );
-        });
+        ui.weak("(?)").on_hover_text(
+            "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum up a range\n\
+             Double click or F: everything\nLeft and right: previous and next message\n\
+             Esc: select nothing",
+        );
     });
 }
 
