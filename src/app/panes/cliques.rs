@@ -84,12 +84,12 @@ impl CliquesPane {
             let mut table = TableBuilder::new(ui)
                 .id_salt("cliques")
                 .auto_shrink(false)
-                .column(Column::exact(46.0).clip(false))
-                .column(Column::exact(74.0))
-                .column(Column::exact(46.0))
-                .column(Column::remainder().at_least(90.0).clip(true))
-                .column(Column::exact(28.0))
+                .column(Column::exact(36.0).clip(false))
+                .column(Column::exact(68.0))
                 .column(Column::exact(44.0))
+                .column(Column::remainder().at_least(80.0).clip(true))
+                .column(Column::exact(24.0))
+                .column(Column::exact(40.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);

@@ -21,7 +21,7 @@ use crate::propagation::CompiledNetwork;
 use bins::{Bin, Bins};
 
 /// Below a count of one on a logarithmic axis, so that a single table still shows.
-const LOG_FLOOR: f64 = -0.301_029_995_663_981_2;
+const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
 
 /// The two histograms.
 #[derive(Debug, Default)]
