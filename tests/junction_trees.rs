@@ -7,9 +7,9 @@ use std::time::Duration;
 use cliquescope::cancel::{CancelToken, Cancelled};
 use cliquescope::format::{SAMPLES, open};
 use cliquescope::graph::{
-    Elimination, Heuristic, JunctionTree, MoralGraph, Separator, TreeStatistics, Triangulation,
-    TriangulationOptions, build_junction_tree, eliminate, eliminate_in_order, predicates,
-    table_entries, triangulate,
+    Elimination, Heuristic, JunctionTree, KnownOrders, MoralGraph, Separator, TreeStatistics,
+    Triangulation, TriangulationOptions, build_junction_tree, eliminate, eliminate_in_order,
+    predicates, table_entries, triangulate,
 };
 use cliquescope::network::VariableId;
 use rand::{RngExt, SeedableRng};
@@ -29,9 +29,11 @@ fn cycle(length: usize) -> MoralGraph {
     MoralGraph::new(vec![2; length], &edges)
 }
 
-/// A budget that no machine exhausts, so that the result depends on the seed alone.
+/// A search of few steps and a budget that no machine exhausts, so that the result depends on the
+/// seed alone.
 fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
-    TriangulationOptions { method, seed, restarts: 3, budget: Duration::from_secs(3600) }
+    let budget = Duration::from_secs(3600);
+    TriangulationOptions { method, seed, restarts: 3, steps: 5_000, budget, known: None }
 }
 
 fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination, JunctionTree) {
@@ -313,13 +315,148 @@ fn a_seed_determines_the_tree() {
 fn more_restarts_are_never_worse() {
     let graph = MoralGraph::of_network(&open("water").unwrap().network);
     let total = |restarts| {
-        let options = TriangulationOptions { restarts, ..options(Triangulation::Auto, 1) };
+        let searched = options(Triangulation::Auto, 1);
+        let options = TriangulationOptions { restarts, steps: 0, ..searched };
         let elimination = triangulate(&graph, &options, &CancelToken::new()).unwrap();
         TreeStatistics::of(&build_junction_tree(&graph, &elimination)).total_clique_entries
     };
     let totals = [0, 1, 4, 16, 64].map(total);
     assert!(totals.is_sorted_by(|a, b| a >= b), "{totals:?}");
     assert!(totals[4] < totals[0], "{totals:?}: restarts find something");
+}
+
+fn total(graph: &MoralGraph, options: &TriangulationOptions) -> u64 {
+    triangulate(graph, options, &CancelToken::new()).unwrap().total_entries(graph)
+}
+
+/// The known optima of the three smaller networks, and for the others what a search of this many
+/// steps was asked to reach.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "needs an optimised build")]
+fn a_search_reaches_small_trees() {
+    for (name, bar) in [
+        ("water", 3_028_305),
+        ("mildew", 3_400_464),
+        ("barley", 17_140_796),
+        ("pigs", 560_000),
+        ("diabetes", 9_841_030),
+        ("munin2", 2_769_264),
+        ("munin3", 3_105_228),
+        ("munin4", 9_427_089),
+    ] {
+        let graph = MoralGraph::of_network(&open(name).unwrap().network);
+        for seed in [0, 1] {
+            let found = total(
+                &graph,
+                &TriangulationOptions { steps: 1_200_000, ..options(Triangulation::Auto, seed) },
+            );
+            assert!(found <= bar, "{name} with seed {seed}: {found} entries, expected {bar}");
+        }
+    }
+}
+
+#[test]
+fn every_shipped_network_has_a_shipped_order() {
+    assert_eq!(KnownOrders::shipped().len(), SAMPLES.len());
+    for sample in SAMPLES {
+        let graph = MoralGraph::of_network(&open(sample.name).unwrap().network);
+        let order = KnownOrders::shipped().find(&graph).expect(sample.name);
+        let shipped = TriangulationOptions { steps: 0, ..TriangulationOptions::default() };
+        let elimination = triangulate(&graph, &shipped, &CancelToken::new()).unwrap();
+        assert_eq!(elimination.order, order, "{}", sample.name);
+        let tree = build_junction_tree(&graph, &elimination);
+        let verdict = predicates::is_junction_tree(&graph, &elimination.fill_edges, &tree);
+        assert_eq!(verdict, Ok(()), "{}", sample.name);
+        let known = elimination.total_entries(&graph);
+        let goal = match sample.name {
+            "water" => 3_028_305,
+            "mildew" => 3_400_464,
+            "barley" => 17_140_796,
+            "pigs" => 513_918,
+            "diabetes" => 9_841_030,
+            "munin2" => 2_769_264,
+            "munin3" => 3_105_228,
+            "munin4" => 9_427_089,
+            _ => total(&graph, &options(Triangulation::Auto, 1)),
+        };
+        assert!(known <= goal, "{}: {known} entries, expected {goal}", sample.name);
+    }
+}
+
+#[test]
+fn another_seed_or_no_known_orders_asks_for_a_search() {
+    let graph = MoralGraph::of_network(&open("alarm").unwrap().network);
+    let mut known = KnownOrders::default();
+    let large = compile(&graph, Triangulation::By(Heuristic::MinDegree), 3).1;
+    assert!(known.insert(&graph, &large));
+    let asked =
+        TriangulationOptions { known: Some(known.into()), ..options(Triangulation::Auto, 0) };
+    assert_eq!(total(&graph, &asked), TreeStatistics::of(&large).total_clique_entries);
+    for fresh in [
+        TriangulationOptions { seed: 1, ..asked.clone() },
+        TriangulationOptions { known: None, ..asked.clone() },
+    ] {
+        assert!(total(&graph, &fresh) < total(&graph, &asked), "seed {}", fresh.seed);
+    }
+}
+
+#[test]
+fn more_steps_are_never_worse() {
+    let graph = MoralGraph::of_network(&open("barley").unwrap().network);
+    for seed in 1..4 {
+        let totals = [0, 100, 10_000, 30_000].map(|steps| {
+            total(&graph, &TriangulationOptions { steps, ..options(Triangulation::Auto, seed) })
+        });
+        assert!(totals[1..].iter().all(|after| after <= &totals[0]), "{totals:?}");
+    }
+}
+
+/// All orders of small graphs against the search.
+#[test]
+fn the_search_finds_the_least_total_of_small_graphs() {
+    let mut random = Pcg64Mcg::seed_from_u64(17);
+    for round in 0..40 {
+        let families: Vec<Vec<VariableId>> =
+            (0..9).map(|_| ids(&[random.random_range(0..7), random.random_range(0..7)])).collect();
+        let states = (0..7).map(|_| random.random_range(2..=5)).collect();
+        let graph = MoralGraph::new(states, &families);
+        let least = least_total(&graph, &mut Vec::new());
+        let found = total(&graph, &options(Triangulation::Auto, round));
+        assert_eq!(found, least, "graph {round}");
+    }
+}
+
+/// The least total over all orders that begin with `order`.
+fn least_total(graph: &MoralGraph, order: &mut Vec<VariableId>) -> u64 {
+    if order.len() == graph.len() {
+        let elimination = eliminate_in_order(graph, order, &CancelToken::new()).unwrap();
+        return elimination.total_entries(graph);
+    }
+    let mut least = u64::MAX;
+    for variable in (0..graph.len()).map(VariableId::new) {
+        if !order.contains(&variable) {
+            order.push(variable);
+            least = least.min(least_total(graph, order));
+            order.pop();
+        }
+    }
+    least
+}
+
+#[test]
+fn a_tree_gives_an_order_that_gives_the_tree() {
+    let mut random = Pcg64Mcg::seed_from_u64(19);
+    for round in 0..40 {
+        let graph = random_graph(&mut random, 20, 18);
+        let (elimination, tree) = compile(&graph, Triangulation::By(Heuristic::MinFill), round);
+        let again =
+            eliminate_in_order(&graph, &tree.elimination_order(), &CancelToken::new()).unwrap();
+        let edges = |elimination: &Elimination| {
+            let pairs = elimination.fill_edges.iter().map(|&(a, b)| (a.min(b), a.max(b)));
+            pairs.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(edges(&again), edges(&elimination), "graph {round}");
+    }
 }
 
 /// Kruskal's algorithm over all pairs of cliques, as a second opinion on the spanning tree.

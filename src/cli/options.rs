@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
@@ -23,9 +24,14 @@ pub struct CompileArgs {
     #[arg(value_parser = triangulations())]
     triangulation: String,
 
-    /// Determines how ties are broken, and with that the junction tree
+    /// Determines how ties are broken, and with that the junction tree; one other than 0 makes auto
+    /// search even where a good tree is known
     #[arg(long, default_value_t = 0)]
     seed: u64,
+
+    /// Longest time that auto searches for a small junction tree [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    triangulation_budget: Option<Duration>,
 
     /// Memory that an engine may take, as 2GiB, 500MB or a number of bytes [default: half of what
     /// is available]
@@ -42,7 +48,12 @@ impl CompileArgs {
     /// Compiles `network`.
     pub fn compile(&self, network: &Arc<Network>) -> Result<Arc<CompiledNetwork>, String> {
         let method = self.triangulation()?;
-        let triangulation = TriangulationOptions { method, seed: self.seed, ..Default::default() };
+        let mut triangulation =
+            TriangulationOptions { method, seed: self.seed, ..Default::default() };
+        if let Some(budget) = self.triangulation_budget {
+            // Time alone is the limit that was asked for.
+            triangulation = TriangulationOptions { budget, steps: u64::MAX, ..triangulation };
+        }
         compile(Arc::clone(network), &CompileOptions { triangulation }, &CancelToken::new())
             .map(Arc::new)
             .map_err(|error| error.to_string())
@@ -169,6 +180,12 @@ pub fn size(text: &str) -> Result<(f32, f32), String> {
         .ok_or_else(|| "expected WIDTHxHEIGHT in points, as 1440x900".to_owned())
 }
 
+/// A time in seconds, as `0.5`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
 /// A number of bytes, as `2GiB`, `500MB` or `1048576`.
 pub fn memory(text: &str) -> Result<MemoryLimit, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -204,6 +221,10 @@ mod tests {
         assert_eq!(bytes("1T"), Ok(1 << 40));
         for wrong in ["", "GiB", "2 parsecs", "1.2.3", "-1"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
+        for wrong in ["", "-1", "soon", "nan", "1e300"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
         assert_eq!(size("1440x900"), Ok((1440.0, 900.0)));
         for wrong in ["", "1440", "0x10", "axb", "1e3x2"] {

@@ -3,8 +3,8 @@
 use fixedbitset::FixedBitSet;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::graph::MoralGraph;
 use crate::graph::greedy::Greedy;
+use crate::graph::{MoralGraph, table_entries};
 use crate::network::VariableId;
 
 /// Which vertex to eliminate next: the one for which this costs least.
@@ -98,6 +98,16 @@ pub fn eliminate_in_order(
 }
 
 impl Elimination {
+    /// Sum over the maximal cliques of their table sizes, [`u64::MAX`] if that overflows.
+    #[must_use]
+    pub fn total_entries(&self, graph: &MoralGraph) -> u64 {
+        let cardinalities = graph.cardinalities();
+        self.maximal_clusters()
+            .into_iter()
+            .map(|index| table_entries(self.clusters[index].ones().map(|v| cardinalities[v])))
+            .fold(0, u64::saturating_add)
+    }
+
     /// The positions in [`clusters`](Self::clusters) of those that no other cluster contains: the
     /// maximal cliques of the triangulated graph, each once.
     ///

@@ -147,6 +147,25 @@ impl JunctionTree {
         self.depth[clique.index()]
     }
 
+    /// An order of elimination that adds no edges beyond the cliques of this tree.
+    #[must_use]
+    pub fn elimination_order(&self) -> Vec<VariableId> {
+        let mut away = vec![self.root];
+        let mut next = 0;
+        while let Some(&clique) = away.get(next) {
+            away.extend(self.children(clique).iter().map(|link| link.clique));
+            next += 1;
+        }
+        // A variable goes with the clique nearest to the root that holds it, from the leaves on.
+        let mut order = Vec::new();
+        for clique in away.into_iter().rev() {
+            let kept = self.parent(clique).map(|link| &self[link.separator].variables);
+            let held = |v: &VariableId| kept.is_some_and(|kept| kept.binary_search(v).is_ok());
+            order.extend(self[clique].variables.iter().copied().filter(|v| !held(v)));
+        }
+        order
+    }
+
     /// Number of edges from the root to the furthest clique.
     #[must_use]
     pub fn depth(&self) -> usize {

@@ -5,12 +5,16 @@
 //! moral graph, elimination order, cliques, spanning tree, root. What each step promises stands in
 //! [`predicates`] as functions that tests and debug builds call.
 
+mod anneal;
 mod centre;
 mod elimination;
+mod elimination_tree;
 mod greedy;
 mod junction_tree;
+mod known_orders;
 mod moral;
 pub mod predicates;
+mod reduction;
 mod search;
 mod spanning;
 mod statistics;
@@ -18,6 +22,7 @@ mod triangulation;
 
 pub use elimination::{Elimination, Heuristic, eliminate, eliminate_in_order};
 pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};
+pub use known_orders::KnownOrders;
 pub use moral::{MoralGraph, table_entries};
 pub use spanning::build_junction_tree;
 pub use statistics::TreeStatistics;

@@ -41,6 +41,21 @@ pub fn is_junction_tree(
     entries_are_products(graph.cardinalities(), tree)
 }
 
+/// `order` holds each variable of `graph` exactly once.
+///
+/// # Errors
+/// The first that is missing, occurs again, or is none of the graph's.
+pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict {
+    let mut seen = FixedBitSet::with_capacity(graph.len());
+    for variable in order {
+        let index = variable.index();
+        require(index < graph.len(), || format!("variable {index} is not in the graph"))?;
+        require(!seen.put(index), || format!("variable {index} occurs twice in the order"))?;
+    }
+    let missing = seen.zeroes().next();
+    require(missing.is_none(), || format!("variable {missing:?} is missing from the order"))
+}
+
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
 ///
 /// By maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit the variable with

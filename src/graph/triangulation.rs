@@ -1,16 +1,20 @@
 //! Choosing a triangulation.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::search::search;
-use crate::graph::{Elimination, Heuristic, MoralGraph, eliminate, eliminate_in_order};
+use crate::graph::{
+    Elimination, Heuristic, KnownOrders, MoralGraph, eliminate, eliminate_in_order,
+};
 
 /// How the moral graph is made chordal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Triangulation {
-    /// The least total table size that all heuristics and seeded restarts of them find.
+    /// The least total table size that is known for this structure, or else that a search from the
+    /// results of all heuristics finds.
     #[default]
     Auto,
     /// One heuristic, run once.
@@ -60,19 +64,27 @@ pub struct TriangulationOptions {
     pub seed: u64,
     /// Restarts of every heuristic that [`Triangulation::Auto`] tries beyond the first run.
     pub restarts: usize,
-    /// [`Triangulation::Auto`] starts no further restart after this long.
+    /// Steps of the local search that follows; it ends sooner where it no longer finds anything.
+    pub steps: u64,
+    /// [`Triangulation::Auto`] ends with the best it has found after this long, in any case after
+    /// one run of each heuristic.
     pub budget: Duration,
+    /// Orders that [`Triangulation::Auto`] need not search for. They are used with seed 0 only;
+    /// another seed, or `None` here, asks for a search.
+    pub known: Option<Arc<KnownOrders>>,
 }
 
 impl Default for TriangulationOptions {
-    /// A release build comes to the end of these restarts well within the budget for the largest
-    /// networks that are shipped, which have about a thousand variables.
+    /// A release build comes to the end of these steps within the budget for networks of about a
+    /// thousand variables.
     fn default() -> Self {
         Self {
             method: Triangulation::Auto,
             seed: 0,
-            restarts: 32,
-            budget: Duration::from_millis(250),
+            restarts: 4,
+            steps: 2_000_000,
+            budget: Duration::from_secs(1),
+            known: Some(KnownOrders::shipped()),
         }
     }
 }
@@ -80,7 +92,7 @@ impl Default for TriangulationOptions {
 /// Makes `graph` chordal.
 ///
 /// The result is the same for the same graph and options, except that [`Triangulation::Auto`] may
-/// find a larger one where its budget ends before its restarts do.
+/// find a larger one where its budget ends before its steps do.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -91,6 +103,10 @@ pub fn triangulate(
 ) -> Result<Elimination, Cancelled> {
     match options.method {
         Triangulation::Auto => {
+            let known = options.known.as_ref().filter(|_| options.seed == 0);
+            if let Some(order) = known.and_then(|known| known.find(graph)) {
+                return eliminate_in_order(graph, &order, cancel);
+            }
             let order = search(graph, options, cancel)?;
             eliminate_in_order(graph, &order, cancel)
         }

@@ -23,7 +23,7 @@ pub fn sample(name: &str) -> Arc<CompiledNetwork> {
     Arc::clone(compiled)
 }
 
-/// `network`, compiled without restarts, which depend on how much time there is.
+/// `network`, compiled without a search, which depends on how much time there is.
 pub fn compiled(network: Arc<Network>) -> Arc<CompiledNetwork> {
     compiled_by(network, Triangulation::Auto, 0)
 }
@@ -34,7 +34,8 @@ pub fn compiled_by(
     method: Triangulation,
     seed: u64,
 ) -> Arc<CompiledNetwork> {
-    let triangulation = TriangulationOptions { method, seed, restarts: 0, ..Default::default() };
+    let triangulation =
+        TriangulationOptions { method, seed, restarts: 0, steps: 0, ..Default::default() };
     let options = CompileOptions { triangulation };
     Arc::new(compile(network, &options, &CancelToken::new()).unwrap())
 }

@@ -1,0 +1,288 @@
+//! An elimination order as a tree that changes locally.
+//!
+//! The parent of a vertex is the one of its cluster that is eliminated next after it. Every order
+//! in which children come before their parents leaves the same clusters (Liu 1990, "The role of
+//! elimination trees in sparse factorization", section 3), so the tree is what matters of an order.
+//!
+//! Exchanging a vertex with its parent changes these two clusters and no others: what remains when
+//! both are gone is the same. Any order can be reached by such rotations, and each costs a look at
+//! the children of the two, wherever in the network they are and however large it is.
+
+use crate::graph::MoralGraph;
+use crate::network::VariableId;
+
+const NONE: u32 = u32::MAX;
+
+/// Tables larger than this are counted as this, so that sums and differences stay finite.
+const LARGEST: f64 = 1e290;
+
+/// The elimination tree of a graph with its clusters and their sizes.
+#[derive(Clone)]
+pub(super) struct EliminationTree {
+    /// Words of 64 bits in a set of vertices.
+    words: usize,
+    /// What each vertex multiplies the size of a table by.
+    weights: Vec<f64>,
+    /// Sets of vertices, `words` words each: the neighbours of each vertex.
+    neighbours: Vec<u64>,
+    /// Likewise: each vertex and its neighbours when it is eliminated.
+    clusters: Vec<u64>,
+    /// Vertices in each cluster.
+    sizes: Vec<u32>,
+    /// Entries of each cluster's table.
+    entries: Vec<f64>,
+    /// Whether no other cluster contains it.
+    maximal: Vec<bool>,
+    parents: Vec<u32>,
+    children: Vec<Vec<u32>>,
+    /// Sum of the entries of the maximal clusters.
+    total: f64,
+    /// The cluster that is being made.
+    scratch: Vec<u64>,
+}
+
+impl EliminationTree {
+    /// The tree of eliminating `graph` in `order`, which holds every vertex once.
+    ///
+    /// The size of a table is the product of the `weight` of the number of states of each vertex.
+    pub fn new(graph: &MoralGraph, order: &[VariableId], weight: impl Fn(f64) -> f64) -> Self {
+        let n = graph.len();
+        let words = n.div_ceil(64);
+        let mut neighbours = vec![0; n * words];
+        for (v, row) in graph.adjacency().iter().enumerate() {
+            row.ones().for_each(|a| neighbours[v * words + a / 64] |= 1 << (a % 64));
+        }
+        let mut tree = Self {
+            words,
+            weights: graph.cardinalities().iter().map(|&states| weight(states as f64)).collect(),
+            clusters: neighbours.clone(),
+            neighbours,
+            sizes: vec![0; n],
+            entries: vec![0.0; n],
+            maximal: vec![true; n],
+            parents: vec![NONE; n],
+            children: vec![Vec::new(); n],
+            total: 0.0,
+            scratch: vec![0; words],
+        };
+        let mut position = vec![0; n];
+        for (place, v) in order.iter().enumerate() {
+            position[v.index()] = place;
+        }
+        let mut gone = vec![0_u64; words];
+        for v in order.iter().map(|v| v.index()) {
+            let mut cluster = tree.clusters[v * words..][..words].to_vec();
+            for child in &tree.children[v] {
+                let below = &tree.clusters[*child as usize * words..][..words];
+                cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
+            }
+            cluster.iter_mut().zip(&gone).for_each(|(word, gone)| *word &= !gone);
+            cluster[v / 64] |= 1 << (v % 64);
+            gone[v / 64] |= 1 << (v % 64);
+            let parent = ones(&cluster).filter(|&a| a != v).min_by_key(|&a| position[a]);
+            if let Some(parent) = parent {
+                tree.parents[v] = parent as u32;
+                tree.children[parent].push(v as u32);
+            }
+            tree.clusters[v * words..][..words].copy_from_slice(&cluster);
+            (tree.sizes[v], tree.entries[v]) = tree.measure(&cluster);
+            tree.maximal[v] = tree.is_maximal(v);
+            tree.total += tree.counted(v);
+        }
+        tree
+    }
+
+    /// Number of vertices.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Sum of the entries of the maximal clusters.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The vertex above `v`.
+    pub fn parent(&self, v: usize) -> Option<usize> {
+        let parent = self.parents[v];
+        (parent != NONE).then_some(parent as usize)
+    }
+
+    /// The vertices below `v`.
+    pub fn children(&self, v: usize) -> &[u32] {
+        &self.children[v]
+    }
+
+    /// An order that has this tree: children before parents.
+    pub fn order(&self) -> Vec<VariableId> {
+        let mut order = Vec::with_capacity(self.len());
+        let mut stack: Vec<usize> = (0..self.len()).filter(|&v| self.parents[v] == NONE).collect();
+        while let Some(v) = stack.pop() {
+            order.push(VariableId::new(v));
+            stack.extend(self.children[v].iter().map(|&child| child as usize));
+        }
+        order.reverse();
+        order
+    }
+
+    /// Exchanges `v`, which has a parent, with its parent; the same again undoes it.
+    ///
+    pub fn rotate(&mut self, v: usize) {
+        let words = self.words;
+        let p = self.parents[v] as usize;
+        self.total -= self.counted(v) + self.counted(p);
+
+        // The parent goes first now. It is left with its own neighbours that are still there and
+        // with what its children and those of v leave behind that holds it.
+        let mut cluster = std::mem::take(&mut self.scratch);
+        let above = &self.clusters[p * words..][..words];
+        let own = &self.neighbours[p * words..][..words];
+        for (word, (own, above)) in cluster.iter_mut().zip(own.iter().zip(above)) {
+            *word = own & above;
+        }
+        insert(&mut cluster, v);
+        insert(&mut cluster, p);
+        let mut first = std::mem::take(&mut self.children[p]);
+        let mut second = std::mem::take(&mut self.children[v]);
+        first.swap_remove(first.iter().position(|&c| c as usize == v).expect("a child of p"));
+        let mut index = 0;
+        while let Some(&child) = second.get(index) {
+            let below = &self.clusters[child as usize * words..][..words];
+            if contains(below, p) {
+                second.swap_remove(index);
+                self.parents[child as usize] = p as u32;
+                first.push(child);
+            } else {
+                index += 1;
+            }
+        }
+        for &child in &first {
+            let below = &self.clusters[child as usize * words..][..words];
+            cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
+        }
+        for &child in &first {
+            cluster[child as usize / 64] &= !(1 << (child % 64));
+        }
+        second.push(p as u32);
+        self.children[p] = first;
+        self.children[v] = second;
+
+        // What v leaves behind is what p left before.
+        let g = self.parents[p];
+        self.parents[v] = g;
+        self.parents[p] = v as u32;
+        if g != NONE {
+            let siblings = &mut self.children[g as usize];
+            let place = siblings.iter().position(|&c| c as usize == p).expect("a child of g");
+            siblings[place] = v as u32;
+        }
+        let (low, high) = (v * words, p * words);
+        for word in 0..words {
+            self.clusters[low + word] = self.clusters[high + word];
+        }
+        let set = &mut self.clusters[low..][..words];
+        set[p / 64] &= !(1 << (p % 64));
+        insert(set, v);
+        self.clusters[high..][..words].copy_from_slice(&cluster);
+        self.sizes[v] = self.sizes[p];
+        self.entries[v] = self.measure(&self.clusters[low..][..words]).1;
+        (self.sizes[p], self.entries[p]) = self.measure(&cluster);
+        self.scratch = cluster;
+        self.maximal[p] = self.is_maximal(p);
+        self.maximal[v] = self.is_maximal(v);
+        self.total += self.counted(v) + self.counted(p);
+    }
+
+    /// What the cluster of `v` adds to the total.
+    fn counted(&self, v: usize) -> f64 {
+        if self.maximal[v] { self.entries[v] } else { 0.0 }
+    }
+
+    /// Whether no other cluster contains that of `v`; if one does, that of a child does.
+    fn is_maximal(&self, v: usize) -> bool {
+        let size = self.sizes[v] + 1;
+        self.children[v].iter().all(|&child| self.sizes[child as usize] != size)
+    }
+
+    /// Vertices and table entries of a cluster.
+    fn measure(&self, cluster: &[u64]) -> (u32, f64) {
+        let mut size = 0;
+        let mut entries = 1.0_f64;
+        for v in ones(cluster) {
+            size += 1;
+            entries *= self.weights[v];
+        }
+        (size, entries.min(LARGEST))
+    }
+}
+
+fn contains(set: &[u64], v: usize) -> bool {
+    set[v / 64] >> (v % 64) & 1 == 1
+}
+
+fn insert(set: &mut [u64], v: usize) {
+    set[v / 64] |= 1 << (v % 64);
+}
+
+fn ones(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    set.iter().enumerate().flat_map(|(index, &word)| {
+        std::iter::successors((word != 0).then_some(word), |&rest| {
+            let rest = rest & (rest - 1);
+            (rest != 0).then_some(rest)
+        })
+        .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    /// Rotations at random, each tree compared with one made anew from its order.
+    #[test]
+    fn a_rotated_tree_is_that_of_its_order() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        for n in [2, 5, 12, 70, 130] {
+            let pairs = (0..2 * n).map(|_| {
+                (0..2).map(|_| VariableId::new(random.random_range(0..n))).collect::<Vec<_>>()
+            });
+            let edges: Vec<Vec<VariableId>> = pairs.collect();
+            let states = (0..n).map(|_| random.random_range(1..=4)).collect();
+            let graph = MoralGraph::new(states, &edges);
+            let order: Vec<VariableId> = (0..n).map(VariableId::new).collect();
+            let mut tree = EliminationTree::new(&graph, &order, f64::sqrt);
+            for _ in 0..300 {
+                let v = random.random_range(0..n);
+                let Some(p) = tree.parent(v) else { continue };
+                let before = tree.clone();
+                tree.rotate(v);
+                assert_eq!(tree.parent(p), Some(v));
+                same(&tree, &EliminationTree::new(&graph, &tree.order(), f64::sqrt));
+                if random.random_bool(0.3) {
+                    tree.rotate(p);
+                    same(&tree, &before);
+                }
+            }
+        }
+    }
+
+    fn same(one: &EliminationTree, other: &EliminationTree) {
+        assert_eq!(one.clusters, other.clusters);
+        assert_eq!(one.parents, other.parents);
+        assert_eq!(one.maximal, other.maximal);
+        assert!((one.total - other.total).abs() <= 1e-9 * one.total);
+        let sorted = |tree: &EliminationTree| {
+            let lists = tree.children.iter().cloned();
+            lists
+                .map(|mut list| {
+                    list.sort_unstable();
+                    list
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sorted(one), sorted(other));
+    }
+}

@@ -1,0 +1,173 @@
+//! Elimination orders that were found before.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cancel::CancelToken;
+use crate::graph::{JunctionTree, MoralGraph, TreeStatistics, eliminate_in_order, predicates};
+use crate::network::VariableId;
+
+/// The best elimination order known for each of some structures.
+///
+/// A structure is the numbers of states and the moral graph, with the variables in file order;
+/// names and probabilities play no part. In JSON this is an object from the structure, a hash in
+/// hexadecimal, to the total of the clique tables' entries and the order. The one with the networks
+/// that are shipped is `networks/orders.json`; the example `best_orders` makes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KnownOrders(BTreeMap<String, Known>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    /// Sum of the entries of the clique tables.
+    entries: u64,
+    order: Vec<VariableId>,
+}
+
+static SHIPPED: LazyLock<Arc<KnownOrders>> = LazyLock::new(|| {
+    let text = include_str!("../../networks/orders.json");
+    Arc::new(serde_json::from_str(text).expect("a test reads what is shipped"))
+});
+
+impl KnownOrders {
+    /// The orders for the networks that are part of the program.
+    #[must_use]
+    pub fn shipped() -> Arc<Self> {
+        Arc::clone(&SHIPPED)
+    }
+
+    /// The order for the structure of `graph`.
+    ///
+    /// It is checked before it is returned, as it may have come from a file: one that is not an
+    /// order of this graph, or whose cliques do not have the total that it claims, is not there.
+    #[must_use]
+    pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
+        let known = self.0.get(&structure(graph))?;
+        predicates::is_elimination_order(graph, &known.order).ok()?;
+        let elimination = eliminate_in_order(graph, &known.order, &CancelToken::new()).ok()?;
+        (elimination.total_entries(graph) == known.entries).then(|| known.order.clone())
+    }
+
+    /// Keeps the order that `tree`, of `graph`, stands for, unless one as good is known; returns
+    /// whether it does.
+    pub fn insert(&mut self, graph: &MoralGraph, tree: &JunctionTree) -> bool {
+        let entries = TreeStatistics::of(tree).total_clique_entries;
+        let known = Known { entries, order: tree.elimination_order() };
+        debug_assert_eq!(predicates::is_elimination_order(graph, &known.order), Ok(()));
+        let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
+        if better {
+            self.0.insert(structure(graph), known);
+        }
+        better
+    }
+
+    /// Takes over the orders of `other` that are better than those here.
+    pub fn merge(&mut self, other: &Self) {
+        for (structure, known) in &other.0 {
+            if self.0.get(structure).is_none_or(|here| here.entries > known.entries) {
+                self.0.insert(structure.clone(), known.clone());
+            }
+        }
+    }
+
+    /// Number of structures.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no order is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The FNV-1a hash, of 128 bits, of the number of variables, their numbers of states, and the pairs
+/// of neighbours in ascending order.
+fn structure(graph: &MoralGraph) -> String {
+    let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
+    let mut add = |number: usize| {
+        for byte in (number as u64).to_le_bytes() {
+            hash = (hash ^ u128::from(byte)).wrapping_mul((1 << 88) + 0x13b);
+        }
+    };
+    add(graph.len());
+    graph.cardinalities().iter().for_each(|&states| add(states));
+    for (a, row) in graph.adjacency().iter().enumerate() {
+        for b in row.ones().filter(|&b| b > a) {
+            add(a);
+            add(b);
+        }
+    }
+    format!("{hash:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::build_junction_tree;
+
+    fn cycle(states: [usize; 4]) -> MoralGraph {
+        let edge = |v: usize| vec![VariableId::new(v), VariableId::new((v + 1) % 4)];
+        MoralGraph::new(states.to_vec(), &[edge(0), edge(1), edge(2), edge(3)])
+    }
+
+    fn tree(graph: &MoralGraph, order: [usize; 4]) -> JunctionTree {
+        let elimination =
+            eliminate_in_order(graph, &order.map(VariableId::new), &CancelToken::new()).unwrap();
+        build_junction_tree(graph, &elimination)
+    }
+
+    fn total(graph: &MoralGraph, order: &[VariableId]) -> u64 {
+        eliminate_in_order(graph, order, &CancelToken::new()).unwrap().total_entries(graph)
+    }
+
+    #[test]
+    fn the_better_of_two_orders_is_kept() {
+        let graph = cycle([3, 3, 2, 3]);
+        let mut known = KnownOrders::default();
+        assert_eq!(known.find(&graph), None);
+        assert!(known.insert(&graph, &tree(&graph, [0, 1, 2, 3])));
+        assert_eq!(total(&graph, &known.find(&graph).unwrap()), 45);
+        assert!(known.insert(&graph, &tree(&graph, [1, 0, 2, 3])), "it is smaller");
+        assert!(!known.insert(&graph, &tree(&graph, [0, 1, 2, 3])), "it is larger");
+        assert_eq!(total(&graph, &known.find(&graph).unwrap()), 36);
+        let mut other = KnownOrders::default();
+        other.insert(&graph, &tree(&graph, [0, 1, 2, 3]));
+        let better = known.clone();
+        known.merge(&other);
+        other.merge(&better);
+        assert_eq!((&known, &other), (&better, &better));
+    }
+
+    #[test]
+    fn another_structure_has_another_order() {
+        let mut known = KnownOrders::default();
+        let graph = cycle([3, 3, 2, 3]);
+        known.insert(&graph, &tree(&graph, [0, 1, 2, 3]));
+        assert_eq!(known.find(&cycle([3, 2, 3, 3])), None);
+        let ids = |pair: [usize; 2]| pair.map(VariableId::new).to_vec();
+        let path = MoralGraph::new(vec![3, 3, 2, 3], &[ids([0, 1]), ids([1, 2]), ids([2, 3])]);
+        assert_eq!(known.find(&path), None);
+    }
+
+    #[test]
+    fn orders_survive_a_file_and_those_that_are_wrong_are_not_found() {
+        let graph = cycle([3, 3, 2, 3]);
+        let mut known = KnownOrders::default();
+        known.insert(&graph, &tree(&graph, [1, 0, 2, 3]));
+        let text = serde_json::to_string(&known).unwrap();
+        let order = serde_json::to_string(&known.find(&graph).unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<KnownOrders>(&text).unwrap(), known);
+        for wrong in ["[]", "[0,1,2]", "[0,1,2,2]", "[0,1,2,4]", "[0,1,2,3]", "[0,1,2,3,0]"] {
+            let text = text.replace(&order, wrong);
+            let mut read: KnownOrders = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.find(&graph), None, "{wrong}");
+            assert!(read.insert(&graph, &tree(&graph, [0, 1, 2, 3])), "{wrong} is replaced");
+            assert!(read.find(&graph).is_some());
+        }
+    }
+}
