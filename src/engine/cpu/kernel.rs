@@ -41,6 +41,8 @@ pub(super) struct Inputs<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ParentPort {
     pub word: usize,
+    /// The entry that the given part of the table starts with.
+    pub start: usize,
     pub is_vector: bool,
 }
 
@@ -110,7 +112,7 @@ fn collect_rows<T: Real>(
     let mut buffer = [0.0; LONGEST_ROW];
     let mask = mask.filter(|_| !parent.is_vector);
     for row in rows.words.chunks_exact(rows.stride) {
-        let at = row[parent.word] as usize;
+        let at = row[parent.word] as usize - parent.start;
         if mask.is_some_and(|mask| mask[at] == 0.0) {
             continue;
         }

@@ -15,8 +15,10 @@
 //! clique itself. Messages are in double precision whatever the tables are, and are scaled by
 //! powers of two to a largest entry in [1, 2).
 
-use crate::engine::cpu::kernel::{self, Inputs};
-use crate::engine::cpu::tree::Node;
+use std::ops::Range;
+
+use crate::engine::cpu::kernel::{self, Inputs, Rows};
+use crate::engine::cpu::tree::{Node, Piece};
 use crate::potential::{Real, ratio};
 
 /// The ports of a clique that are read, by how rows read them.
@@ -47,11 +49,16 @@ pub(super) fn collect<T: Real>(
     mask: Option<&[f64]>,
     raw: &mut [f64],
     up: &mut [f64],
+    forks: bool,
 ) -> Option<i32> {
     let port = node.port.expect("the root sends no message up");
     raw.fill(0.0);
     let inputs = Inputs { table: below, scalars: &columns.scalars, vectors: &columns.vectors };
-    kernel::collect(node.rows(), inputs, port, mask, raw);
+    if forks && node.pieces.len() > 1 {
+        collect_pieces(node, &node.pieces, inputs, mask, raw, 0);
+    } else {
+        kernel::collect(node.rows(), inputs, port, mask, raw);
+    }
     if let Some(mask) = mask {
         // An entry that no finding allows is never asked for again.
         raw.iter_mut()
@@ -117,21 +124,93 @@ pub(super) fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, do
     }
 }
 
+/// Sums the rows of `pieces`, which give the entries of `raw`, the first of them number `start` of
+/// the whole, on several threads.
+fn collect_pieces<T: Real>(
+    node: &Node<T>,
+    pieces: &[Piece],
+    inputs: Inputs<'_>,
+    mask: Option<&[f64]>,
+    raw: &mut [f64],
+    start: usize,
+) {
+    if let [piece] = pieces {
+        let mut port = node.port.expect("the root sends no message up");
+        port.start = start;
+        let mask = mask.map(|mask| &mask[start..]);
+        let rows = Rows { words: &node.words[piece.words.clone()], ..node.rows() };
+        kernel::collect(rows, inputs, port, mask, raw);
+        return;
+    }
+    let (left, right) = pieces.split_at(pieces.len() / 2);
+    let middle = right[0].above;
+    let (before, after) = raw.split_at_mut(middle - start);
+    rayon::join(
+        || collect_pieces(node, left, inputs, mask, before, start),
+        || collect_pieces(node, right, inputs, mask, after, middle),
+    );
+}
+
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// `all` are the ports of the clique, `columns` those whose messages are not one everywhere.
+/// Of the two columns the first are all ports of the clique, the second those whose messages are
+/// not one everywhere. A large table is summed in parts, for which `spare` is the room; they are the same
+/// however many threads there are.
 pub(super) fn distribute<T: Real>(
     node: &Node<T>,
-    all: &Columns,
-    columns: &Columns,
+    columns: (&Columns, &Columns),
     below: &[f64],
     down: &[f64],
     beliefs: &mut [f64],
+    spare: &mut [f64],
+    forks: bool,
 ) {
-    beliefs.fill(0.0);
-    let inputs = Inputs { table: below, scalars: &columns.scalars, vectors: &columns.vectors };
-    let from_parent = node.port.map(|port| (port, down));
-    kernel::distribute(node.rows(), inputs, from_parent, &all.scalars, &all.vectors, beliefs);
+    let rows = node.words.len() / node.stride;
+    let parts = 1 + spare.len() / beliefs.len();
+    let pass = Pass { node, columns, below, down, forks };
+    pass.distribute(0..rows, parts, beliefs, spare);
+}
+
+/// One pass over a table on the way down.
+#[derive(Clone, Copy)]
+struct Pass<'a, T> {
+    node: &'a Node<T>,
+    columns: (&'a Columns, &'a Columns),
+    below: &'a [f64],
+    down: &'a [f64],
+    forks: bool,
+}
+
+impl<T: Real> Pass<'_, T> {
+    /// Sums `rows` into `beliefs` in `parts` parts.
+    fn distribute(self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], spare: &mut [f64]) {
+        let node = self.node;
+        if parts == 1 {
+            beliefs.fill(0.0);
+            let (all, active) = self.columns;
+            let (scalars, vectors) = (&*active.scalars, &*active.vectors);
+            let inputs = Inputs { table: self.below, scalars, vectors };
+            let from_parent = node.port.map(|port| (port, self.down));
+            let words = &node.words[rows.start * node.stride..rows.end * node.stride];
+            let rows = Rows { words, ..node.rows() };
+            kernel::distribute(rows, inputs, from_parent, &all.scalars, &all.vectors, beliefs);
+            return;
+        }
+        let left = parts / 2;
+        let middle = rows.start + rows.len() * left / parts;
+        let (spare, right_spare) = spare.split_at_mut(beliefs.len() * (left - 1));
+        let (right, right_spare) = right_spare.split_at_mut(beliefs.len());
+        if self.forks {
+            rayon::join(
+                || self.distribute(rows.start..middle, left, beliefs, spare),
+                || self.distribute(middle..rows.end, parts - left, right, right_spare),
+            );
+        } else {
+            self.distribute(rows.start..middle, left, beliefs, spare);
+            self.distribute(middle..rows.end, parts - left, right, right_spare);
+        }
+        beliefs.iter_mut().zip(right).for_each(|(sum, part)| *sum += *part);
+    }
 }
 
 fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {

@@ -11,7 +11,9 @@ mod kernel;
 mod layout;
 mod loaded;
 mod message;
+mod part;
 mod reduce;
+mod report;
 mod state;
 mod support;
 mod tree;
@@ -58,8 +60,12 @@ impl Engine for Cpu {
         let bytes = forecast.bytes;
         forecast.check(options.memory)?;
         Ok(match options.precision {
-            Precision::F32 => Box::new(Loaded::<f32>::new(Arc::clone(compiled), bytes)),
-            Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled), bytes)),
+            Precision::F32 => {
+                Box::new(Loaded::<f32>::new(Arc::clone(compiled), options.threads, bytes))
+            }
+            Precision::F64 => {
+                Box::new(Loaded::<f64>::new(Arc::clone(compiled), options.threads, bytes))
+            }
         })
     }
 }

@@ -4,7 +4,8 @@ use std::f64::consts::LN_2;
 use std::ops::Range;
 
 use crate::engine::PropagationFailure;
-use crate::engine::cpu::message::{self, Columns};
+use crate::engine::cpu::message::Columns;
+use crate::engine::cpu::part::Part;
 use crate::engine::cpu::tree::Tree;
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, Real};
@@ -29,25 +30,27 @@ pub(super) struct State {
     down: Vec<f64>,
     /// The findings that are entered there.
     mask: Vec<f64>,
+    /// Room for the beliefs that parts of a large table give.
+    spare: Vec<f64>,
     cliques: Vec<CliqueState>,
 }
 
 #[derive(Debug, Default)]
-struct CliqueState {
+pub(super) struct CliqueState {
     /// All ports toward children and of private variables.
-    all: Columns,
+    pub all: Columns,
     /// Those at which something is to be multiplied.
-    active: Columns,
+    pub active: Columns,
     /// Whether a finding is entered at the separator above.
-    is_masked: bool,
+    pub is_masked: bool,
     /// Whether a finding is entered among the private variables.
-    is_weighted: bool,
+    pub is_weighted: bool,
     /// Whether the message to the parent has to be computed from the table.
-    is_needed: bool,
+    pub is_needed: bool,
     /// Exponents of the findings entered here.
-    entered: i64,
+    pub entered: i64,
     /// The exponent of the message to the parent, with all that went into it.
-    exponent: i64,
+    pub exponent: i64,
 }
 
 impl State {
@@ -67,13 +70,14 @@ impl State {
             raw: vec![1.0; tree.above],
             down: vec![1.0; tree.above],
             mask: vec![1.0; tree.above],
+            spare: vec![0.0; tree.spare],
             cliques: cliques.collect(),
         }
     }
 
     /// Bytes of all messages.
     pub fn bytes(&self) -> usize {
-        8 * (2 * self.up.len() + 3 * self.raw.len())
+        8 * (2 * self.up.len() + 3 * self.raw.len() + self.spare.len())
     }
 
     /// Forgets the findings of the last propagation and enters those of `evidence`.
@@ -125,118 +129,21 @@ impl State {
         }
     }
 
-    /// Passes the message of `clique` to its parent. All its children must have passed theirs.
-    pub fn collect<T: Real>(
-        &mut self,
-        tree: &Tree<T>,
-        clique: usize,
-    ) -> Result<(), PropagationFailure> {
-        self.activate(tree, clique);
-        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
-        // A clique's own ports stand after those of its parent.
-        let (before, after) = self.up.split_at_mut(node.below.start);
-        let up = &mut before[node.in_parent.clone()];
-        let mask = state.is_masked.then(|| &self.mask[node.above.clone()]);
-        let mut exponent = state.entered;
-        if state.is_needed {
-            let below = &after[..node.below.len()];
-            let raw = &mut self.raw[node.above.clone()];
-            let scale = message::collect(node, &state.active, below, mask, raw, up);
-            exponent += i64::from(scale.ok_or(PropagationFailure::Impossible)?);
-            exponent += self.exponent_below(tree, clique);
-        } else if let Some(mask) = mask {
-            message::send_findings(node, mask, up);
+    /// The whole of it, to pass messages in.
+    pub fn part(&mut self) -> Part<'_> {
+        Part {
+            first: 0,
+            below: 0,
+            above: 0,
+            spare_start: 0,
+            up: &mut self.up,
+            beliefs: &mut self.beliefs,
+            raw: &mut self.raw,
+            down: &mut self.down,
+            mask: &self.mask,
+            spare: &mut self.spare,
+            cliques: &mut self.cliques,
         }
-        self.cliques[clique].exponent = exponent;
-        Ok(())
-    }
-
-    /// Finds the ports of `clique` at which something is to be multiplied.
-    fn activate<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
-        let node = &tree.nodes[clique];
-        let mut active = std::mem::take(&mut self.cliques[clique].active);
-        active.clear();
-        for (number, &is_vector) in node.is_vector.iter().enumerate() {
-            let is_active = match node.children.get(number) {
-                Some(&child) => self.cliques[child].is_needed || self.cliques[child].is_masked,
-                None => self.cliques[clique].is_weighted,
-            };
-            if is_active {
-                active.push(node.word(number), is_vector);
-            }
-        }
-        self.cliques[clique].active = active;
-    }
-
-    /// The exponents of the messages that `clique` multiplies.
-    fn exponent_below<T>(&self, tree: &Tree<T>, clique: usize) -> i64 {
-        tree.nodes[clique].children.iter().map(|&child| self.cliques[child].exponent).sum()
-    }
-
-    /// Receives the parent's message, if there is a parent, and finds the beliefs at all ports.
-    pub fn distribute<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
-        self.receive(tree, clique);
-        self.spread(tree, clique);
-    }
-
-    fn receive<T>(&mut self, tree: &Tree<T>, clique: usize) {
-        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
-        if node.parent.is_some() {
-            let raw = state.is_needed.then(|| &self.raw[node.above.clone()]);
-            let belief = &self.beliefs[node.in_parent.clone()];
-            message::receive(node, belief, raw, &mut self.down[node.above.clone()]);
-        }
-    }
-
-    fn spread<T: Real>(&mut self, tree: &Tree<T>, clique: usize) {
-        let (node, state) = (&tree.nodes[clique], &self.cliques[clique]);
-        if !node.below.is_empty() {
-            let (below, down) = (&self.up[node.below.clone()], &self.down[node.above.clone()]);
-            let beliefs = &mut self.beliefs[node.below.clone()];
-            message::distribute(node, &state.all, &state.active, below, down, beliefs);
-        }
-    }
-
-    /// Finds the beliefs at the ports of the root, and with them ln P(e).
-    pub fn turn<T: Real>(&mut self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
-        self.activate(tree, 0);
-        self.spread(tree, 0);
-        let root = &tree.nodes[0];
-        // Any port's beliefs sum to the whole.
-        let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
-        let total: f64 = match first.or(root.private.clone()) {
-            Some(port) => self.beliefs[port].iter().sum(),
-            None => root.values.iter().map(|value| value.to_f64()).sum(),
-        };
-        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
-        let exponent =
-            self.exponent_below(tree, 0) + self.cliques[0].entered + i64::from(root.exponent)
-                - i64::from(scale);
-        Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
-    }
-
-    /// Propagates without evidence, with messages that only say what can be, 0 or 1. Returns
-    /// whether everything can be.
-    pub fn support<T: Real>(&mut self, tree: &Tree<T>) -> bool {
-        let one = |values: &mut [f64]| values.iter_mut().for_each(|v| *v = f64::from(*v > 0.0));
-        self.enter(tree, &Evidence::none());
-        for (clique, node) in tree.nodes.iter().enumerate().skip(1).rev() {
-            // Without evidence something is always possible.
-            let _ = self.collect(tree, clique);
-            if self.cliques[clique].is_needed {
-                one(&mut self.raw[node.above.clone()]);
-                one(&mut self.up[node.in_parent.clone()]);
-            }
-        }
-        self.activate(tree, 0);
-        self.spread(tree, 0);
-        for (clique, node) in tree.nodes.iter().enumerate().skip(1) {
-            self.receive(tree, clique);
-            one(&mut self.down[node.above.clone()]);
-            self.spread(tree, clique);
-        }
-        let values = tree.nodes.iter().flat_map(|node| &node.values);
-        values.fold(true, |all, &value| all & (value > T::ZERO))
     }
 
     /// What `clique` multiplies its table by: the ports that matter, the tables at the ports below
@@ -245,6 +152,21 @@ impl State {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
+    }
+
+    /// The belief at any port of the root, summed, with its exponent, as ln P(e).
+    pub fn ln_p_evidence<T: Real>(&self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
+        let root = &tree.nodes[0];
+        let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
+        let total: f64 = match first.or(root.private.clone()) {
+            Some(port) => self.beliefs[port].iter().sum(),
+            None => root.values.iter().map(|value| value.to_f64()).sum(),
+        };
+        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
+        let exponent =
+            below + self.cliques[0].entered + i64::from(root.exponent) - i64::from(scale);
+        Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 
     /// The marginal of a variable that is in the tree, up to a factor.

@@ -5,11 +5,16 @@
 //! without evidence is zero for ever. One propagation finds it. Its messages are made to say only
 //! whether, 0 or 1, and the tables' entries are at least 1e-300, so no small number is taken for zero.
 
+use crate::cancel::CancelToken;
 use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::message::Columns;
-use crate::engine::cpu::state::State;
+use crate::engine::cpu::part::Work;
+use crate::engine::cpu::report::Report;
+use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::tree::{Node, Tree};
+use crate::network::Evidence;
 use crate::potential::Real;
+use crate::propagation::Watch;
 
 /// Zeros between two runs of non-zero entries that are multiplied all the same: a row more costs
 /// about as much.
@@ -18,18 +23,46 @@ pub(super) const GAP: usize = 12;
 /// A table is replaced where no more than this share of its entries is left.
 const WORTH: f64 = 0.9;
 
-/// Leaves out of the tables of `tree` the entries that are zero in the joint distribution.
-pub(super) fn compact<T: Real>(tree: &mut Tree<T>, state: &mut State) {
-    let full = state.support(tree);
-    if !full {
-        for clique in 0..tree.nodes.len() {
-            let (columns, below, down) = state.inputs(tree, clique);
-            let node = &tree.nodes[clique];
-            if let Some((words, values)) = left(node, columns, below, down) {
-                let node = &mut tree.nodes[clique];
-                (node.words, node.values) = (words, values);
-            }
+/// Leaves out of the tables of `model` the entries that are zero in the joint distribution.
+pub(super) fn compact<T: Real>(model: &mut Model<T>) {
+    let Model { tree, state } = model;
+    find(tree, state);
+    for clique in 0..tree.nodes.len() {
+        let (columns, below, down) = state.inputs(tree, clique);
+        if let Some((words, values)) = left(&tree.nodes[clique], columns, below, down) {
+            let node = &mut tree.nodes[clique];
+            (node.words, node.values) = (words, values);
         }
+    }
+    tree.divide();
+    *state = State::new(tree);
+}
+
+/// Propagates without evidence, with messages that only say what can be, 0 or 1.
+fn find<T: Real>(tree: &Tree<T>, state: &mut State) {
+    let one = |values: &mut [f64]| values.iter_mut().for_each(|v| *v = f64::from(*v > 0.0));
+    let watch = Watch::untimed(CancelToken::new());
+    let report = Report { watch: &watch, ids: &[] };
+    let work = Work { tree, report, forks: false };
+    state.enter(tree, &Evidence::none());
+    let mut part = state.part();
+    for (clique, node) in tree.nodes.iter().enumerate().skip(1).rev() {
+        let (before, mut own) = part.split_at(tree, clique);
+        let up = &mut before.up[node.in_parent.clone()];
+        // Without evidence something is always possible.
+        let _ = own.send_up(&work, up);
+        if own.cliques[0].is_needed {
+            one(&mut own.raw[..node.above.len()]);
+            one(up);
+        }
+    }
+    part.activate(tree);
+    part.spread(&work);
+    for (clique, node) in tree.nodes.iter().enumerate().skip(1) {
+        let (before, mut own) = part.split_at(tree, clique);
+        own.receive(tree, &before.beliefs[node.in_parent.clone()]);
+        one(&mut own.down[..node.above.len()]);
+        own.spread(&work);
     }
 }
 

@@ -6,6 +6,15 @@ use crate::engine::cpu::support::GAP;
 use crate::network::{Network, VariableId};
 use crate::potential::{Axis, Odometer, Real, Scope};
 
+/// Entries from which on a table is read by several threads.
+const PIECE: usize = 32_768;
+
+/// In how many parts a table of `entries` is summed onto tables of `below` entries on the way
+/// down. Adding up the parts must cost little beside them.
+fn parts(entries: usize, below: usize) -> usize {
+    (entries / (8 * below).max(PIECE)).clamp(1, 8)
+}
+
 /// Which cliques there are and what belongs into each, without tables.
 ///
 /// Clique 0 is the root and every clique stands before its children; the separator above clique
@@ -38,6 +47,17 @@ pub(super) struct Tree<T> {
     pub below: usize,
     /// Entries of the tables at all ports toward parents.
     pub above: usize,
+    /// Entries of the room for parts of all large tables.
+    pub spare: usize,
+}
+
+/// Some of the rows of a large table: those that give certain entries of the separator above.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// The words that describe the rows.
+    pub words: std::ops::Range<usize>,
+    /// The first of the entries.
+    pub above: usize,
 }
 
 /// A clique with its table.
@@ -45,6 +65,10 @@ pub(super) struct Tree<T> {
 pub(super) struct Node<T> {
     pub parent: Option<usize>,
     pub children: Vec<usize>,
+    /// One past the last clique of the subtree below.
+    pub end: usize,
+    /// Entries of all tables of the subtree.
+    pub work: usize,
     pub port: Option<ParentPort>,
     /// Where the table of the separator above stands among those of all ports toward parents, in
     /// the order of this clique.
@@ -64,6 +88,12 @@ pub(super) struct Node<T> {
     /// Whether the message to the parent is one everywhere while nothing is known below: all
     /// tables below sum out.
     pub sums_out: bool,
+    /// Room for the parts of a large table on the way down.
+    pub spare: std::ops::Range<usize>,
+    /// The pieces of a large table on the way up; one or none if it is not large.
+    pub pieces: Vec<Piece>,
+    /// Entries of the fastest group.
+    pub row: usize,
     pub words: Vec<u32>,
     pub stride: usize,
     pub values: Vec<T>,
@@ -97,7 +127,49 @@ impl<T: Real> Node<T> {
     }
 }
 
+impl<T> Node<T> {
+    /// Cuts the rows where the entries that they give do not overlap.
+    fn cut(&self) -> Vec<Piece> {
+        let Some(port) = self.port else { return Vec::new() };
+        let run = if port.is_vector { self.row } else { 1 };
+        let mut pieces = vec![Piece { words: 0..0, above: 0 }];
+        let (mut entries, mut before) = (0, 0);
+        for (number, row) in self.words.chunks_exact(self.stride).enumerate() {
+            let above = row[port.word] as usize / run * run;
+            let words = number * self.stride;
+            if entries >= PIECE && above > before {
+                entries = 0;
+                pieces.push(Piece { words: words..words, above });
+            }
+            before = above;
+            entries += row[1] as usize + ROW_HEAD;
+            let last = pieces.len() - 1;
+            pieces[last].words.end = words + self.stride;
+        }
+        pieces
+    }
+}
+
 impl<T: Real> Tree<T> {
+    /// Divides the work among threads; to be done again when tables change.
+    pub fn divide(&mut self) {
+        self.spare = 0;
+        for node in &mut self.nodes {
+            let parts = parts(node.values.len(), node.below.len());
+            node.spare = self.spare..self.spare + (parts - 1) * node.below.len();
+            self.spare = node.spare.end;
+            node.pieces = node.cut();
+            node.work = node.values.len() + node.words.len() + node.above.len();
+        }
+        for clique in (0..self.nodes.len()).rev() {
+            let children = &self.nodes[clique].children;
+            let work: usize = children.iter().map(|&child| self.nodes[child].work).sum();
+            let end = children.last().map_or(clique + 1, |&last| self.nodes[last].end);
+            self.nodes[clique].work += work;
+            self.nodes[clique].end = end;
+        }
+    }
+
     /// Bytes of tables and of what describes them.
     pub fn bytes(&self) -> usize {
         let of = |node: &Node<T>| {
@@ -166,7 +238,9 @@ impl Structure {
             nodes.push(node);
         }
         self.sum_out(&mut nodes, observed);
-        Tree { nodes, places, below, above }
+        let mut tree = Tree { nodes, places, below, above, spare: 0 };
+        tree.divide();
+        tree
     }
 
     /// Bytes that a tree takes with full tables of numbers of `width` bytes, that one
@@ -183,6 +257,9 @@ impl Structure {
             let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
                 + ports.skip(layout.ports.len() - below).sum::<usize>() * 16;
             held += entries * width + words * 4 + tables;
+            let ports = layout.ports.iter().map(|port| port.scope.entries());
+            let tables: usize = ports.skip(layout.ports.len() - below).sum();
+            held += (parts(entries, tables) - 1) * tables * 8;
             let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
             making = making.max(entries * 8).max(entries * width + compacted);
         }
@@ -221,8 +298,16 @@ impl Structure {
         Node {
             parent,
             children: self.children[clique].clone(),
-            port: parent
-                .map(|_| ParentPort { word: ROW_HEAD, is_vector: layout.ports[0].is_vector }),
+            end: 0,
+            work: 0,
+            spare: 0..0,
+            pieces: Vec::new(),
+            row: layout.row(),
+            port: parent.map(|_| ParentPort {
+                word: ROW_HEAD,
+                start: 0,
+                is_vector: layout.ports[0].is_vector,
+            }),
             above: above..above + if parent.is_some() { entries } else { 0 },
             in_parent: in_parent[clique].clone(),
             permutation: parent.and_then(|parent| self.permutation(clique, parent)),
