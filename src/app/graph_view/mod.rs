@@ -209,6 +209,16 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.camera.zoom()
     }
 
+    /// How many vertices are seen in `area` of the pane.
+    #[must_use]
+    pub fn count_in(&self, area: Rect) -> usize {
+        let seen = Rect::from_min_max(
+            self.camera.to_picture(self.rect, area.min),
+            self.camera.to_picture(self.rect, area.max),
+        );
+        self.graph.nodes_iter().filter(|(_, node)| node.display().rect().intersects(seen)).count()
+    }
+
     /// How many frames were drawn anew so far.
     #[must_use]
     pub fn live_frames(&self) -> u64 {

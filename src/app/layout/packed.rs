@@ -16,7 +16,7 @@ use crate::app::layout::{fit_scale, s_curve};
 const GAP: f32 = 12.0;
 
 /// Shapes that are kept for a subtree.
-const KEPT: usize = 28;
+const KEPT: usize = 48;
 
 /// One shape that a subtree can take.
 #[derive(Clone, Copy, Debug)]

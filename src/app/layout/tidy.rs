@@ -14,7 +14,7 @@ use crate::graph::JunctionTree;
 const GAP: f32 = 0.22;
 
 /// Clear space between levels, in which the separators are written.
-pub(super) const LEVEL_GAP: f32 = 30.0;
+pub(super) const LEVEL_GAP: f32 = 36.0;
 
 /// How much larger than top-down another arrangement must come out to be taken.
 const PREFERENCE: f32 = 1.2;

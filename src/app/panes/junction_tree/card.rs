@@ -32,17 +32,18 @@ fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Cliqu
     ui.strong(format!("Clique {}{root}", naming::clique_id(id)));
     sizes(ui, model, tree[id].variables.len(), tree[id].entries);
     variables(ui, model, compiled, &tree[id].variables);
-    let up = tree.parent(id).map(|link| ("↑", link));
-    let links: Vec<_> = up.into_iter().chain(tree.children(id).iter().map(|&l| ("↓", l))).collect();
+    let up = tree.parent(id).map(|link| ("parent", link));
+    let links: Vec<_> =
+        up.into_iter().chain(tree.children(id).iter().map(|&l| ("child", l))).collect();
     if links.is_empty() {
         return;
     }
     ui.add_space(4.0);
     Grid::new("separators").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {
-        for (arrow, link) in links.iter().take(LISTED) {
+        for (kin, link) in links.iter().take(LISTED) {
             let separator = &tree[link.separator];
             let name = naming::clique_id(link.clique);
-            ui.label(RichText::new(format!("{arrow} {name}")).size(12.0));
+            ui.label(RichText::new(format!("{kin} {name}")).size(12.0));
             let count = separator.variables.len();
             ui.label(RichText::new(format!("{count} shared")).size(12.0).weak());
             let entries = format!("{} entries", thousands(separator.entries));

@@ -8,14 +8,16 @@ use crate::app::theme::{log_share, ramp};
 /// Size of the coloured strip.
 const STRIP: eframe::egui::Vec2 = vec2(150.0, 9.0);
 
-/// Paints the ramp with its ticks into the lower left corner of `pane`, for tables of up to
-/// `largest` entries.
-pub fn show(ui: &Ui, pane: Rect, largest: u64) {
+/// Room for the legend in one corner of `pane`; `None` where it would be in the way.
+pub fn area(pane: Rect, corner: Align2) -> Option<Rect> {
     let size = STRIP + vec2(34.0, 36.0);
-    if pane.width() < size.x + 40.0 || pane.height() < 160.0 {
-        return;
-    }
-    let ground = Rect::from_min_size(pane.left_bottom() - vec2(0.0, size.y), size);
+    let fits = pane.width() > size.x + 40.0 && pane.height() > 160.0;
+    fits.then(|| corner.align_size_within_rect(size, pane))
+}
+
+/// Paints the ramp with its ticks into one corner of `pane`, for tables of up to `largest` entries.
+pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
+    let Some(ground) = area(pane, corner) else { return };
     let painter = ui.painter().with_clip_rect(pane);
     let visuals = ui.visuals();
     painter.rect_filled(ground, CornerRadius::same(4), visuals.panel_fill.gamma_multiply(0.85));

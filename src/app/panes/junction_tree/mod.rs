@@ -12,7 +12,7 @@ mod search;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eframe::egui::{self, Ui, Vec2};
+use eframe::egui::{self, Align2, Ui, Vec2};
 
 use crate::app::command::{Command, Commands};
 use crate::app::graph_view::node::NodeText;
@@ -47,6 +47,8 @@ pub struct JunctionTreePane {
     search: Search,
     /// The selection that was seen last, and brought into sight if need be.
     seen: Option<Item>,
+    /// The corner in which the legend stands.
+    legend: Align2,
 }
 
 impl Default for JunctionTreePane {
@@ -58,6 +60,7 @@ impl Default for JunctionTreePane {
             fit_serial: 0,
             search: Search::default(),
             seen: None,
+            legend: Align2::LEFT_BOTTOM,
         }
     }
 }
@@ -95,10 +98,24 @@ impl JunctionTreePane {
             |index| looks.clique(CliqueId::new(index)),
             |index| looks.separator(SeparatorId::new(index)),
         );
-        legend::show(ui, pointing.rect, compiled.statistics().max_clique_entries);
+        self.place_legend(pointing.rect);
+        legend::show(ui, pointing.rect, self.legend, compiled.statistics().max_clique_entries);
         if let Some(target) = pointing.hovered {
             response
                 .on_hover_ui_at_pointer(|ui| card::show(ui, model, &compiled, &item_of(target)));
+        }
+    }
+
+    /// Puts the legend into the corner in which it hides least of the fitted tree; it stays there while the
+    /// camera moves.
+    fn place_legend(&mut self, pane: egui::Rect) {
+        const CORNERS: [Align2; 4] =
+            [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP];
+        if self.canvas.is_fitted() {
+            let hidden = |corner: &Align2| {
+                legend::area(pane, *corner).map_or(0, |area| self.canvas.count_in(area))
+            };
+            self.legend = CORNERS.into_iter().min_by_key(hidden).unwrap_or(Align2::LEFT_BOTTOM);
         }
     }
 
