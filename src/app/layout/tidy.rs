@@ -17,7 +17,7 @@ const GAP: f32 = 0.22;
 pub(super) const LEVEL_GAP: f32 = 36.0;
 
 /// How much larger than top-down another arrangement must come out to be taken.
-const PREFERENCE: f32 = 1.2;
+const PREFERENCE: f32 = 1.35;
 
 /// A rooted tree by indices.
 #[derive(Clone, Debug)]
