@@ -1,24 +1,41 @@
-//! The middle of a tree, and one shallow tree from several.
+//! The middle of a tree, and one tree with short paths from several.
 
 use std::cmp::Reverse;
 
-/// The neighbours of each vertex in a forest that is being made.
+/// The neighbours of each vertex in a forest that is being made, and what each vertex costs.
+///
+/// A path is as long as the costs of its vertices, both ends included, sum to.
 pub(super) struct Forest {
     neighbours: Vec<Vec<usize>>,
+    costs: Vec<u64>,
 }
 
 /// The middle of one of a forest's trees.
-struct Centre {
-    /// One vertex, or two neighbours.
-    vertices: Vec<usize>,
-    /// Edges from the first of them to the furthest vertex.
-    radius: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Centre {
+    /// The vertex from which the longest path is shortest; the most costly of several, then the
+    /// first.
+    pub vertex: usize,
+    /// The length of that path.
+    pub radius: u128,
+    /// The length of the longest path from anywhere.
+    pub diameter: u128,
+}
+
+/// A vertex as it is reached from another.
+#[derive(Clone, Copy)]
+pub(super) struct Reached {
+    pub vertex: usize,
+    /// The one before it on the way; itself at the start.
+    pub before: usize,
+    /// Length of the path to it.
+    pub distance: u128,
 }
 
 impl Forest {
-    /// `vertices` vertices and no edge.
-    pub fn new(vertices: usize) -> Self {
-        Self { neighbours: vec![Vec::new(); vertices] }
+    /// Vertices that cost this much, and no edge.
+    pub fn new(costs: Vec<u64>) -> Self {
+        Self { neighbours: vec![Vec::new(); costs.len()], costs }
     }
 
     /// Adds an edge.
@@ -27,110 +44,135 @@ impl Forest {
         self.neighbours[b].push(a);
     }
 
+    /// Takes an edge away.
+    pub fn part(&mut self, a: usize, b: usize) {
+        self.neighbours[a].retain(|&v| v != b);
+        self.neighbours[b].retain(|&v| v != a);
+    }
+
     /// The neighbours of a vertex.
     pub fn neighbours(&self, vertex: usize) -> &[usize] {
         &self.neighbours[vertex]
     }
 
-    /// Joins the trees in which `vertices` are, one of each, and returns the centre of the whole.
+    /// Joins the trees in which `vertices` are, one of each.
     ///
-    /// Every tree is joined centre to centre to one with the greatest radius. No other way gives
-    /// a smaller radius, because each tree must reach the others from somewhere, and from its
-    /// centre it reaches its own vertices soonest. Of two middle vertices the one with the larger
-    /// `weight` is taken, then the first.
-    pub fn join_all(&mut self, vertices: &[usize], weight: impl Fn(usize) -> u64) -> usize {
-        let heaviest = |centre: &Centre| {
-            let candidates = centre.vertices.iter().copied();
-            candidates.max_by_key(|&v| (weight(v), Reverse(v))).expect("a tree has a centre")
-        };
-        let mut place = vec![0; self.neighbours.len()];
-        let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v, &mut place)).collect();
+    /// Every tree is joined centre to centre to one with the greatest radius, because each must
+    /// reach the others from somewhere, and from its centre it reaches its own vertices soonest.
+    pub fn join_all(&mut self, vertices: &[usize]) {
+        let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();
         let widest = (0..centres.len()).max_by_key(|&tree| (centres[tree].radius, Reverse(tree)));
         let hub = widest.expect("there is at least one tree");
         for (tree, centre) in centres.iter().enumerate() {
             if tree != hub {
-                self.join(heaviest(centre), heaviest(&centres[hub]));
+                self.join(centre.vertex, centres[hub].vertex);
             }
         }
-        heaviest(&self.centre(vertices[hub], &mut place))
     }
 
-    /// The centre of the tree in which `vertex` is: the middle of any longest path.
+    /// The centre of the tree in which `vertex` is.
+    pub fn centre(&self, vertex: usize) -> Centre {
+        let longest = self.longest_paths(vertex);
+        let least = longest.iter().min_by_key(|&&(v, path)| (path, Reverse(self.costs[v]), v));
+        let &(vertex, radius) = least.expect("a tree has a vertex");
+        let diameter = longest.iter().map(|&(_, path)| path).max().unwrap_or(radius);
+        Centre { vertex, radius, diameter }
+    }
+
+    /// The vertices of the tree in which `vertex` is, each with the length of the longest path
+    /// from it.
     ///
-    /// `place` is scratch, one item a vertex.
-    fn centre(&self, vertex: usize, place: &mut [usize]) -> Centre {
-        let end = self.longest_path(vertex, place)[0];
-        let path = self.longest_path(end, place);
-        let middle = path.len() / 2;
-        let vertices = &path[middle - usize::from(path.len().is_multiple_of(2))..=middle];
-        Centre { vertices: vertices.to_vec(), radius: middle }
+    /// One of these ends where a longest path of the tree does, and one end of any longest path is
+    /// among the vertices that are furthest from anywhere.
+    pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
+        let furthest = |reached: &[Reached]| {
+            let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
+            last.expect("a vertex reaches itself").vertex
+        };
+        let one = furthest(&self.reach(vertex));
+        let from_one = self.reach(one);
+        let other = furthest(&from_one);
+        let mut from_other = vec![0; self.costs.len()];
+        for reached in self.reach(other) {
+            from_other[reached.vertex] = reached.distance;
+        }
+        from_one.iter().map(|r| (r.vertex, r.distance.max(from_other[r.vertex]))).collect()
     }
 
-    /// A longest path among those that start at `from`; its other end comes first.
-    fn longest_path(&self, from: usize, place: &mut [usize]) -> Vec<usize> {
-        // Breadth first, so that the last vertex reached is one of the furthest. Each stands with
-        // the one before it.
-        let mut reached = vec![(from, from)];
+    /// All vertices of the tree in which `from` is, each after the one before it on the way.
+    pub fn reach(&self, from: usize) -> Vec<Reached> {
+        let start = Reached { vertex: from, before: from, distance: u128::from(self.costs[from]) };
+        let mut reached = vec![start];
         let mut next = 0;
-        while let Some(&(vertex, before)) = reached.get(next) {
-            place[vertex] = next;
+        while let Some(&Reached { vertex, before, distance }) = reached.get(next) {
             let onward = self.neighbours[vertex].iter().filter(|&&v| v != before);
-            reached.extend(onward.map(|&v| (v, vertex)));
+            reached.extend(onward.map(|&v| Reached {
+                vertex: v,
+                before: vertex,
+                distance: distance + u128::from(self.costs[v]),
+            }));
             next += 1;
         }
-        let (mut vertex, mut before) = reached[reached.len() - 1];
-        let mut path = vec![vertex];
-        while vertex != from {
-            (vertex, before) = reached[place[before]];
-            path.push(vertex);
-        }
-        path
+        reached
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
 
-    fn forest(vertices: usize, edges: &[(usize, usize)]) -> Forest {
-        let mut forest = Forest::new(vertices);
+    fn forest(costs: &[u64], edges: &[(usize, usize)]) -> Forest {
+        let mut forest = Forest::new(costs.to_vec());
         for &(a, b) in edges {
             forest.join(a, b);
         }
         forest
     }
 
-    fn depth(forest: &Forest, root: usize) -> usize {
-        forest.longest_path(root, &mut vec![0; forest.neighbours.len()]).len() - 1
+    fn longest(forest: &Forest, from: usize) -> u128 {
+        forest.reach(from).iter().map(|reached| reached.distance).max().unwrap()
     }
 
     #[test]
     fn the_centre_of_a_path_is_its_middle() {
-        let mut odd = forest(5, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
-        assert_eq!(odd.join_all(&[0], |_| 1), 2);
-        let mut even = forest(4, &[(0, 1), (1, 2), (2, 3)]);
-        assert_eq!(even.join_all(&[3], |_| 1), 1, "the first of two that weigh the same");
-        assert_eq!(even.join_all(&[3], |v| v as u64), 2, "the heavier of two");
+        let odd = forest(&[1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+        assert_eq!(odd.centre(0), Centre { vertex: 2, radius: 3, diameter: 5 });
+        let path = [(0, 1), (1, 2), (2, 3)];
+        assert_eq!(forest(&[1; 4], &path).centre(3).vertex, 1, "the first of two");
+        assert_eq!(forest(&[1, 2, 3, 1], &path).centre(3).vertex, 2, "the more costly of two");
     }
 
     #[test]
-    fn a_single_vertex_is_its_own_centre() {
-        assert_eq!(Forest::new(1).join_all(&[0], |_| 1), 0);
+    fn no_vertex_is_nearer_to_all_than_the_centre() {
+        let mut random = Pcg64Mcg::seed_from_u64(23);
+        for n in 1..60_usize {
+            let costs: Vec<u64> = (0..n).map(|_| random.random_range(0..50)).collect();
+            let edges: Vec<(usize, usize)> =
+                (1..n).map(|v| (v, random.random_range(v.saturating_sub(6)..v))).collect();
+            let forest = forest(&costs, &edges);
+            let centre = forest.centre(random.random_range(0..n));
+            assert_eq!(centre.radius, longest(&forest, centre.vertex));
+            assert_eq!(Some(centre.radius), (0..n).map(|v| longest(&forest, v)).min());
+            assert_eq!(Some(centre.diameter), (0..n).map(|v| longest(&forest, v)).max());
+        }
     }
 
     #[test]
-    fn trees_are_joined_without_becoming_deeper_than_they_must() {
+    fn trees_are_joined_without_longer_paths_than_there_must_be() {
         // A path of seven, a path of three, and two single vertices.
         let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (7, 8), (8, 9)];
-        let mut forest = forest(12, &edges);
-        let root = forest.join_all(&[7, 0, 10, 11], |_| 1);
-        assert_eq!((root, depth(&forest, root)), (3, 3));
+        let mut forest = forest(&[1; 12], &edges);
+        forest.join_all(&[7, 0, 10, 11]);
+        assert_eq!(forest.centre(11), Centre { vertex: 3, radius: 4, diameter: 7 });
     }
 
     #[test]
     fn two_trees_of_one_radius_make_one_that_is_one_deeper() {
-        let mut forest = forest(6, &[(0, 1), (1, 2), (3, 4), (4, 5)]);
-        let root = forest.join_all(&[0, 3], |v| v as u64);
-        assert_eq!((root, depth(&forest, root)), (4, 2));
+        let mut forest = forest(&[1; 6], &[(0, 1), (1, 2), (3, 4), (4, 5)]);
+        forest.join_all(&[0, 3]);
+        assert_eq!(forest.centre(0).radius, 3);
     }
 }

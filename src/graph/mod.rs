@@ -7,6 +7,7 @@
 
 mod anneal;
 mod centre;
+mod critical_path;
 mod elimination;
 mod elimination_tree;
 mod greedy;

@@ -92,7 +92,7 @@ const ROUNDS: [Round; 4] = [
 ];
 
 /// Where every walk ends. Most tables that matter are larger than this share of the total.
-const COLD: f64 = 1e-5;
+const COLD: f64 = 2e-6;
 
 /// The longest of the first walks; later ones double. So a search that is cut short has lost no
 /// more than its last walk.

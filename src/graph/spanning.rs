@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::graph::centre::Forest;
+use crate::graph::critical_path::{cost, shorten};
 use crate::graph::{
     Clique, CliqueId, Elimination, JunctionTree, MoralGraph, Separator, predicates, table_entries,
 };
@@ -12,25 +13,29 @@ use crate::network::VariableId;
 ///
 /// A spanning tree has the running intersection property exactly if no other has more shared
 /// variables in total (Jensen and Jensen 1994), and all that have it have the same separators.
-/// Among them this is one with the least sum of the table sizes at the two ends of every edge:
-/// the number of entries that one message each way touches.
+/// Among them this starts from one with the least sum of the table sizes at the two ends of every
+/// edge, the number of entries that one message each way touches; components are joined by an
+/// empty separator from centre to centre. Then subtrees are hung on other cliques that hold their
+/// separator, as long as that shortens the critical path by more than it adds to the work. The
+/// root is the clique from which the critical path is shortest.
 ///
-/// Components are joined by an empty separator from the centre of each to the centre of one with
-/// the greatest radius, which adds least to the depth. The root is the centre of the whole; of
-/// two, the one with the larger table: other tables are needed on the way up and again on the way
-/// down, the root's only in between.
+/// The cliques and, up to their order, the separators are the same for every such tree and root;
+/// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
 ///
 /// Cliques are numbered depth first from the root, so that those of a subtree stand together, and
 /// separator `s` lies above clique `s + 1`. No variables give one empty clique with 1 entry.
 ///
 /// # Complexity
-/// O(k^2 + sum of c_v^2) for k cliques, c_v of them with variable v.
+/// O(k^2 + sum of c_v^2) for k cliques, c_v of them with variable v, and what
+/// shortening the critical path takes.
 #[must_use]
 pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> JunctionTree {
     let cliques = maximal_cliques(graph, elimination);
-    let mut forest = Forest::new(cliques.len());
-    let components = span(&cliques, graph.len(), &mut forest);
-    let root = forest.join_all(&components, |clique| cliques[clique].entries);
+    let mut forest = Forest::new(cliques.iter().map(cost).collect());
+    let holders = holders(&cliques, graph.len());
+    let components = span(&cliques, &holders, &mut forest);
+    forest.join_all(&components);
+    let root = shorten(&cliques, &holders, &mut forest);
     let tree = number(graph, &cliques, &forest, root);
     debug_assert_eq!(
         predicates::is_junction_tree(graph, &elimination.fill_edges, &tree),
@@ -58,6 +63,17 @@ fn maximal_cliques(graph: &MoralGraph, elimination: &Elimination) -> Vec<Clique>
     cliques
 }
 
+/// The cliques with each variable.
+fn holders(cliques: &[Clique], variables: usize) -> Vec<Vec<usize>> {
+    let mut holders = vec![Vec::new(); variables];
+    for (index, clique) in cliques.iter().enumerate() {
+        for variable in &clique.variables {
+            holders[variable.index()].push(index);
+        }
+    }
+    holders
+}
+
 /// The best edge from a clique outside the tree into the tree.
 #[derive(Clone, Copy)]
 struct Link {
@@ -80,13 +96,7 @@ impl Link {
 ///
 /// A new clique can only improve the links of cliques that share a variable with it. They are
 /// found through the cliques of each variable, so no two cliques are ever intersected.
-fn span(cliques: &[Clique], variables: usize, forest: &mut Forest) -> Vec<usize> {
-    let mut holders = vec![Vec::new(); variables];
-    for (index, clique) in cliques.iter().enumerate() {
-        for variable in &clique.variables {
-            holders[variable.index()].push(index);
-        }
-    }
+fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
     let mut outside: Vec<usize> = (0..cliques.len()).collect();
     let mut shared = vec![0; cliques.len()];
@@ -139,4 +149,56 @@ fn number(graph: &MoralGraph, cliques: &[Clique], forest: &Forest, root: usize) 
         stack[first..].sort_unstable_by_key(|&(next, _)| Reverse(next));
     }
     JunctionTree::new(numbered, separators, CliqueId::new(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::graph::{Heuristic, eliminate};
+
+    /// Kruskal's algorithm over all pairs of cliques, as a second opinion.
+    #[test]
+    fn of_all_maximum_spanning_trees_one_touches_fewest_entries() {
+        let mut random = Pcg64Mcg::seed_from_u64(13);
+        for round in 0..60 {
+            let states = (0..30).map(|_| random.random_range(1..=5)).collect();
+            let families: Vec<Vec<VariableId>> = (0..30)
+                .map(|_| (0..3).map(|_| VariableId::new(random.random_range(0..30))).collect())
+                .collect();
+            let graph = MoralGraph::new(states, &families);
+            let found = eliminate(&graph, Heuristic::MinFill, round, &CancelToken::new()).unwrap();
+            let cliques = maximal_cliques(&graph, &found);
+            let mut forest = Forest::new(vec![1; cliques.len()]);
+            span(&cliques, &holders(&cliques, 30), &mut forest);
+
+            let mut edges = Vec::new();
+            let mut joined = (0, 0);
+            for (a, clique) in cliques.iter().enumerate() {
+                for (b, other) in cliques.iter().enumerate().take(a) {
+                    let shared = clique.variables.iter().filter(|v| other.variables.contains(v));
+                    let (shared, cost) = (shared.count(), clique.entries + other.entries);
+                    edges.push((Reverse(shared), cost, a, b));
+                    if forest.neighbours(a).contains(&b) {
+                        joined = (joined.0 + shared, joined.1 + cost);
+                    }
+                }
+            }
+            edges.retain(|edge| edge.0.0 > 0);
+            edges.sort_unstable();
+            let mut part: Vec<usize> = (0..cliques.len()).collect();
+            let mut best = (0, 0);
+            for (Reverse(shared), cost, a, b) in edges {
+                if part[a] != part[b] {
+                    let (from, to) = (part[a], part[b]);
+                    part.iter_mut().filter(|p| **p == from).for_each(|p| *p = to);
+                    best = (best.0 + shared, best.1 + cost);
+                }
+            }
+            assert_eq!(joined, best, "graph {round}");
+        }
+    }
 }
