@@ -7,6 +7,7 @@
 //! [`message`]. Posteriors are read from the smallest of these.
 
 mod choice;
+mod compress;
 mod kernel;
 mod layout;
 mod loaded;

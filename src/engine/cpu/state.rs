@@ -1,12 +1,12 @@
 //! The messages of one propagation through a [`Tree`], and the findings that enter it.
 
 use std::f64::consts::LN_2;
-use std::ops::Range;
 
 use crate::engine::PropagationFailure;
+use crate::engine::cpu::compress::Kept;
 use crate::engine::cpu::message::Columns;
 use crate::engine::cpu::part::Part;
-use crate::engine::cpu::tree::Tree;
+use crate::engine::cpu::tree::{Port, Tree};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, Real};
 
@@ -64,8 +64,13 @@ impl State {
             state.active.vectors.reserve(state.all.vectors.len());
             state
         });
+        // What a child has left out of its table is never sent, and cannot be.
+        let mut up = vec![0.0; tree.below];
+        for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
+            up[private].fill(1.0);
+        }
         Self {
-            up: vec![1.0; tree.below],
+            up,
             beliefs: vec![0.0; tree.below],
             raw: vec![1.0; tree.above],
             down: vec![1.0; tree.above],
@@ -112,8 +117,9 @@ impl State {
             let scale = finding_scale(finding, axis.cardinality);
             let state = &mut self.cliques[place.top];
             (state.is_weighted, state.entered) = (true, state.entered - i64::from(scale));
-            let range = tree.nodes[place.top].private.clone().expect("it has private variables");
-            weigh(&mut self.up[range], axis, finding, scale);
+            let node = &tree.nodes[place.top];
+            let range = node.private.clone().expect("it has private variables");
+            weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
             return;
         }
         // An observation may be entered everywhere: nothing happens to what agrees with it, and
@@ -124,8 +130,8 @@ impl State {
             let scale = finding_scale(finding, axis.cardinality);
             let state = &mut self.cliques[clique];
             (state.is_masked, state.entered) = (true, state.entered - i64::from(scale));
-            let range = tree.nodes[clique].above.clone();
-            weigh(&mut self.mask[range], axis, finding, scale);
+            let node = &tree.nodes[clique];
+            weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
         }
     }
 
@@ -172,19 +178,30 @@ impl State {
     /// The marginal of a variable that is in the tree, up to a factor.
     pub fn read<T>(&self, tree: &Tree<T>, variable: VariableId, states: &mut [f64]) {
         states.fill(0.0);
-        let home: &Option<(Range<usize>, Axis)> = &tree.places[variable.index()].home;
-        let (range, axis) = home.as_ref().expect("every variable is at a port");
-        for (state, run) in axis.runs(&self.beliefs[range.clone()]) {
-            states[state] += run.iter().sum::<f64>();
+        let home = tree.places[variable.index()].home;
+        let (port, axis) = home.expect("every variable is at a port");
+        let (range, kept) = match port {
+            Port::Above(clique) => {
+                let node = &tree.nodes[clique];
+                (node.in_parent.clone(), &node.in_parent_kept)
+            }
+            Port::Private(clique) => {
+                let node = &tree.nodes[clique];
+                (node.private.clone().expect("it has private variables"), &node.private_kept)
+            }
+        };
+        let beliefs = &self.beliefs[range];
+        for (state, run) in kept.runs(axis, beliefs.len()) {
+            states[state] += beliefs[run].iter().sum::<f64>();
         }
     }
 }
 
 /// Multiplies the entries of each state of one variable by the finding's weight.
-fn weigh(table: &mut [f64], axis: Axis, finding: &Finding, scale: i32) {
-    for (state, run) in axis.runs_mut(table) {
+fn weigh(table: &mut [f64], kept: &Kept, axis: Axis, finding: &Finding, scale: i32) {
+    for (state, run) in kept.runs(axis, table.len()) {
         let weight = finding.weight(state).scale(scale);
-        run.iter_mut().for_each(|value| *value *= weight);
+        table[run].iter_mut().for_each(|value| *value *= weight);
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn compact<T: Real>(model: &mut Model<T>) {
             (node.words, node.values) = (words, values);
         }
     }
+    tree.compress();
     tree.divide();
     *state = State::new(tree);
 }

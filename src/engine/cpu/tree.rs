@@ -1,5 +1,6 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
+use crate::engine::cpu::compress::Kept;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
@@ -85,6 +86,14 @@ pub(super) struct Node<T> {
     pub private: Option<std::ops::Range<usize>>,
     /// For each port toward a child, and then the private one, whether it is read by vectors.
     pub is_vector: Vec<bool>,
+    /// Entries that the separator above has in all.
+    pub full: usize,
+    /// Which of them stand in [`above`](Self::above).
+    pub above_kept: Kept,
+    /// Which of them stand in [`in_parent`](Self::in_parent).
+    pub in_parent_kept: Kept,
+    /// Which entries of the table of the private variables are left.
+    pub private_kept: Kept,
     /// Whether the message to the parent is one everywhere while nothing is known below: all
     /// tables below sum out.
     pub sums_out: bool,
@@ -92,8 +101,6 @@ pub(super) struct Node<T> {
     pub spare: std::ops::Range<usize>,
     /// The pieces of a large table on the way up; one or none if it is not large.
     pub pieces: Vec<Piece>,
-    /// Entries of the fastest group.
-    pub row: usize,
     pub words: Vec<u32>,
     pub stride: usize,
     pub values: Vec<T>,
@@ -112,7 +119,16 @@ pub(super) struct Place {
     /// Its axis in the table of private variables of [`top`](Self::top), if it is there alone.
     pub private: Option<Axis>,
     /// The smallest table among those at ports toward children that holds it, and its axis there.
-    pub home: Option<(std::ops::Range<usize>, Axis)>,
+    pub home: Option<(Port, Axis)>,
+}
+
+/// A port at which beliefs are found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Port {
+    /// The port of the parent of this clique toward it.
+    Above(usize),
+    /// The private variables of this clique.
+    Private(usize),
 }
 
 impl<T: Real> Node<T> {
@@ -128,21 +144,28 @@ impl<T: Real> Node<T> {
 }
 
 impl<T> Node<T> {
-    /// Cuts the rows where the entries that they give do not overlap.
+    /// Cuts the rows where those before and those after give different entries.
     fn cut(&self) -> Vec<Piece> {
-        let Some(port) = self.port else { return Vec::new() };
-        let run = if port.is_vector { self.row } else { 1 };
+        let Some(port) = self.port.filter(|_| self.values.len() >= 2 * PIECE) else {
+            return Vec::new();
+        };
+        let rows = || self.words.chunks_exact(self.stride);
+        let first = |row: &[u32]| row[port.word] as usize;
+        // For every row the least entry that it or a later one gives.
+        let mut least: Vec<usize> = rows().map(first).collect();
+        for row in (1..least.len()).rev() {
+            least[row - 1] = least[row - 1].min(least[row]);
+        }
         let mut pieces = vec![Piece { words: 0..0, above: 0 }];
-        let (mut entries, mut before) = (0, 0);
-        for (number, row) in self.words.chunks_exact(self.stride).enumerate() {
-            let above = row[port.word] as usize / run * run;
+        let (mut entries, mut end) = (0, 0);
+        for (number, row) in rows().enumerate() {
             let words = number * self.stride;
-            if entries >= PIECE && above > before {
+            if entries >= PIECE && end <= least[number] {
                 entries = 0;
-                pieces.push(Piece { words: words..words, above });
+                pieces.push(Piece { words: words..words, above: least[number] });
             }
-            before = above;
-            entries += row[1] as usize + ROW_HEAD;
+            end = end.max(first(row) + if port.is_vector { row[1] as usize } else { 1 });
+            entries += row[1] as usize;
             let last = pieces.len() - 1;
             pieces[last].words.end = words + self.stride;
         }
@@ -176,6 +199,9 @@ impl<T: Real> Tree<T> {
             size_of_val::<[T]>(&node.values)
                 + size_of_val::<[u32]>(&node.words)
                 + node.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
+                + node.above_kept.bytes()
+                + node.in_parent_kept.bytes()
+                + node.private_kept.bytes()
         };
         self.nodes.iter().map(of).sum()
     }
@@ -228,13 +254,15 @@ impl Structure {
         // Where each separator stands in its parent's region; filled in by the parent.
         let mut in_parent = vec![0..0; self.layouts.len()];
         let mut product = Vec::new();
+        // Entries of the table from which each variable is read.
+        let mut smallest = vec![usize::MAX; network.variables().len()];
         for clique in 0..self.layouts.len() {
             let node = {
                 let tables = self.values(network, clique, observed, &mut product);
                 self.node(clique, tables, above, below, &mut in_parent)
             };
             (above, below) = (node.above.end, node.below.end);
-            self.place(clique, &node, &in_parent, &mut places);
+            self.place(clique, &node, &mut places, &mut smallest);
             nodes.push(node);
         }
         self.sum_out(&mut nodes, observed);
@@ -252,10 +280,10 @@ impl Structure {
             let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
             let words = rows * (ROW_HEAD + layout.ports.len());
             let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let above = if self.shape.parents[clique].is_some() { 28 } else { 0 };
+            let above = if self.shape.parents[clique].is_some() { 32 } else { 0 };
             let below = layout.ports.len() - usize::from(above > 0);
             let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
-                + ports.skip(layout.ports.len() - below).sum::<usize>() * 16;
+                + ports.skip(layout.ports.len() - below).sum::<usize>() * 24;
             held += entries * width + words * 4 + tables;
             let ports = layout.ports.iter().map(|port| port.scope.entries());
             let tables: usize = ports.skip(layout.ports.len() - below).sum();
@@ -302,7 +330,6 @@ impl Structure {
             work: 0,
             spare: 0..0,
             pieces: Vec::new(),
-            row: layout.row(),
             port: parent.map(|_| ParentPort {
                 word: ROW_HEAD,
                 start: 0,
@@ -314,6 +341,10 @@ impl Structure {
             below: below..end,
             private,
             is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
+            full: 0,
+            above_kept: Kept::default(),
+            in_parent_kept: Kept::default(),
+            private_kept: Kept::default(),
             sums_out: false,
             words: rows(layout, &starts),
             stride: ROW_HEAD + layout.ports.len(),
@@ -385,8 +416,8 @@ impl Structure {
         &self,
         clique: usize,
         node: &Node<T>,
-        in_parent: &[std::ops::Range<usize>],
         places: &mut [Place],
+        smallest: &mut [usize],
     ) {
         let layout = &self.layouts[clique];
         let above = &self.separators[clique];
@@ -400,13 +431,16 @@ impl Structure {
             }
         }
         let first = usize::from(node.parent.is_some());
-        let tables = node.children.iter().map(|&child| &in_parent[child]).chain(&node.private);
-        for (port, range) in layout.ports[first..].iter().zip(tables) {
+        let tables = node.children.iter().map(|&child| Port::Above(child));
+        let tables = tables.chain([Port::Private(clique)]);
+        for (port, table) in layout.ports[first..].iter().zip(tables) {
+            let entries = port.scope.entries();
             for &variable in port.scope.variables() {
                 let place = &mut places[variable.index()];
                 let axis = port.scope.axis(variable).expect("the port holds it");
-                if place.home.as_ref().is_none_or(|(home, _)| range.len() < home.len()) {
-                    place.home = Some((range.clone(), axis));
+                let least = &mut smallest[variable.index()];
+                if entries < *least {
+                    (*least, place.home) = (entries, Some((table, axis)));
                 }
             }
         }
