@@ -6,7 +6,7 @@ use cliquescope::graph::{Heuristic, MoralGraph, Triangulation, TriangulationOpti
 use cliquescope::graph::{build_junction_tree, triangulate};
 use divan::Bencher;
 
-const NETWORKS: [&str; 3] = ["diabetes", "munin2", "munin4"];
+const NETWORKS: [&str; 5] = ["pigs", "diabetes", "munin2", "munin3", "munin4"];
 
 fn main() {
     divan::main();
@@ -16,20 +16,28 @@ fn moral_graph(name: &str) -> MoralGraph {
     MoralGraph::of_network(&open(name).expect("it is shipped").network)
 }
 
-fn triangulation(bencher: Bencher, name: &str, method: Triangulation) {
+fn triangulation(bencher: Bencher, name: &str, options: TriangulationOptions) {
     let graph = moral_graph(name);
-    let options = TriangulationOptions { method, ..TriangulationOptions::default() };
     bencher.bench_local(|| triangulate(&graph, &options, &CancelToken::new()));
 }
 
+/// The order is known.
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
-fn auto(bencher: Bencher, name: &str) {
-    triangulation(bencher, name, Triangulation::Auto);
+fn known(bencher: Bencher, name: &str) {
+    triangulation(bencher, name, TriangulationOptions::default());
+}
+
+/// The order is searched for, as for a network that is not shipped.
+#[divan::bench(args = NETWORKS, sample_count = 1, sample_size = 1)]
+fn search(bencher: Bencher, name: &str) {
+    let options = TriangulationOptions { known: None, ..TriangulationOptions::default() };
+    triangulation(bencher, name, options);
 }
 
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
 fn weighted_min_fill(bencher: Bencher, name: &str) {
-    triangulation(bencher, name, Triangulation::By(Heuristic::WeightedMinFill));
+    let method = Triangulation::By(Heuristic::WeightedMinFill);
+    triangulation(bencher, name, TriangulationOptions { method, ..Default::default() });
 }
 
 #[divan::bench(args = NETWORKS, max_time = 0.3)]

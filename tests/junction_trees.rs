@@ -484,3 +484,22 @@ fn cancelled_work_stops() {
         assert_eq!(outcome.unwrap_err(), Cancelled, "{}", method.name());
     }
 }
+
+#[test]
+fn a_search_without_end_is_cut_by_its_budget_and_by_cancelling() {
+    let graph = MoralGraph::of_network(&open("munin4").unwrap().network);
+    let endless = TriangulationOptions { steps: u64::MAX, ..options(Triangulation::Auto, 1) };
+    let short = TriangulationOptions { budget: Duration::from_millis(50), ..endless.clone() };
+    let tree = triangulate(&graph, &short, &CancelToken::new()).unwrap();
+    let verdict = predicates::is_elimination_order(&graph, &tree.order);
+    assert_eq!(verdict, Ok(()));
+
+    let cancel = CancelToken::new();
+    let outcome = std::thread::scope(|scope| {
+        let search = scope.spawn(|| triangulate(&graph, &endless, &cancel));
+        std::thread::sleep(Duration::from_millis(50));
+        cancel.cancel();
+        search.join().unwrap()
+    });
+    assert_eq!(outcome.unwrap_err(), Cancelled);
+}

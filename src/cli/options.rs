@@ -29,7 +29,7 @@ pub struct CompileArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Longest time that auto searches for a small junction tree [default: 1]
+    /// Longest time that auto searches for a small junction tree where none is known [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     triangulation_budget: Option<Duration>,
 

@@ -29,6 +29,9 @@ const REACH: u64 = 4;
 /// The temperature falls this often.
 const STAGES: u64 = 256;
 
+/// Steps between two looks at the clock.
+const CHECKED: u64 = 2048;
+
 /// Walks from `tree` and returns the least total on the way and an order that has it.
 ///
 /// Ends early, at a temperature that may be high, once `expired` answers so. Draws from `random`
@@ -50,12 +53,14 @@ pub(super) fn anneal(
     let factor = falling(cooling.cold / cooling.hot);
     let mut below = Vec::new();
     for stage in 0..STAGES {
-        cancel.check()?;
-        if expired() {
-            break;
-        }
         let steps = cooling.steps * (stage + 1) / STAGES - cooling.steps * stage / STAGES;
-        for _ in 0..steps {
+        for index in 0..steps {
+            if index % CHECKED == 0 {
+                cancel.check()?;
+                if expired() {
+                    return Ok(order);
+                }
+            }
             let limit = temperature * exponential(random);
             step(tree, limit, random, &mut below);
             if tree.total() < best * (1.0 - 1e-12) {
