@@ -191,7 +191,7 @@ impl Workbench {
         match Dialog::open(purpose, move || ctx.request_repaint()) {
             Ok(dialog) => self.dialog = Some(dialog),
             Err(error) => {
-                self.toasts.error(format!("The file dialog cannot be opened: {error}"));
+                self.complain(&format!("The file dialog cannot be opened: {error}"));
             }
         }
     }
@@ -212,14 +212,14 @@ impl Workbench {
 
     fn load_evidence(&mut self, path: &Path) {
         let Some(document) = &self.model.document else {
-            self.toasts.error("Open a network before its evidence");
+            self.complain("Open a network before its evidence");
             return;
         };
         let name = path.display().to_string();
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) => {
-                self.toasts.error(format!("{name}: {error}"));
+                self.complain(&format!("{name}: {error}"));
                 return;
             }
         };
@@ -234,7 +234,7 @@ impl Workbench {
                 }
             }
             Err(error) => {
-                self.toasts.error(error.to_string());
+                self.complain(&error.to_string());
             }
         }
     }
@@ -244,9 +244,11 @@ impl Workbench {
         let text =
             evidence_json::write(document.network(), std::slice::from_ref(&document.evidence));
         match std::fs::write(&path, text) {
-            Ok(()) => self.toasts.success(format!("Saved {}", path.display())),
-            Err(error) => self.toasts.error(format!("{}: {error}", path.display())),
-        };
+            Ok(()) => {
+                self.toasts.success(format!("Saved {}", path.display()));
+            }
+            Err(error) => self.complain(&format!("{}: {error}", path.display())),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers and notices as people read them.
 
 use std::time::Duration;
 
@@ -124,9 +124,36 @@ pub fn round_step(step: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// `text` with its words in lines of at most `columns` characters; longer words stand alone.
+#[must_use]
+pub fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > columns {
+            lines.push('\n');
+            used = 0;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += length;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("a network too large", 9), "a network\ntoo large");
+        assert_eq!(wrapped("unbreakable word", 4), "unbreakable\nword");
+        assert_eq!(wrapped("", 4), "");
+    }
 
     #[test]
     fn thousands_are_set_apart() {

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
 use crate::app::model::Document;
+use crate::app::numbers;
 use crate::app::workbench::{NamedFinding, Workbench};
-use crate::format::ReadNetwork;
+use crate::format::{Origin, ReadNetwork};
 use crate::network::{Evidence, EvidenceError, Network};
-use crate::session::{Failure, Source, Step, Update};
+use crate::session::{Failure, Step, Update};
+
+/// Characters in a line of a notice.
+const TOAST_COLUMNS: usize = 64;
 
 impl Workbench {
     /// Takes in everything that the worker has told since the last frame.
@@ -81,13 +85,14 @@ impl Workbench {
         let Some(opening) = self.opening.take_if(|opening| opening.serial == serial) else {
             return;
         };
-        if let Source::File(path) = &opening.source {
-            self.settings.remember(path.clone());
+        if let Origin::File(path) = &read.origin {
+            // Absolute: the next run may begin in another folder.
+            self.settings.remember(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         }
         let mut evidence = Evidence::none();
         for (variable, finding) in &opening.evidence {
             if let Err(error) = enter(&mut evidence, &read.network, variable, finding) {
-                self.toasts.error(error.to_string());
+                self.complain(&error.to_string());
             }
         }
         self.model.document = Some(Document {
@@ -110,17 +115,21 @@ impl Workbench {
 
     fn failed(&mut self, step: Step, failure: Failure) {
         self.stop_working();
-        if step == Step::Open {
-            // What was open stays open.
-            self.opening = None;
-        }
         let message = failure.to_string();
+        if step == Step::Open {
+            // What was open stays open, and still shows what is right for it.
+            self.opening = None;
+            self.complain(&message);
+        }
         if let (Failure::Impossible(impossible), Some(document)) = (failure, self.document()) {
             document.impossible = Some(impossible);
-        } else {
-            self.toasts.error(message.clone());
         }
         self.model.failure = Some(message);
+    }
+
+    /// Tells of something that was asked for and did not work.
+    pub(super) fn complain(&mut self, message: &str) {
+        self.toasts.error(numbers::wrapped(message, TOAST_COLUMNS));
     }
 }
 

@@ -67,14 +67,17 @@ impl Session {
         Self { shared, updates, thread: Some(thread) }
     }
 
-    /// States what is wanted from now on, in place of what was wanted before.
+    /// States what is wanted from now on, in place of what was wanted before. To have the same
+    /// done once more, count up one of the request's serials.
     pub fn submit(&self, request: Request) {
         let mut inbox = self.shared.inbox();
         let difference = match &inbox.wanted {
             Some(before) => request.first_difference(before),
             None => Some(Step::Open),
         };
-        if let (Some(changed), Some((step, token))) = (difference, &inbox.working)
+        // What failed would fail again: only something new is worth another try.
+        let Some(changed) = difference else { return };
+        if let Some((step, token)) = &inbox.working
             && changed <= *step
         {
             token.cancel();

@@ -7,7 +7,8 @@ mod lanes;
 mod scale;
 
 use eframe::egui::{
-    self, EventFilter, Key, PointerButton, Rect, Response, Sense, Ui, WidgetInfo, WidgetType,
+    self, EventFilter, Key, Label, PointerButton, Rect, Response, RichText, Sense, Ui, WidgetInfo,
+    WidgetType,
 };
 
 use crate::app::command::{Command, Commands};
@@ -240,7 +241,7 @@ fn summed(lanes: &[Lane]) -> Sum {
 }
 
 /// Why there is no message to show, and what to do about it; `None` if there is.
-pub(super) fn empty_reason(model: &Model) -> Option<&'static str> {
+pub(super) fn empty_reason(model: &Model) -> Option<&str> {
     let Some(document) = &model.document else {
         return Some("Open a network to see the messages of its propagation, one by one, in time.");
     };
@@ -256,9 +257,9 @@ pub(super) fn median(durations: impl Iterator<Item = f64>) -> f64 {
     Sum::of(durations).median
 }
 
-fn waiting_for(model: &Model, document: &Document) -> &'static str {
-    if model.failure.is_some() {
-        "There is no propagation to show: see the message in the status bar."
+fn waiting_for<'m>(model: &'m Model, document: &Document) -> &'m str {
+    if let Some(failure) = &model.failure {
+        failure
     } else if model.working.is_some() {
         "The propagation begins once the network is compiled and loaded."
     } else if document.impossible.is_some() {
@@ -281,7 +282,7 @@ fn without_messages(model: &Model, compiled: &CompiledNetwork) -> &'static str {
 
 /// A line in the middle of an empty pane.
 pub(super) fn say(ui: &mut Ui, text: &str) {
-    ui.centered_and_justified(|ui| ui.weak(text));
+    ui.centered_and_justified(|ui| ui.add(Label::new(RichText::new(text).weak()).wrap()));
 }
 
 #[cfg(test)]

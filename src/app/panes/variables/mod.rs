@@ -31,6 +31,8 @@ pub struct VariablesPane {
     serial: Option<u64>,
     editor: Option<LikelihoodEditor>,
     scrolled_to: Option<VariableId>,
+    /// Another network was opened: the list begins at its beginning.
+    to_the_top: bool,
 }
 
 impl VariablesPane {
@@ -62,7 +64,7 @@ impl VariablesPane {
         }
         let network = document.network();
         let states: usize = network.cardinalities().iter().sum();
-        *self = Self { serial: Some(document.serial), ..Self::default() };
+        *self = Self { serial: Some(document.serial), to_the_top: true, ..Self::default() };
         if states <= UNFOLDED_AT_FIRST {
             self.unfolded = network.ids().collect();
         } else {
@@ -127,6 +129,8 @@ impl VariablesPane {
         let mut area = ScrollArea::vertical().auto_shrink(false);
         if let Some(offset) = self.scroll_target(model, shown, &tops) {
             area = area.vertical_scroll_offset(offset);
+        } else if std::mem::take(&mut self.to_the_top) {
+            area = area.vertical_scroll_offset(0.0);
         }
         let mut toggled = None;
         area.show_viewport(ui, |ui, viewport| {
