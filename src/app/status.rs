@@ -82,7 +82,9 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         fact(ui, "entries", total, "Entries of all cliques' tables");
     }
     if let Some(result) = &document.result {
+        // Without evidence rounding may leave a negative nothing, which would read as "-0.000000".
         let ln = result.posteriors.ln_p_evidence();
+        let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
         let stale = if document.is_stale() { " (stale)" } else { "" };
         fact(
             ui,

@@ -282,7 +282,10 @@ fn without_messages(model: &Model, compiled: &CompiledNetwork) -> &'static str {
 
 /// A line in the middle of an empty pane.
 pub(super) fn say(ui: &mut Ui, text: &str) {
-    ui.centered_and_justified(|ui| ui.add(Label::new(RichText::new(text).weak()).wrap()));
+    ui.vertical_centered(|ui| {
+        ui.add_space(0.4 * ui.available_height());
+        ui.add(Label::new(RichText::new(text).weak()).wrap());
+    });
 }
 
 #[cfg(test)]
