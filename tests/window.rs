@@ -162,3 +162,25 @@ fn a_sample_is_opened_from_the_palette() {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     assert_eq!(document.title(), "cancer");
 }
+
+#[test]
+fn a_tree_that_was_found_is_found_again() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let path = folder.path().join("square.bif");
+    let variable = |name| format!("variable {name} {{ type discrete [ 2 ] {{ y, n }}; }}\n");
+    let text = ["a", "b", "c", "d"].map(variable).concat()
+        + "probability ( a ) { table 0.3, 0.7; }\n"
+        + "probability ( b | a ) { (y) 0.1, 0.9; (n) 0.6, 0.4; }\n"
+        + "probability ( c | a ) { (y) 0.2, 0.8; (n) 0.5, 0.5; }\n"
+        + "probability ( d | b, c ) { default 0.5, 0.5; }\n";
+    std::fs::write(&path, text).expect("a folder for a test can be written to");
+    let path = path.to_str().expect("a plain name").to_owned();
+
+    let mut harness = window(&path);
+    let settings = harness.state_mut().settings();
+    assert_eq!(settings.orders.len(), 1, "the order was kept");
+    assert_eq!(settings.recent.len(), 1, "the file was remembered");
+    harness.get_by_label_contains("d = y").click();
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
+}

@@ -1,6 +1,7 @@
 //! What the user asked for is done.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use eframe::egui;
 
@@ -11,7 +12,7 @@ use crate::app::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
 use crate::app::workspace;
 use crate::format::evidence_json;
-use crate::graph::TriangulationOptions;
+use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
 use crate::session::{Request, Source};
@@ -90,6 +91,9 @@ impl Workbench {
 
     pub(super) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
         self.source_serial += 1;
+        let mut known = (*KnownOrders::shipped()).clone();
+        known.merge(&self.settings.orders);
+        self.known = Arc::new(known);
         self.opening = Some(Opening { source, serial: self.source_serial, evidence });
         self.model.failure = None;
         self.request();
@@ -173,6 +177,7 @@ impl Workbench {
             compile: CompileOptions {
                 triangulation: TriangulationOptions {
                     method: self.model.triangulation,
+                    known: Some(Arc::clone(&self.known)),
                     ..TriangulationOptions::default()
                 },
             },

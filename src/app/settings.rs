@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::app::model::{Pane, ThemeChoice};
 use crate::engine;
+use crate::graph::KnownOrders;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::session::EngineChoice;
@@ -32,6 +33,8 @@ pub struct Settings {
     pub memory: Option<MemoryLimit>,
     /// Files opened last, newest first.
     pub recent: Vec<PathBuf>,
+    /// Elimination orders that were found for networks that are not shipped.
+    pub orders: KnownOrders,
     /// Where the panes are; `None` is where they are at first.
     pub layout: Option<egui_tiles::Tree<Pane>>,
 }
@@ -47,6 +50,7 @@ impl Default for Settings {
             triangulation: crate::graph::Triangulation::default().name().to_owned(),
             memory: None,
             recent: Vec::new(),
+            orders: KnownOrders::default(),
             layout: None,
         }
     }

@@ -8,6 +8,7 @@ use crate::app::model::Document;
 use crate::app::numbers;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
+use crate::graph::KnownOrders;
 use crate::network::{Evidence, EvidenceError, Network};
 use crate::session::{Failure, Step, Update};
 
@@ -29,6 +30,9 @@ impl Workbench {
             }
             Update::Opened { serial, read } => self.opened(serial, read),
             Update::Compiled(compiled) => {
+                if KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
+                    self.settings.orders.insert(compiled.moral_graph(), compiled.tree());
+                }
                 if let Some(document) = self.document() {
                     document.compiled = Some(compiled);
                     document.running = None;

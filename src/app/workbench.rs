@@ -15,7 +15,7 @@ use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::settings::Settings;
 use crate::app::{status, workspace};
-use crate::graph::Triangulation;
+use crate::graph::{KnownOrders, Triangulation};
 use crate::network::Evidence;
 use crate::session::{Session, Source};
 
@@ -33,6 +33,9 @@ pub struct Workbench {
     pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
     /// The network that is being opened, and what is to be observed in it.
     pub(super) opening: Option<Opening>,
+    /// The elimination orders that were known when the network was asked for. They stay the same as
+    /// long as it is open, so that what is found does not ask for another compilation.
+    pub(super) known: Arc<KnownOrders>,
     pub(super) source_serial: u64,
     pub(super) run_serial: u64,
     /// The evidence that the worker was last asked for.
@@ -90,6 +93,7 @@ impl Workbench {
             help: false,
             palette: None,
             opening: None,
+            known: KnownOrders::shipped(),
             source_serial: 0,
             run_serial: 0,
             asked: Evidence::none(),
