@@ -166,11 +166,13 @@ fn bench_gives_a_record_for_each_network_engine_and_case() {
                 "case",
                 "load_ms",
                 "compile_ms",
+                "first_ms",
                 "propagate_ms",
                 "cliques",
                 "total_clique_entries",
                 "messages",
-                "peak_bytes"
+                "peak_bytes",
+                "savings"
             ]
         );
         let ms = |key: &str| record["propagate_ms"][key].as_f64().unwrap();

@@ -9,7 +9,7 @@ use cliquescope::engine::{self, LoadOptions, Propagator};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, Watch, human_bytes};
+use cliquescope::propagation::{CompiledNetwork, Savings, Watch, human_bytes};
 use serde::Serialize;
 
 use super::Outcome;
@@ -19,7 +19,7 @@ use super::output::{self, Align, Table, grouped, milliseconds};
 /// Time the propagation.
 ///
 /// A propagation is: evidence in, all posteriors of all variables out, computed anew. One more than
-/// asked for runs first and is not counted. load_ms is reading the file; compile_ms is building the
+/// asked for runs first and is not counted; in JSON that one is first_ms. load_ms is reading the file; compile_ms is building the
 /// junction tree and loading it into the engine. peak_bytes is what the engine holds at most. For
 /// engines that launch kernels, launch_us is the time of one launch, overhead_us that of the same
 /// launches and copies with empty kernels, and execution_us the median less that.
@@ -86,6 +86,8 @@ struct Timed {
     case: usize,
     load_ms: f64,
     compile_ms: f64,
+    /// The propagation that is not counted: what was made ready for the evidence included.
+    first_ms: f64,
     propagate_ms: Spread,
     /// What one launch costs, what all of them cost, and the median without that; for engines that
     /// launch kernels.
@@ -99,6 +101,14 @@ struct Timed {
     total_clique_entries: u64,
     messages: usize,
     peak_bytes: u64,
+    savings: Savings,
+}
+
+/// What repeating one propagation gave.
+struct Runs {
+    first: Duration,
+    propagate_ms: Spread,
+    savings: Savings,
 }
 
 /// Milliseconds over all repetitions.
@@ -171,7 +181,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
         for (case, evidence) in cases.iter().enumerate() {
             output::note(&format!("{title}: {} {}, case {case}", engine.name(), options.precision));
             match time(&mut *propagator, &compiled, evidence, args.repeat) {
-                Ok(propagate_ms) => {
+                Ok(Runs { first, propagate_ms, savings }) => {
                     let overhead = propagator.launch_overhead(args.repeat);
                     let launch = overhead.and_then(|_| engine::launch_time());
                     let launch_us = launch.map(|launch| milliseconds(launch) * 1e3);
@@ -185,6 +195,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
                         case,
                         load_ms: milliseconds(load),
                         compile_ms: milliseconds(compile_time),
+                        first_ms: milliseconds(first),
                         propagate_ms,
                         launch_us,
                         overhead_us,
@@ -193,6 +204,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
                         total_clique_entries: compiled.statistics().total_clique_entries,
                         messages: compiled.plan().messages().len(),
                         peak_bytes: propagator.peak_bytes(),
+                        savings,
                     }))
                 }
                 Err(error) => fail(records, &title, Some(engine.name()), Some(case), error),
@@ -218,19 +230,20 @@ fn time(
     compiled: &CompiledNetwork,
     evidence: &Evidence,
     repeat: u32,
-) -> Result<Spread, String> {
-    let mut times = Vec::with_capacity(repeat as usize);
-    for run in 0..=repeat {
+) -> Result<Runs, String> {
+    let mut times = Vec::with_capacity(repeat as usize + 1);
+    let mut savings = Savings::default();
+    for _ in 0..=repeat {
         let watch = Watch::untimed(CancelToken::new());
         let started = Instant::now();
         let posteriors = engine::propagate(propagator, compiled, evidence, &watch);
         let elapsed = started.elapsed();
         posteriors.map_err(|error| error.to_string())?;
-        if run > 0 {
-            times.push(elapsed);
-        }
+        times.push(elapsed);
+        savings = watch.trace().savings;
     }
-    Ok(Spread::of(times))
+    let first = times.remove(0);
+    Ok(Runs { first, propagate_ms: Spread::of(times), savings })
 }
 
 fn in_words(records: &[Record]) -> String {

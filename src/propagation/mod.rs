@@ -12,5 +12,5 @@ pub use compile::{CompileOptions, CompiledNetwork, Home, compile};
 pub use forecast::{Forecast, MemoryLimit, TooLarge, human_bytes};
 pub use plan::{Message, MessageId, Phase, Plan};
 pub use posteriors::Posteriors;
-pub use trace::{MessageTiming, MessageTrace, Stage, StageTiming};
+pub use trace::{MessageTiming, MessageTrace, Savings, Stage, StageTiming};
 pub use watch::Watch;

@@ -58,6 +58,20 @@ pub struct MessageTiming {
     pub duration: Duration,
 }
 
+/// What an engine did not have to do in a propagation, of what its plan and its junction tree say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Savings {
+    /// Messages of the plan that were known without computing them: everything below sums out, or
+    /// another tree was propagated through that needs fewer.
+    pub messages_skipped: usize,
+    /// Entries that the evidence took out of the tables.
+    pub entries_sliced: u64,
+    /// Entries that were left out because they are zero whatever the evidence.
+    pub entries_zero: u64,
+    /// Entries of the tables that were propagated through.
+    pub entries_left: u64,
+}
+
 /// The timings of one propagation, finished or still running.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MessageTrace {
@@ -65,6 +79,9 @@ pub struct MessageTrace {
     pub stages: Vec<StageTiming>,
     /// Messages that have been computed, in the order of the plan.
     pub messages: Vec<MessageTiming>,
+    /// What was saved; nothing where the engine saves nothing, or is not there yet.
+    #[serde(default)]
+    pub savings: Savings,
     /// From the start to now, or to the end once there is one.
     pub elapsed: Duration,
 }

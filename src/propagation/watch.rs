@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::propagation::{MessageId, MessageTiming, MessageTrace, Plan, Stage, StageTiming};
+use crate::propagation::{
+    MessageId, MessageTiming, MessageTrace, Plan, Savings, Stage, StageTiming,
+};
 
 /// Marks a message that has not been computed yet.
 const NOT_YET: u64 = u64::MAX;
@@ -26,6 +28,7 @@ pub struct Watch {
     stages: [Span; Stage::ALL.len()],
     /// One span a message of the plan; empty where messages are not timed.
     messages: Box<[Span]>,
+    savings: OnceLock<Savings>,
     finished: OnceLock<Duration>,
 }
 
@@ -89,6 +92,7 @@ impl Watch {
             completed: AtomicUsize::new(0),
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
+            savings: OnceLock::new(),
             finished: OnceLock::new(),
         }
     }
@@ -168,6 +172,11 @@ impl Watch {
         }
     }
 
+    /// Notes what was saved. Only the first call counts.
+    pub fn note_savings(&self, savings: Savings) {
+        let _ = self.savings.set(savings);
+    }
+
     /// Notes that the propagation is over, whatever came of it. Only the first call counts.
     pub fn finish(&self) {
         let _ = self.finished.set(self.elapsed());
@@ -211,6 +220,7 @@ impl Watch {
         MessageTrace {
             stages: stages.collect(),
             messages: messages.collect(),
+            savings: self.savings.get().copied().unwrap_or_default(),
             elapsed: self.finished.get().copied().unwrap_or_else(|| self.elapsed()),
         }
     }

@@ -10,7 +10,7 @@ use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::reduce::{self, Reduced};
 use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::tree::{Structure, Tree};
-use crate::network::{Evidence, Network};
+use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
 /// For an entry of a table, up and down.
@@ -33,6 +33,8 @@ const MAKE_VARIABLE: f64 = 3000.0;
 pub(super) struct Choice<T> {
     /// What is known of each variable: the states that are observed.
     observed: Vec<Option<usize>>,
+    /// The same of the evidence before.
+    before: Vec<Option<usize>>,
     /// The tree of the others, once it was looked for; `Some(None)` if none is worth making.
     reduced: Option<Option<Reduced>>,
     /// Its tables for the states in `observed`.
@@ -46,30 +48,36 @@ impl<T: Real> Choice<T> {
     pub fn new(network: &Network) -> Self {
         Self {
             observed: vec![None; network.variables().len()],
+            before: vec![None; network.variables().len()],
             reduced: None,
             model: None,
             constant: None,
         }
     }
 
-    /// Makes ready for `evidence`, of which the whole tree would cost `whole` nanoseconds. A tree
+    /// Makes ready for `evidence`, for which the whole tree would take `whole` nanoseconds. A tree
     /// that would take more than `bytes` is not made.
     pub fn prepare(
         &mut self,
         network: &Network,
         evidence: &Evidence,
-        whole: f64,
+        whole: impl FnOnce() -> f64,
         bytes: usize,
         cancel: &CancelToken,
     ) {
-        let observed: Vec<Option<usize>> = network.ids().map(|v| evidence.observed(v)).collect();
-        let pairs = self.observed.iter().zip(&observed);
-        let same_variables = pairs.into_iter().all(|(old, new)| old.is_some() == new.is_some());
-        let same_states = self.observed == observed;
-        self.observed = observed;
+        std::mem::swap(&mut self.observed, &mut self.before);
+        self.observed.fill(None);
+        for (variable, finding) in evidence.iter() {
+            if let Finding::Observed(state) = finding {
+                self.observed[variable.index()] = Some(*state);
+            }
+        }
+        let mut pairs = self.before.iter().zip(&self.observed);
+        let same_variables = pairs.all(|(old, new)| old.is_some() == new.is_some());
+        let same_states = self.before == self.observed;
         if !(same_variables && self.reduced.is_some()) {
             (self.reduced, self.model) = (None, None);
-            self.reduced = Some(self.worth_making(network, whole, bytes, cancel));
+            self.reduced = Some(self.worth_making(network, whole(), bytes, cancel));
         }
         if let Some(Some(reduced)) = &self.reduced
             && !(same_states && self.model.is_some())

@@ -8,13 +8,13 @@ use crate::cancel::CancelToken;
 use crate::engine::cpu::choice::{self, Choice};
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
-use crate::engine::cpu::state::Model;
+use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::support;
-use crate::engine::cpu::tree::Structure;
+use crate::engine::cpu::tree::{Structure, Tree};
 use crate::engine::{PropagationFailure, Propagator};
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Stage, Watch};
+use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Savings, Stage, Watch};
 
 /// Entries of tables from which on a propagation is worth waking threads for.
 const WORTH_THREADS: usize = 150_000;
@@ -62,7 +62,7 @@ impl<T: Real> Propagator for Loaded<T> {
         let network = Arc::clone(self.compiled.network());
         let (whole, choice) = (&mut self.whole, &mut self.choice);
         let (model, ids, constant) = watch.stage(Stage::Initialise, || {
-            let cost = choice::whole(&self.structure, &whole.tree, evidence);
+            let cost = || choice::whole(&self.structure, &whole.tree, evidence);
             let spare = (self.bytes / 2) as usize;
             choice.prepare(&network, evidence, cost, spare, &CancelToken::new());
             let chosen = match choice.model() {
@@ -89,6 +89,7 @@ impl<T: Real> Propagator for Loaded<T> {
             // The plan's messages were not needed.
             self.compiled.plan().ids().for_each(|id| watch.message(id, 0, || ()));
         }
+        watch.note_savings(savings(&self.compiled, tree, state, ids.is_empty()));
         watch.check()?;
         let ln_p_evidence = if evidence.is_empty() { 0.0 } else { constant + ln_p_evidence };
         Ok(watch.stage(Stage::Read, || {
@@ -110,5 +111,25 @@ impl<T: Real> Propagator for Loaded<T> {
 
     fn threads(&self) -> usize {
         self.threads.as_ref().map_or(1, ThreadPool::current_num_threads)
+    }
+}
+
+/// What did not have to be done.
+fn savings<T: Real>(
+    compiled: &CompiledNetwork,
+    tree: &Tree<T>,
+    state: &State,
+    is_reduced: bool,
+) -> Savings {
+    let all = compiled.statistics().total_clique_entries;
+    let messages = compiled.plan().messages().len();
+    let passed = state.needed() + tree.nodes.len() - 1;
+    let entries: u64 = tree.nodes.iter().map(|node| node.values.len() as u64).sum();
+    let left_out = all.saturating_sub(entries);
+    Savings {
+        messages_skipped: messages.saturating_sub(passed),
+        entries_sliced: if is_reduced { left_out } else { 0 },
+        entries_zero: if is_reduced { 0 } else { left_out },
+        entries_left: entries,
     }
 }

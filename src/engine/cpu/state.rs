@@ -152,6 +152,11 @@ impl State {
         }
     }
 
+    /// Number of messages toward the root that were computed from a table.
+    pub fn needed(&self) -> usize {
+        self.cliques.iter().filter(|clique| clique.is_needed).count()
+    }
+
     /// What `clique` multiplies its table by: the ports that matter, the tables at the ports below
     /// and that above.
     pub fn inputs<T>(&self, tree: &Tree<T>, clique: usize) -> (&Columns, &[f64], &[f64]) {
