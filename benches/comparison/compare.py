@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Times Cliquescope and pyAgrum on the same networks and the same evidence, in one run.
+
+    python3 benches/comparison/compare.py [--threads N] [--repeat N] [--seed N] [NETWORK ...]
+
+See README.md beside this file for what is measured and how.
+"""
+
+import argparse
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyagrum as gum
+
+ROOT = Path(__file__).resolve().parents[2]
+NETWORKS = "alarm water mildew barley pigs diabetes munin2 munin3 munin4".split()
+ENGINES = {"Lazy": gum.LazyPropagation, "ShaferShenoy": gum.ShaferShenoyInference}
+
+
+def sampled_evidence(network, share, rng):
+    """Observes a share of the variables, in the states of one sample of the joint distribution."""
+    states = {}
+    for variable in network.topologicalOrder():
+        parents = {network.variable(p).name(): states[p] for p in network.parents(variable)}
+        row = network.cpt(variable).extract(parents).tolist()
+        states[variable] = rng.choices(range(len(row)), row)[0]
+    observed = rng.sample(sorted(network.nodes()), round(share * len(states)))
+    name = lambda v: network.variable(v).name()
+    label = lambda v: network.variable(v).label(states[v])
+    return {name(v): label(v) for v in sorted(observed)}
+
+
+def agrum_ms(network, evidence, engine, threads, budget):
+    """Least time of one inference with all posteriors, with and without what it does only once for
+    a set of observed variables; and the posteriors of the last.
+
+    Every inference is a new object, because an old one keeps messages. Its junction tree is asked
+    for before the clock of the first figure starts.
+    """
+    alone, whole, started = [], [], time.perf_counter()
+    while not alone or (time.perf_counter() - started < budget and len(alone) < 100):
+        inference = engine(network)
+        inference.setNumberOfThreads(threads)
+        begin = time.perf_counter()
+        inference.setEvidence(evidence)
+        inference.junctionTree()
+        ready = time.perf_counter()
+        inference.makeInference()
+        posteriors = {v: inference.posterior(v) for v in network.nodes()}
+        end = time.perf_counter()
+        alone.append((end - ready) * 1e3)
+        whole.append((end - begin) * 1e3)
+    found = {network.variable(v).name(): table.tolist() for v, table in posteriors.items()}
+    return min(alone), min(whole), found
+
+
+def run(program, *arguments):
+    return json.loads(subprocess.run([program, *arguments], check=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("network", nargs="*", default=NETWORKS)
+    parser.add_argument("--threads", type=int, default=2, help="of both programs [2]")
+    parser.add_argument("--repeat", type=int, default=100, help="propagations by Cliquescope [100]")
+    parser.add_argument("--seed", type=int, default=7, help="of the evidence [7]")
+    parser.add_argument("--share", type=float, default=0.2, help="of the variables observed [0.2]")
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds a pyAgrum timing [2]")
+    parser.add_argument("--program", default=str(ROOT / "target/release/cliquescope"))
+    parser.add_argument("--json", help="file for all figures")
+    args = parser.parse_args()
+
+    print(f"Cliquescope and pyAgrum {gum.__version__}, milliseconds, least of many; "
+          f"both with up to {args.threads} threads\n")
+    print("| network | observed | f64, 1 thread | f64 | f32, 1 thread | f32 | first | pyAgrum | by "
+          "| with its tree | times faster | largest deviation |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    records = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.network:
+            path = Path(folder) / f"{name}.bif"
+            path.write_bytes(gzip.decompress((ROOT / f"networks/{name}.bif.gz").read_bytes()))
+            network = gum.loadBN(str(path))
+            for share in (0, args.share):
+                evidence = sampled_evidence(network, share, random.Random(args.seed))
+                records.append(compare(args, name, network, path, evidence))
+                sys.stdout.flush()
+    if args.json:
+        Path(args.json).write_text(json.dumps(records, indent=1))
+
+
+def compare(args, name, network, path, evidence):
+    cases = path.with_suffix(".json")
+    cases.write_text(json.dumps({"evidence": evidence}))
+    given = ["--evidence-file", str(cases)]
+    ours = {}
+    for precision in ("f64", "f32"):
+        for threads in sorted({1, args.threads}):
+            [timed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *given,
+                          "--repeat", str(args.repeat), "--precision", precision,
+                          "--threads", str(threads))
+            ours[precision, threads] = timed
+    theirs = {}
+    for label, engine in ENGINES.items():
+        for threads in sorted({1, args.threads}):
+            theirs[label, threads] = agrum_ms(network, evidence, engine, threads, args.budget)
+    least, first, expected = min(theirs.values(), key=lambda t: t[0])
+    label, by_threads = min(theirs, key=lambda key: theirs[key][0])
+
+    answer = run(args.program, "query", name, "--engine", "cpu", "--json", *given)
+    deviation = 0.0
+    for variable, states in answer["cases"][0]["posteriors"].items():
+        found = states.values() if isinstance(states, dict) else states
+        deviation = max(deviation, *(abs(a - b) for a, b in zip(found, expected[variable])))
+    ms = {key: timed["propagate_ms"]["min"] for key, timed in ours.items()}
+    best = min(ms.values())
+    default = ours["f64", args.threads]
+    print(f"| {name} | {len(evidence)} | {ms['f64', 1]:.3f} | {ms['f64', args.threads]:.3f} "
+          f"| {ms['f32', 1]:.3f} | {ms['f32', args.threads]:.3f} | {default['first_ms']:.3f} "
+          f"| {least:.2f} | {label} {by_threads} | {first:.2f} | {least / best:.0f} "
+          f"| {deviation:.1e} |")
+    return {"network": name, "observed": len(evidence), "cliquescope": list(ours.values()),
+            "pyagrum": [{"engine": e, "threads": t, "min_ms": v[0], "with_tree_ms": v[1]}
+                        for (e, t), v in theirs.items()], "largest_deviation": deviation}
+
+
+if __name__ == "__main__":
+    main()
