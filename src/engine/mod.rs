@@ -199,6 +199,8 @@ pub fn all() -> &'static [&'static dyn Engine] {
         &cpu::Cpu,
         &sequential::Sequential,
         #[cfg(feature = "cuda")]
+        &cuda::GpuFlow,
+        #[cfg(feature = "cuda")]
         &cuda::GpuPaper,
         &reference::Reference,
     ]

@@ -76,5 +76,7 @@ stamp! {
     cpu_f32: "cpu" in F32;
     reference_f64: "reference" in F64;
     #[cfg(feature = "cuda")]
+    gpu_f32: "gpu" in F32;
+    #[cfg(feature = "cuda")]
     gpu_paper_f32: "gpu-paper" in F32;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
-    ValidAsZeroBits, sys,
+    ValidAsZeroBits, result, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -92,6 +92,37 @@ impl Device {
         Ok(loaded.try_into().unwrap_or_else(|_| unreachable!("one function for each name")))
     }
 
+    /// How many blocks of `threads` threads of `kernel` run at the same time.
+    pub fn resident_blocks(
+        &self,
+        kernel: &CudaFunction,
+        threads: u32,
+    ) -> Result<usize, DriverError> {
+        let each = kernel.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = self.context.attribute(attribute)?;
+        Ok(each as usize * usize::try_from(multiprocessors).unwrap_or(1))
+    }
+
+    /// Whether kernels of several processes run at the same time, as under the multi-process service.
+    pub fn is_shared(&self) -> bool {
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
+        // A driver too old to know has to be taken for one that does it.
+        self.context.attribute(attribute) != Ok(0)
+    }
+
+    /// Memory of the host that the GPU copies from and to without a detour, all zeros.
+    pub fn pinned<T: ValidAsZeroBits>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: plain memory of this size, freed when dropped; zeros are valid numbers.
+        let start = unsafe {
+            let start = result::malloc_host(len * size_of::<T>(), 0)?.cast::<T>();
+            start.write_bytes(0, len);
+            start
+        };
+        Ok(Pinned { start, len, context: Arc::clone(&self.context) })
+    }
+
     /// An event that notes the time.
     pub fn timer(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
         self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
@@ -131,6 +162,38 @@ impl Device {
             Ok(many.saturating_sub(few) / 800)
         };
         MEASURED.get_or_init(|| measure().map_err(|error| describe(&error))).clone()
+    }
+}
+
+/// Numbers in memory that stays where it is, for the GPU to copy from and to.
+pub(super) struct Pinned<T> {
+    start: *mut T,
+    len: usize,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: owns its memory, as a box of numbers does.
+unsafe impl<T: Send> Send for Pinned<T> {}
+
+impl<T> Pinned<T> {
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: as many valid numbers as were allocated. Copies by the GPU are waited for in the
+        // call that asks for them.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
+
+impl<T> Drop for Pinned<T> {
+    fn drop(&mut self) {
+        // A driver that fails here has failed before, and said so.
+        let _ = self.context.bind_to_thread();
+        // SAFETY: allocated by the driver, and not used any more.
+        let _ = unsafe { result::free_host(self.start.cast()) };
     }
 }
 

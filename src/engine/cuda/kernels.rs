@@ -2,17 +2,20 @@
 
 /// `(path of the source in kernels/ without extension, PTX)` of every kernel file.
 #[cfg(test)]
-const ALL: [(&str, &str); 4] = [
+const ALL: [(&str, &str); 5] = [
     ("empty", EMPTY),
     ("paper/initialise", PAPER_INITIALISE),
     ("paper/marginals", PAPER_MARGINALS),
     ("paper/message", PAPER_MESSAGE),
+    ("propagate", PROPAGATE),
 ];
 
 pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");
+
+pub(super) const PROPAGATE: &str = include_str!("../../../kernels/propagate.ptx");
 
 #[cfg(test)]
 mod tests {

@@ -11,9 +11,11 @@
 mod device;
 #[cfg(test)]
 mod fixtures;
+mod flow;
 mod kernels;
 mod paper;
 
+pub use flow::GpuFlow;
 pub use paper::GpuPaper;
 
 /// What one kernel launch costs on this machine's GPU, the τ of section 3.4 of Zheng, Mengshoel

@@ -1,0 +1,107 @@
+//! Which block does which items, in which order.
+//!
+//! List scheduling: the run is simulated with what items are thought to cost; whenever a block is
+//! free it takes an item of the operation from which the longest way remains to the end.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::items::Items;
+use super::operations::Operations;
+
+/// Nanoseconds from the end of one item until a block that waits for it goes on.
+const HAND_OVER: u64 = 800;
+
+/// A list of items for each block.
+pub(super) struct Schedule {
+    /// All items, list after list.
+    pub items: Vec<usize>,
+    /// First of each list in `items`, and the end of the last.
+    pub starts: Vec<u32>,
+    /// All items in the order in which they begin in the simulation. Each list is in this order,
+    /// and each item comes after those it waits for: that is why blocks that are all running never
+    /// wait for each other in a circle.
+    #[cfg(test)]
+    pub in_time: Vec<usize>,
+}
+
+impl Schedule {
+    pub fn new(operations: &Operations, items: &Items, blocks: usize) -> Self {
+        let count = operations.all.len();
+        let mut consumers = vec![Vec::new(); count];
+        let mut pending = vec![0; count];
+        for (consumer, operation) in operations.all.iter().enumerate() {
+            for (producer, _) in &operation.factors {
+                consumers[*producer].push(consumer);
+                pending[consumer] += 1;
+            }
+        }
+        let way = ways_to_the_end(items, &consumers);
+
+        let mut lists = vec![Vec::new(); blocks];
+        let mut begun = Vec::with_capacity(items.len());
+        let mut ready_at = vec![0_u64; count];
+        let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+        let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+        let mut free: BinaryHeap<Reverse<(u64, usize)>> =
+            (0..blocks).map(|block| Reverse((0, block))).collect();
+        later.extend((0..count).filter(|&op| pending[op] == 0).map(|op| Reverse((0, op))));
+        let mut next = items.first.clone();
+        while let Some(Reverse((time, block))) = free.pop() {
+            while let Some(&Reverse((at, operation))) = later.peek() {
+                if at > time {
+                    break;
+                }
+                later.pop();
+                ready.push((way[operation], Reverse(operation)));
+            }
+            let Some(&(_, Reverse(operation))) = ready.peek() else {
+                let Some(&Reverse((at, _))) = later.peek() else { break };
+                free.push(Reverse((at, block)));
+                continue;
+            };
+            let item = next[operation];
+            next[operation] += 1;
+            lists[block].push(item);
+            begun.push(item);
+            let end = time + u64::from(items.costs[item]);
+            free.push(Reverse((end, block)));
+            ready_at[operation] = ready_at[operation].max(end + HAND_OVER);
+            if next[operation] == items.first[operation + 1] {
+                ready.pop();
+                for &consumer in &consumers[operation] {
+                    ready_at[consumer] = ready_at[consumer].max(ready_at[operation]);
+                    pending[consumer] -= 1;
+                    if pending[consumer] == 0 {
+                        later.push(Reverse((ready_at[consumer], consumer)));
+                        // From here on it is the time at which its own result is there.
+                        ready_at[consumer] = 0;
+                    }
+                }
+            }
+        }
+        debug_assert_eq!(begun.len(), items.len(), "operations are in an order without circles");
+        let mut starts = vec![0];
+        for list in &lists {
+            starts.push(starts[starts.len() - 1] + list.len() as u32);
+        }
+        Self {
+            items: lists.concat(),
+            starts,
+            #[cfg(test)]
+            in_time: begun,
+        }
+    }
+}
+
+/// Nanoseconds from the start of each operation to the end of all that needs it.
+fn ways_to_the_end(items: &Items, consumers: &[Vec<usize>]) -> Vec<u64> {
+    let mut way = vec![0; consumers.len()];
+    for operation in (0..consumers.len()).rev() {
+        let after = consumers[operation].iter().map(|&consumer| way[consumer]).max().unwrap_or(0);
+        let costs = &items.costs[items.first[operation]..items.first[operation + 1]];
+        let cost = costs.iter().copied().max().unwrap_or(0);
+        way[operation] = after + u64::from(cost) + HAND_OVER;
+    }
+    way
+}

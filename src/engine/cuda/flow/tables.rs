@@ -1,0 +1,51 @@
+//! The copies of the cliques' potentials.
+
+use crate::potential::{Odometer, Real, Scope};
+use crate::propagation::CompiledNetwork;
+
+use super::items::Items;
+
+/// Potentials have their largest entry near two to this power, as in the kernel: what is multiplied
+/// by messages only becomes smaller, so the room is left below. Twice as much is reached on the way
+/// to a sum, of up to 2^30 numbers.
+pub(super) const PEAK: i32 = 40;
+
+/// All copies one after another, each potential scaled to a largest entry near 2^PEAK, and the power
+/// of two that all of them together must be multiplied by.
+pub(super) fn fill(compiled: &CompiledNetwork, items: &Items) -> (Vec<f32>, i64) {
+    let (network, tree) = (compiled.network(), compiled.tree());
+    let mut of_clique = vec![Vec::new(); tree.cliques().len()];
+    let mut start = 0;
+    for (clique, scope) in &items.copies {
+        of_clique[clique.index()].push((start, scope));
+        start += scope.entries();
+    }
+    let mut factors = vec![Vec::new(); tree.cliques().len()];
+    for cpt in network.cpts() {
+        factors[compiled.family_home(cpt.child()).index()].push(cpt);
+    }
+    let mut tables = vec![0.0; start];
+    let mut exponent = 0;
+    for clique in tree.clique_ids() {
+        let scope = Scope::of(network, tree[clique].variables.iter().copied());
+        let mut product = vec![1.0_f64; scope.entries()];
+        for cpt in &factors[clique.index()] {
+            let family = Scope::of(network, cpt.scope());
+            for (value, entry) in product.iter_mut().zip(Odometer::new(&scope, &family)) {
+                *value *= cpt.values()[entry];
+            }
+        }
+        let largest = product.iter().copied().fold(0.0, f64::max);
+        let scale = largest.scale_exponent().unwrap_or(0);
+        let scale = scale + PEAK;
+        exponent -= i64::from(scale);
+        let scaled: Vec<f32> = product.iter().map(|value| value.scale(scale) as f32).collect();
+        for (start, copy) in &of_clique[clique.index()] {
+            let values = &mut tables[*start..*start + copy.entries()];
+            for (value, entry) in values.iter_mut().zip(Odometer::new(copy, &scope)) {
+                *value = scaled[entry];
+            }
+        }
+    }
+    (tables, exponent)
+}
