@@ -13,13 +13,16 @@
 //!
 //! `belief` holds every finding, `raw` none of lambda, so `down` brings lambda along for the
 //! clique itself. Messages are in double precision whatever the tables are, and are scaled by
-//! powers of two to a largest entry in [1, 2).
+//! powers of two to a largest entry near one.
 
 use std::ops::Range;
 
 use crate::engine::cpu::kernel::{self, Inputs, Rows};
 use crate::engine::cpu::tree::{Node, Piece};
 use crate::potential::{Real, ratio};
+
+/// Exponents of scales that are not worth a pass over a message.
+const NEAR_ONE: Range<i32> = -16..17;
 
 /// The ports of a clique that are read, by how rows read them.
 #[derive(Debug, Default)]
@@ -65,9 +68,7 @@ pub(super) fn collect<T: Real>(
             .zip(mask)
             .for_each(|(raw, &mask)| *raw = if mask == 0.0 { 0.0 } else { *raw });
     }
-    let scale = largest(raw, mask).scale_exponent()?;
-    let factor = 1.0.scale(scale);
-    raw.iter_mut().for_each(|raw| *raw *= factor);
+    let scale = keep_in_range(raw, largest(raw, mask))?;
     send_up(node, raw, mask, up);
     Some(node.exponent - scale)
 }
@@ -118,10 +119,19 @@ pub(super) fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, do
                 .for_each(|(down, (&from, &raw))| *down = ratio(belief[from as usize], raw));
         }
     }
-    if let Some(scale) = largest(down, None).scale_exponent() {
-        let factor = 1.0.scale(scale);
-        down.iter_mut().for_each(|down| *down *= factor);
+    let _ = keep_in_range(down, largest(down, None));
+}
+
+/// Scales `values`, of which `largest` is the largest that counts, to bring it into [1, 2) if it is
+/// far from there, and returns the exponent of the scale; `None` if it is zero.
+fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
+    let scale = largest.scale_exponent()?;
+    if NEAR_ONE.contains(&scale) {
+        return Some(0);
     }
+    let factor = 1.0.scale(scale);
+    values.iter_mut().for_each(|value| *value *= factor);
+    Some(scale)
 }
 
 /// Sums the rows of `pieces`, which give the entries of `raw`, the first of them number `start` of
