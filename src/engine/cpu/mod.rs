@@ -5,6 +5,20 @@
 //! children's messages is summed onto the separator above, and one pass on the way down gives the
 //! beliefs of all separators below and of the variables that are in no other clique, see
 //! [`message`]. Posteriors are read from the smallest of these.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`layout`] | orders a clique's variables so that its loops are few and the innermost is long |
+//! | [`kernel`] | the loops, which a compiler turns into vector instructions |
+//! | [`tree`] | tables and where they stand; which messages sum out and are never computed |
+//! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
+//! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
+//! | [`state`], [`part`] | findings, messages, posteriors; subtrees and large tables on threads |
+//!
+//! # Numbers
+//! `f32` and `f64` say what the cliques' tables are held in. Messages and sums are in double
+//! precision always, so that single precision costs no more than the rounding of the tables. Equal
+//! evidence gives equal bits, whatever was asked before and however many threads there are.
 
 mod choice;
 mod compress;
@@ -36,7 +50,7 @@ impl Engine for Cpu {
     }
 
     fn summary(&self) -> &'static str {
-        "read-only tables, vector instructions, zeros left out"
+        "read-only tables, zeros left out, small trees for evidence, vectors and threads"
     }
 
     fn availability(&self) -> Result<(), String> {
