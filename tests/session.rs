@@ -1,6 +1,6 @@
 //! The worker keeps up with what is wanted, and outlives whatever a step does.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use cliquescope::engine::{self, Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use cliquescope::network::{Evidence, Network};
@@ -43,7 +43,7 @@ fn observing(network: &Network, findings: &[(&str, &str)]) -> Evidence {
 /// Everything that is told until the worker rests.
 fn until_rest(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
-    while let Some(update) = session.wait() {
+    while let Some((_, update)) = session.wait() {
         let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
         updates.push(update);
         if rests {
@@ -51,6 +51,11 @@ fn until_rest(session: &Session) -> Vec<Update> {
         }
     }
     panic!("the worker is gone");
+}
+
+/// Waits until a propagation is at work.
+fn wait_for_propagation(session: &Session) {
+    while !matches!(session.wait(), Some((_, Update::Propagating(_)))) {}
 }
 
 fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
@@ -162,7 +167,13 @@ fn impossible_evidence_is_explained_and_then_retracted() {
 }
 
 /// An engine whose propagations do what a test needs.
-struct Fake(fn(&Watch) -> Result<Posteriors, PropagationFailure>);
+struct Fake {
+    load: fn(),
+    run: Run,
+}
+
+/// What a propagation of a [`Fake`] does.
+type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, PropagationFailure>;
 
 impl Engine for Fake {
     fn name(&self) -> &'static str {
@@ -187,18 +198,23 @@ impl Engine for Fake {
 
     fn load(
         &self,
-        _: &Arc<CompiledNetwork>,
+        compiled: &Arc<CompiledNetwork>,
         _: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        Ok(Box::new(FakeRun(self.0)))
+        (self.load)();
+        Ok(Box::new(FakeRun(Arc::clone(compiled), self.run)))
     }
 }
 
-struct FakeRun(fn(&Watch) -> Result<Posteriors, PropagationFailure>);
+struct FakeRun(Arc<CompiledNetwork>, Run);
 
 impl Propagator for FakeRun {
-    fn run(&mut self, _: &Evidence, watch: &Watch) -> Result<Posteriors, PropagationFailure> {
-        (self.0)(watch)
+    fn run(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
+        (self.1)(&self.0, evidence, watch)
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -207,20 +223,41 @@ impl Propagator for FakeRun {
 }
 
 /// Runs until it is cancelled.
-static STUCK: Fake = Fake(|watch| {
+static STUCK: Fake = Fake { load: || {}, run: |_, _, watch| until_cancelled(watch) };
+
+/// Runs until it is cancelled where there is evidence.
+static STUCK_WITH_EVIDENCE: Fake = Fake {
+    load: || {},
+    run: |compiled, evidence, watch| match evidence.is_empty() {
+        true => Ok(Posteriors::new(compiled.network(), 0.0, |_, states| states.fill(1.0))),
+        false => until_cancelled(watch),
+    },
+};
+
+/// Where the test and the engine that is slow to load meet.
+static LOADING: Barrier = Barrier::new(2);
+
+static SLOW_TO_LOAD: Fake = Fake {
+    load: || {
+        LOADING.wait();
+    },
+    run: |_, _, _| panic!("the load was cancelled"),
+};
+
+static PANICKING: Fake = Fake { load: || {}, run: |_, _, _| panic!("the engine has a defect") };
+
+fn until_cancelled(watch: &Watch) -> Result<Posteriors, PropagationFailure> {
     loop {
         watch.check()?;
         std::thread::yield_now();
     }
-});
-
-static PANICKING: Fake = Fake(|_| panic!("the engine has a defect"));
+}
 
 #[test]
 fn work_is_given_up_when_the_user_says_so() {
     let session = Session::start(|| {});
     session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
-    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    wait_for_propagation(&session);
     session.cancel();
     let updates = until_rest(&session);
     assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Prior))), "{updates:?}");
@@ -233,7 +270,7 @@ fn work_is_given_up_when_the_user_says_so() {
 fn another_engine_interrupts_the_one_that_is_stuck() {
     let session = Session::start(|| {});
     session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
-    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    wait_for_propagation(&session);
     session.submit(request("asia", 1));
     assert!(result(&until_rest(&session)).is_some());
 }
@@ -253,9 +290,57 @@ fn a_panic_becomes_an_update_and_the_worker_goes_on() {
 }
 
 #[test]
-fn a_worker_at_work_ends_with_its_handle() {
+fn newer_evidence_interrupts_a_propagation() {
     let session = Session::start(|| {});
+    let asia = sample("asia");
+    let stuck = Request { engine: choice(&STUCK_WITH_EVIDENCE), ..request("asia", 1) };
+    session.submit(stuck.clone());
+    until_rest(&session);
+    session.submit(Request { evidence: observing(&asia, &[("smoke", "no")]), ..stuck.clone() });
+    wait_for_propagation(&session);
+    session.submit(stuck);
+    // What is wanted now was computed before, so there is nothing left to do.
+    let updates = until_rest(&session);
+    assert!(matches!(updates.last(), Some(Update::Idle)), "{updates:?}");
+}
+
+#[test]
+fn a_cancel_ends_what_a_step_that_cannot_be_interrupted_leads_to() {
+    let session = Session::start(|| {});
+    session.submit(Request { engine: choice(&SLOW_TO_LOAD), ..request("asia", 1) });
+    while !matches!(session.wait(), Some((_, Update::Started(Step::Load)))) {}
+    session.cancel();
+    LOADING.wait();
+    let updates = until_rest(&session);
+    assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Load))), "{updates:?}");
+}
+
+#[test]
+fn updates_say_which_network_they_are_about() {
+    let session = Session::start(|| {});
+    session.submit(request("no such file", 7));
+    while let Some((serial, update)) = session.wait() {
+        assert_eq!(serial, 7);
+        if matches!(update, Update::Failed(..)) {
+            break;
+        }
+    }
+    session.submit(request("asia", 8));
+    assert!(matches!(session.wait(), Some((8, Update::Started(Step::Open)))));
+}
+
+#[test]
+fn a_worker_at_work_ends_with_its_handle() {
+    let held_by_worker = Arc::new(());
+    let clone = Arc::clone(&held_by_worker);
+    let session = Session::start(move || {
+        let _ = &clone;
+    });
     session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
-    while !matches!(session.wait(), Some(Update::Propagating(_))) {}
+    wait_for_propagation(&session);
     drop(session);
+    // The worker drops its wake function when it ends.
+    while Arc::strong_count(&held_by_worker) > 1 {
+        std::thread::yield_now();
+    }
 }

@@ -50,6 +50,9 @@ impl Workbench {
             Command::ResetLayout => self.layout = workspace::initial_layout(),
             Command::SetEngine(engine) => {
                 self.model.engine = engine;
+                if let Some(document) = self.document() {
+                    document.engine = engine;
+                }
                 self.settings.engine = engine.engine.name().to_owned();
                 self.settings.precision = engine.precision;
                 self.request();
@@ -220,15 +223,7 @@ impl Workbench {
             self.complain("Open a network before its evidence");
             return;
         };
-        let name = path.display().to_string();
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) => {
-                self.complain(&format!("{name}: {error}"));
-                return;
-            }
-        };
-        match evidence_json::read(&name, &text, document.network()) {
+        match evidence_json::read_file(path, document.network()) {
             Ok(cases) => {
                 if cases.len() > 1 {
                     let text = format!("The first of {} cases was entered", cases.len());

@@ -51,6 +51,8 @@ pub struct Document {
     pub source: Source,
     /// Which opening this is; grows with every network opened.
     pub serial: u64,
+    /// The engine that the posteriors are wanted from.
+    pub engine: EngineChoice,
     /// The network and what its reader had to say.
     pub read: Arc<ReadNetwork>,
     /// Its junction tree, once compiled.
@@ -59,7 +61,7 @@ pub struct Document {
     pub evidence: Evidence,
     /// Posteriors without evidence.
     pub prior: Option<Arc<Propagation>>,
-    /// The newest posteriors; stale if their evidence is not [`evidence`](Self::evidence).
+    /// The newest posteriors, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
     /// The propagation at work.
     pub running: Option<Arc<Watch>>,
@@ -82,10 +84,12 @@ impl Document {
         self.read.origin.title()
     }
 
-    /// Whether the posteriors shown are not those of the evidence shown.
+    /// Whether the posteriors shown are not those of the evidence and the engine shown.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        self.result.as_ref().is_none_or(|result| result.evidence != self.evidence)
+        self.result
+            .as_ref()
+            .is_none_or(|result| result.evidence != self.evidence || result.engine != self.engine)
     }
 
     /// Whether `propagation` ran on the tree that is shown: its messages are those of that plan.

@@ -109,6 +109,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     Document {
         source: Source::Named(name.to_owned()),
         serial: 1,
+        engine: choice,
         read,
         compiled: Some(Arc::clone(&compiled)),
         evidence,

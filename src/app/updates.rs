@@ -8,7 +8,7 @@ use crate::app::model::Document;
 use crate::app::numbers;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
-use crate::graph::KnownOrders;
+use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, EvidenceError, Network};
 use crate::session::{Failure, Step, Update};
 
@@ -18,8 +18,16 @@ const TOAST_COLUMNS: usize = 64;
 impl Workbench {
     /// Takes in everything that the worker has told since the last frame.
     pub(super) fn hear(&mut self) {
-        let updates: Vec<Update> = self.session.updates().collect();
-        updates.into_iter().for_each(|update| self.take_in(update));
+        let updates: Vec<(u64, Update)> = self.session.updates().collect();
+        for (serial, update) in updates {
+            let of_opening = self.opening.as_ref().is_some_and(|opening| opening.serial == serial);
+            let document = self.model.document.as_ref();
+            let of_document = document.is_some_and(|document| document.serial == serial);
+            // What is told of a network that nobody wants any more must not reach another's document.
+            if of_opening || of_document {
+                self.take_in(update);
+            }
+        }
     }
 
     fn take_in(&mut self, update: Update) {
@@ -27,10 +35,14 @@ impl Workbench {
             Update::Started(step) => {
                 self.model.working = Some(step);
                 self.model.failure = None;
+                if let (Step::Load, Some(document)) = (step, self.document()) {
+                    document.engine_bytes = None;
+                }
             }
-            Update::Opened { serial, read } => self.opened(serial, read),
+            Update::Opened(read) => self.opened(read),
             Update::Compiled(compiled) => {
-                if KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
+                let found = compiled.triangulation() == Some(Triangulation::Auto);
+                if found && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
                     self.settings.orders.insert(compiled.moral_graph(), compiled.tree());
                 }
                 if let Some(document) = self.document() {
@@ -85,10 +97,8 @@ impl Workbench {
         }
     }
 
-    fn opened(&mut self, serial: u64, read: Arc<ReadNetwork>) {
-        let Some(opening) = self.opening.take_if(|opening| opening.serial == serial) else {
-            return;
-        };
+    fn opened(&mut self, read: Arc<ReadNetwork>) {
+        let Some(opening) = self.opening.take() else { return };
         if let Origin::File(path) = &read.origin {
             // Absolute: the next run may begin in another folder.
             self.settings.remember(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
@@ -101,7 +111,8 @@ impl Workbench {
         }
         self.model.document = Some(Document {
             source: opening.source,
-            serial,
+            serial: opening.serial,
+            engine: self.model.engine,
             read,
             compiled: None,
             evidence,
@@ -121,9 +132,10 @@ impl Workbench {
         self.stop_working();
         let message = failure.to_string();
         if step == Step::Open {
-            // What was open stays open, and still shows what is right for it.
             self.opening = None;
             self.complain(&message);
+            // What was open stays open, and what was interrupted for the other is taken up again.
+            self.request();
         }
         if let (Failure::Impossible(impossible), Some(document)) = (failure, self.document()) {
             document.impossible = Some(impossible);

@@ -159,17 +159,13 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
 /// The cases in `file`, or one without evidence if there is no file.
 pub fn cases(network: &Network, file: Option<&PathBuf>) -> Result<Vec<Evidence>, String> {
     let Some(file) = file else { return Ok(vec![Evidence::none()]) };
-    let name = file.display().to_string();
-    let text = read_text(file).map_err(|error| format!("{name}: {error}"))?;
-    evidence_json::read(&name, &text, network).map_err(|error| error.to_string())
-}
-
-fn read_text(file: &Path) -> std::io::Result<String> {
-    if file == Path::new("-") {
-        return std::io::read_to_string(std::io::stdin());
-    }
-    let text = std::fs::read_to_string(file)?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    let cases = if file == Path::new("-") {
+        let text = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
+        evidence_json::read("standard input", &text, network)
+    } else {
+        evidence_json::read_file(file, network)
+    };
+    cases.map_err(|error| error.to_string())
 }
 
 /// Width and height in points, as `1440x900`.

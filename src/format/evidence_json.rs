@@ -6,6 +6,7 @@
 //! weight set to zero, so that ln P(e) counts both.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
@@ -59,6 +60,20 @@ pub fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, 
         let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
         EvidenceFileError { file: file.to_owned(), case, place, message }
     })
+}
+
+/// Reads the cases in the file at `path`, with or without a byte order mark.
+///
+/// # Errors
+/// As [`read`], and if the file cannot be read.
+pub fn read_file(path: &Path, network: &Network) -> Result<Vec<Evidence>, EvidenceFileError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => read(&file, text.strip_prefix('\u{feff}').unwrap_or(&text), network),
+        Err(error) => {
+            Err(EvidenceFileError { file, case: None, place: None, message: error.to_string() })
+        }
+    }
 }
 
 /// Writes one case as an object, any other number as an array, such that [`read`] reads it back.

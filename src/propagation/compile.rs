@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{
-    CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, TriangulationOptions,
-    build_junction_tree, predicates, triangulate,
+    CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, Triangulation,
+    TriangulationOptions, build_junction_tree, predicates, triangulate,
 };
 use crate::network::{Network, VariableId};
 use crate::propagation::Plan;
@@ -37,6 +37,7 @@ pub struct CompiledNetwork {
     tree: JunctionTree,
     plan: Plan,
     statistics: TreeStatistics,
+    triangulation: Option<Triangulation>,
     family_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
     elapsed: Duration,
@@ -62,6 +63,7 @@ pub fn compile(
     debug_assert_eq!(predicates::families_are_covered(families, &tree), Ok(()));
     cancel.check()?;
     let mut compiled = CompiledNetwork::assemble(network, moral, elimination.fill_edges, tree);
+    compiled.triangulation = Some(options.triangulation.method);
     compiled.elapsed = started.elapsed();
     Ok(compiled)
 }
@@ -99,6 +101,7 @@ impl CompiledNetwork {
             variable_homes: variable_homes(&tree, network.variables().len()),
             plan: Plan::depth_first(&tree),
             statistics: TreeStatistics::of(&tree),
+            triangulation: None,
             network,
             moral,
             fill_edges,
@@ -141,6 +144,12 @@ impl CompiledNetwork {
     #[must_use]
     pub fn statistics(&self) -> &TreeStatistics {
         &self.statistics
+    }
+
+    /// The method by which the tree was made; `None` for a tree that was [given](Self::with_tree).
+    #[must_use]
+    pub fn triangulation(&self) -> Option<Triangulation> {
+        self.triangulation
     }
 
     /// The clique into which the table of `variable` is multiplied: the smallest that holds its family.

@@ -45,7 +45,7 @@ impl Posteriors {
         &self.values[self.range(variable)]
     }
 
-    /// Natural logarithm of the probability of the evidence; zero where there is none.
+    /// Natural logarithm of the probability of the evidence; zero, up to rounding, where there is none.
     ///
     /// With likelihood vectors, that of the product of prior and likelihoods, summed over all states.
     #[must_use]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{ImpossibleEvidence, LoadError};
-use crate::format::OpenError;
+use crate::format::{OpenError, ReadNetwork};
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MessageTrace, Posteriors, Watch};
 use crate::session::{EngineChoice, Step};
@@ -31,13 +31,8 @@ pub struct Propagation {
 pub enum Update {
     /// A step was begun.
     Started(Step),
-    /// A network was read.
-    Opened {
-        /// [`source_serial`](crate::session::Request::source_serial) of the request that asked for it.
-        serial: u64,
-        /// The network and what the reader had to say.
-        read: Arc<crate::format::ReadNetwork>,
-    },
+    /// A network was read: the network and what its reader had to say.
+    Opened(Arc<ReadNetwork>),
     /// The network was compiled.
     Compiled(Arc<CompiledNetwork>),
     /// An engine has loaded the compiled network.

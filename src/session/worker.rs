@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::{LoadOptions, PaperOptions, PropagationError, Propagator, propagate};
@@ -12,11 +11,13 @@ use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
 
-/// The handle to a worker thread; dropping it stops the worker.
+/// The handle to a worker thread.
+///
+/// Dropping it asks the worker to stop and does not wait: a window that is closed while tables are
+/// filled closes at once.
 pub struct Session {
     shared: Arc<Shared>,
-    updates: Receiver<Update>,
-    thread: Option<JoinHandle<()>>,
+    updates: Receiver<(u64, Update)>,
 }
 
 struct Shared {
@@ -59,12 +60,13 @@ impl Session {
             sender,
             wake: Box::new(wake),
             state: State::default(),
+            serial: 0,
         };
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("session".to_owned())
             .spawn(move || worker.run())
             .expect("a thread for the worker");
-        Self { shared, updates, thread: Some(thread) }
+        Self { shared, updates }
     }
 
     /// States what is wanted from now on, in place of what was wanted before. To have the same
@@ -96,14 +98,16 @@ impl Session {
         }
     }
 
-    /// What has happened since the last call, oldest first.
-    pub fn updates(&self) -> impl Iterator<Item = Update> + '_ {
+    /// What has happened since the last call, oldest first, each with the
+    /// [`source_serial`](Request::source_serial) of the request that it is about.
+    pub fn updates(&self) -> impl Iterator<Item = (u64, Update)> + '_ {
         self.updates.try_iter()
     }
 
-    /// Waits for the next update. `None` if the worker is gone, which it never is before the handle.
+    /// Waits for the next update, and gives it as [`updates`](Self::updates) does. `None` if the
+    /// worker is gone, which it never is before the handle.
     #[must_use]
-    pub fn wait(&self) -> Option<Update> {
+    pub fn wait(&self) -> Option<(u64, Update)> {
         self.updates.recv().ok()
     }
 }
@@ -118,17 +122,16 @@ impl Drop for Session {
             }
             self.shared.arrived.notify_one();
         }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
 struct Worker {
     shared: Arc<Shared>,
-    sender: Sender<Update>,
+    sender: Sender<(u64, Update)>,
     wake: Box<dyn Fn() + Send>,
     state: State,
+    /// Which network the request at work is about.
+    serial: u64,
 }
 
 /// What the worker has, each with what it was made from. A part is dropped when what it was made
@@ -199,6 +202,7 @@ impl From<Cancelled> for Stopped {
 impl Worker {
     fn run(mut self) {
         while let Some((request, step, token)) = self.next_work() {
+            self.serial = request.source_serial;
             let Some(step) = step else {
                 self.tell(Update::Idle);
                 continue;
@@ -207,6 +211,11 @@ impl Worker {
             let result = catch_unwind(AssertUnwindSafe(|| self.perform(step, &request, &token)));
             let given_up = self.end_work();
             match result {
+                // The step could not be interrupted, but what would follow it can.
+                Ok(Ok(())) if given_up && self.state.next_step(&request).is_some() => {
+                    self.settle(&request);
+                    self.tell(Update::Cancelled(step));
+                }
                 Ok(Ok(())) => {}
                 Ok(Err(Stopped::Cancelled)) if given_up => {
                     self.settle(&request);
@@ -264,7 +273,7 @@ impl Worker {
 
     fn tell(&self, update: Update) {
         // The handle may be gone already; then nobody wants to know.
-        let _ = self.sender.send(update);
+        let _ = self.sender.send((self.serial, update));
         (self.wake)();
     }
 
@@ -293,7 +302,7 @@ impl Worker {
         let read = Arc::new(read);
         self.state.forget_from(Step::Open);
         self.state.opened = Some((request.source_serial, Arc::clone(&read)));
-        self.tell(Update::Opened { serial: request.source_serial, read });
+        self.tell(Update::Opened(read));
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use crate::app::model::Document;
 use crate::app::naming;
 use crate::app::numbers::{counted, duration, share, short, thousands};
 use crate::app::theme::size_colour;
+use crate::graph::Triangulation;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::propagation::human_bytes;
 
@@ -29,7 +30,10 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
         ("largest separator", format!("{} entries", thousands(statistics.max_separator_entries))),
         ("depth", thousands(statistics.depth as u64)),
         ("fill edges", thousands(compiled.fill_edges().len() as u64)),
-        ("triangulation", scene.model.triangulation.name().to_owned()),
+        (
+            "triangulation",
+            scene.compiled.triangulation().map_or("given", Triangulation::name).to_owned(),
+        ),
         ("compiled in", duration(compiled.elapsed())),
     ];
     if let Some(bytes) = scene.document.engine_bytes {
