@@ -166,7 +166,6 @@ fn bench_gives_a_record_for_each_network_engine_and_case() {
                 "case",
                 "load_ms",
                 "compile_ms",
-                "first_ms",
                 "propagate_ms",
                 "cliques",
                 "total_clique_entries",

@@ -18,11 +18,12 @@ use super::output::{self, Align, Table, grouped, milliseconds};
 
 /// Time the propagation.
 ///
-/// A propagation is: evidence in, all posteriors of all variables out, computed anew. One more than
-/// asked for runs first and is not counted; in JSON that one is first_ms. load_ms is reading the file; compile_ms is building the
-/// junction tree and loading it into the engine. peak_bytes is what the engine holds at most. For
-/// engines that launch kernels, launch_us is the time of one launch, overhead_us that of the same
-/// launches and copies with empty kernels, and execution_us the median less that.
+/// A propagation is: evidence in, all posteriors of all variables out, computed anew; what an engine
+/// would keep for the same evidence is forgotten before each. One more than asked for runs first and
+/// is not counted. load_ms is reading the file; compile_ms is building the junction tree and loading
+/// it into the engine. peak_bytes is what the engine holds at most. For engines that launch kernels,
+/// launch_us is the time of one launch, overhead_us that of the same launches and copies with empty
+/// kernels, and execution_us the median less that.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -87,7 +88,6 @@ struct Timed {
     load_ms: f64,
     compile_ms: f64,
     /// The propagation that is not counted: what was made ready for the evidence included.
-    first_ms: f64,
     propagate_ms: Spread,
     /// What one launch costs, what all of them cost, and the median without that; for engines that
     /// launch kernels.
@@ -106,7 +106,6 @@ struct Timed {
 
 /// What repeating one propagation gave.
 struct Runs {
-    first: Duration,
     propagate_ms: Spread,
     savings: Savings,
 }
@@ -181,7 +180,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
         for (case, evidence) in cases.iter().enumerate() {
             output::note(&format!("{title}: {} {}, case {case}", engine.name(), options.precision));
             match time(&mut *propagator, &compiled, evidence, args.repeat) {
-                Ok(Runs { first, propagate_ms, savings }) => {
+                Ok(Runs { propagate_ms, savings }) => {
                     let overhead = propagator.launch_overhead(args.repeat);
                     let launch = overhead.and_then(|_| engine::launch_time());
                     let launch_us = launch.map(|launch| milliseconds(launch) * 1e3);
@@ -195,7 +194,6 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
                         case,
                         load_ms: milliseconds(load),
                         compile_ms: milliseconds(compile_time),
-                        first_ms: milliseconds(first),
                         propagate_ms,
                         launch_us,
                         overhead_us,
@@ -235,6 +233,7 @@ fn time(
     let mut savings = Savings::default();
     for _ in 0..=repeat {
         let watch = Watch::untimed(CancelToken::new());
+        propagator.forget();
         let started = Instant::now();
         let posteriors = engine::propagate(propagator, compiled, evidence, &watch);
         let elapsed = started.elapsed();
@@ -242,8 +241,8 @@ fn time(
         times.push(elapsed);
         savings = watch.trace().savings;
     }
-    let first = times.remove(0);
-    Ok(Runs { first, propagate_ms: Spread::of(times), savings })
+    times.remove(0);
+    Ok(Runs { propagate_ms: Spread::of(times), savings })
 }
 
 fn in_words(records: &[Record]) -> String {

@@ -69,6 +69,11 @@ pub trait Propagator: Send {
     fn run(&mut self, evidence: &Evidence, watch: &Watch)
     -> Result<Posteriors, PropagationFailure>;
 
+    /// Forgets what was made for earlier evidence and kept, so that the next run does all its work.
+    ///
+    /// It changes no result; who times a propagation calls it before.
+    fn forget(&mut self) {}
+
     /// Bytes that it holds at most, while it runs.
     fn peak_bytes(&self) -> u64;
 

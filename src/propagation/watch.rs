@@ -105,6 +105,12 @@ impl Watch {
         self.cancel.check()
     }
 
+    /// The token that cancels the propagation, for parts of the work that take one.
+    #[must_use]
+    pub fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
+    }
+
     /// Asks the propagation to stop.
     pub fn cancel(&self) {
         self.cancel.cancel();

@@ -18,12 +18,6 @@ pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("reference", "munin2", SLOW),
     ("reference", "munin3", SLOW),
     ("reference", "munin4", SLOW),
-    (
-        "cpu",
-        "many opposed findings",
-        "known defect: it multiplies the messages of all children without rescaling between them, \
-         so that hundreds of opposed findings are taken for impossible",
-    ),
     ("reference", "message trace", "it eliminates variables and passes no messages"),
 ];
 

@@ -78,13 +78,25 @@ impl<T: Real> Choice<T> {
         if !(same_variables && self.reduced.is_some()) {
             (self.reduced, self.model) = (None, None);
             self.reduced = Some(self.worth_making(network, whole(), bytes, cancel));
+            if cancel.is_cancelled() {
+                // What was not looked for to the end says nothing about the next time.
+                self.reduced = None;
+                return;
+            }
         }
         if let Some(Some(reduced)) = &self.reduced
             && !(same_states && self.model.is_some())
         {
+            // The old tables go first, so that the two never have to fit into memory together.
+            self.model = None;
             self.constant = reduced.constant(network, &self.observed);
             self.model = Some(Model::new(reduced.structure.build(network, &self.observed)));
         }
+    }
+
+    /// Forgets the tree that was made for the evidence before.
+    pub fn forget(&mut self) {
+        (self.reduced, self.model) = (None, None);
     }
 
     /// The tree that was made ready, and the constant that its P(e) is to be multiplied by as its

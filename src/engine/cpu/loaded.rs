@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::cancel::CancelToken;
 use crate::engine::cpu::choice::{self, Choice};
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
@@ -64,7 +63,7 @@ impl<T: Real> Propagator for Loaded<T> {
         let (model, ids, constant) = watch.stage(Stage::Initialise, || {
             let cost = || choice::whole(&self.structure, &whole.tree, evidence);
             let spare = (self.bytes / 2) as usize;
-            choice.prepare(&network, evidence, cost, spare, &CancelToken::new());
+            choice.prepare(&network, evidence, cost, spare, watch.cancel_token());
             let chosen = match choice.model() {
                 Some((model, constant)) => (model, &[][..], constant),
                 None => (whole, &*self.messages, Some(0.0)),
@@ -85,10 +84,6 @@ impl<T: Real> Propagator for Loaded<T> {
             Some(threads) => threads.install(propagate),
             None => propagate(),
         }?;
-        if ids.is_empty() {
-            // The plan's messages were not needed.
-            self.compiled.plan().ids().for_each(|id| watch.message(id, 0, || ()));
-        }
         watch.note_savings(savings(&self.compiled, tree, state, ids.is_empty()));
         watch.check()?;
         let ln_p_evidence = if evidence.is_empty() { 0.0 } else { constant + ln_p_evidence };
@@ -103,6 +98,10 @@ impl<T: Real> Propagator for Loaded<T> {
                 }
             })
         }))
+    }
+
+    fn forget(&mut self) {
+        self.choice.forget();
     }
 
     fn peak_bytes(&self) -> u64 {

@@ -22,6 +22,7 @@
 
 mod choice;
 mod compress;
+mod fan_out;
 mod kernel;
 mod layout;
 mod loaded;
@@ -123,5 +124,7 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
         let clique = compiled.family_home(variable);
         shape.families[number[clique.index()]].push(variable);
     }
+    let (shape, order) = shape.with_bounded_fan_out();
+    let messages = order.into_iter().map(|before| messages[before]).collect();
     (shape, messages)
 }

@@ -128,5 +128,5 @@ fn shape(
         let home = holders[rarest.index()].iter().find(holds);
         shape.families[*home.expect("a junction tree covers every family")].push(child);
     }
-    (shape, constants)
+    (shape.with_bounded_fan_out().0, constants)
 }

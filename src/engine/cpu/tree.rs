@@ -31,7 +31,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    fn separator(&self, clique: usize) -> Vec<VariableId> {
+    /// The variables that `clique` shares with its parent.
+    pub fn separator(&self, clique: usize) -> Vec<VariableId> {
         let Some(parent) = self.parents[clique] else { return Vec::new() };
         let above = &self.cliques[parent];
         self.cliques[clique].iter().copied().filter(|v| above.contains(v)).collect()

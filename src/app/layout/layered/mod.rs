@@ -1,7 +1,7 @@
 //! Layered drawings of directed acyclic graphs, after Sugiyama, Tagawa and Toda ("Methods for
 //! visual understanding of hierarchical system structures", 1981): vertices are put on
-//! [layers](ranking), layers are [put in order](ordering) so that few arcs cross, and then every
-//! vertex gets its [place](placing) on its layer.
+//! layers, layers are put in order so that few arcs cross, and then every
+//! vertex gets its place on its layer.
 
 mod ordering;
 mod placing;

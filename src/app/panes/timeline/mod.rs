@@ -249,7 +249,7 @@ pub(super) fn empty_reason(model: &Model) -> Option<&str> {
         return Some(waiting_for(model, document));
     };
     let none = trace.messages.is_empty() && document.running.is_none();
-    none.then(|| without_messages(model, compiled))
+    none.then(|| without_messages(model, compiled, &trace))
 }
 
 /// The middle one of some durations, or the mean of the two in the middle.
@@ -269,8 +269,15 @@ fn waiting_for<'m>(model: &'m Model, document: &Document) -> &'m str {
     }
 }
 
-fn without_messages(model: &Model, compiled: &CompiledNetwork) -> &'static str {
-    if compiled.plan().messages().is_empty() {
+fn without_messages(
+    model: &Model,
+    compiled: &CompiledNetwork,
+    trace: &MessageTrace,
+) -> &'static str {
+    if trace.savings.entries_sliced > 0 {
+        "The engine passed its messages through a smaller tree, of what the evidence leaves, and \
+         none through this one. Choose engine sequential to see the messages of this tree."
+    } else if compiled.plan().messages().is_empty() {
         "The junction tree is a single clique: there are no messages to pass."
     } else if model.engine.engine.name() == "reference" {
         "Engine reference passes no messages: it answers by elimination. \
