@@ -150,6 +150,7 @@ impl Window {
             stored.and_then(|storage| eframe::get_value(storage, SETTINGS_KEY)).unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
         apply::set_theme(&creation.egui_ctx, settings.theme);
+        creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(0.5, 4.0));
         theme::set_style(&creation.egui_ctx);
         let ctx = creation.egui_ctx.clone();
         let for_this_run = options.settings_for_this_run(&settings);
@@ -186,6 +187,11 @@ impl eframe::App for Window {
             self.title.clone_from(&title);
             ui.ctx().send_viewport_cmd(egui::ViewportCommand::Title(title));
         }
+    }
+
+    /// What outlasts a run stands in the [`Settings`]; where a list was scrolled to does not.
+    fn persist_egui_memory(&self) -> bool {
+        false
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

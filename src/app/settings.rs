@@ -21,6 +21,8 @@ const RECENT: usize = 12;
 pub struct Settings {
     /// Dark, light, or as the system has it.
     pub theme: ThemeChoice,
+    /// How large everything is; 1 is normal.
+    pub zoom: f32,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
     /// Name of the engine.
@@ -44,6 +46,7 @@ impl Default for Settings {
         let engine = engine::default_engine();
         Self {
             theme: ThemeChoice::default(),
+            zoom: 1.0,
             auto_propagate: true,
             engine: engine.name().to_owned(),
             precision: engine.precisions()[0],

@@ -159,6 +159,7 @@ impl Workbench {
             self.palette = None;
         }
         self.toasts.show(ui.ctx());
+        self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
     }
 
