@@ -37,6 +37,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`numbers`] | numbers as people read them |
 //! | [`network`] | variables, conditional probability tables, evidence |
 //! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
 //! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
@@ -52,6 +53,7 @@ pub mod format;
 pub mod graph;
 mod id;
 pub mod network;
+pub mod numbers;
 pub mod potential;
 pub mod propagation;
 pub mod session;

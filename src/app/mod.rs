@@ -18,7 +18,6 @@ pub mod layout;
 mod menu;
 pub mod model;
 pub mod naming;
-pub mod numbers;
 pub mod panes;
 mod screenshot;
 mod settings;

@@ -1,8 +1,8 @@
 //! What cliques, separators and messages are called: one way for every pane.
 
-use crate::app::numbers;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
+use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
 /// Characters of variable names that a name in a table may take.

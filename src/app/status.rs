@@ -4,8 +4,8 @@ use eframe::egui::{self, RichText, Ui};
 
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
-use crate::app::numbers;
 use crate::app::theme::Palette;
+use crate::numbers;
 use crate::propagation::human_bytes;
 use crate::session::Step;
 

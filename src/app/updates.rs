@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
 use crate::app::model::Document;
-use crate::app::numbers;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, EvidenceError, Network};
+use crate::numbers;
 use crate::session::{Failure, Step, Update};
 
 /// Characters in a line of a notice.

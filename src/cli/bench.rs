@@ -8,13 +8,14 @@ use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, LoadOptions, Propagator};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;
+use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Savings, Watch, human_bytes};
 use serde::Serialize;
 
 use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs};
-use super::output::{self, Align, Table, grouped, milliseconds};
+use super::output::{self, Align, Table, milliseconds};
 
 /// Time the propagation.
 ///
@@ -281,9 +282,9 @@ fn in_words(records: &[Record]) -> String {
             ms(timed.propagate_ms.min),
             ms(timed.propagate_ms.median),
             ms(timed.propagate_ms.max),
-            grouped(timed.cliques as u64),
-            grouped(timed.total_clique_entries),
-            grouped(timed.messages as u64),
+            thousands(timed.cliques as u64),
+            thousands(timed.total_clique_entries),
+            thousands(timed.messages as u64),
             human_bytes(timed.peak_bytes),
         ]);
     }

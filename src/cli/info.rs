@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use cliquescope::engine::{self, Engine};
 use cliquescope::graph::TreeStatistics;
 use cliquescope::network::Variable;
+use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, human_bytes};
 use serde::Serialize;
 
 use super::Outcome;
 use super::options::{self, CompileArgs};
-use super::output::{self, Align, Table, grouped, milliseconds};
+use super::output::{self, Align, Table, milliseconds};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -93,7 +94,7 @@ fn forecasts(compiled: &CompiledNetwork) -> impl Iterator<Item = Forecast> {
 fn in_words(record: &Record) -> String {
     let tree = &record.tree;
     let mut table = Table::new([Align::Left, Align::Right]);
-    let mut count = |name: &str, number: u64| table.row([name.to_owned(), grouped(number)]);
+    let mut count = |name: &str, number: u64| table.row([name.to_owned(), thousands(number)]);
     count("variables", record.variables as u64);
     count("states", record.states as u64);
     count("arcs", record.arcs as u64);
@@ -106,16 +107,16 @@ fn in_words(record: &Record) -> String {
     table.row(["table entries", "total", "largest", "smallest", "mean"]);
     table.row([
         "cliques".to_owned(),
-        grouped(tree.total_clique_entries),
-        grouped(tree.max_clique_entries),
-        grouped(tree.min_clique_entries),
+        thousands(tree.total_clique_entries),
+        thousands(tree.max_clique_entries),
+        thousands(tree.min_clique_entries),
         format!("{:.1}", tree.mean_clique_entries),
     ]);
     table.row([
         "separators".to_owned(),
-        grouped(tree.total_separator_entries),
-        grouped(tree.max_separator_entries),
-        grouped(tree.min_separator_entries),
+        thousands(tree.total_separator_entries),
+        thousands(tree.max_separator_entries),
+        thousands(tree.min_separator_entries),
         format!("{:.1}", tree.mean_separator_entries),
     ]);
     let _ = writeln!(text, "{table}");

@@ -75,19 +75,6 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// `number` with a comma between groups of three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Whole milliseconds and their thousandths.
 pub fn milliseconds(duration: std::time::Duration) -> f64 {
     duration.as_secs_f64() * 1e3
@@ -96,14 +83,6 @@ pub fn milliseconds(duration: std::time::Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_are_grouped_by_threes() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (4_372_480, "4,372,480")];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -9,10 +9,11 @@ use egui_extras::{Column, TableBody, TableBuilder};
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
+use crate::app::naming;
 use crate::app::panes::timeline::say;
 use crate::app::table::{self, Cursor, Row, Sort, cell, number};
-use crate::app::{naming, numbers};
 use crate::graph::CliqueId;
+use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
 /// The list and how it is sorted and filtered.

@@ -6,9 +6,9 @@ use super::Scene;
 use super::links::{Links, facts, section, title};
 use crate::app::highlight::Item;
 use crate::app::naming;
-use crate::app::numbers::{self, counted, share, thousands};
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
 use crate::network::VariableId;
+use crate::numbers::{self, counted, share, thousands};
 use crate::propagation::{Phase, human_bytes};
 
 /// Draws a clique.

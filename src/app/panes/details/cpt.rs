@@ -3,9 +3,9 @@
 use eframe::egui::{Align, CollapsingHeader, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
-use crate::app::numbers::{counted, thousands};
 use crate::app::table::{ROW_HEIGHT, cell, number};
 use crate::network::{Network, VariableId};
+use crate::numbers::{counted, thousands};
 
 /// Rows that are seen at once.
 const ROWS_IN_VIEW: f32 = 12.0;

@@ -7,9 +7,9 @@ use super::links::{Links, facts, section, title};
 use crate::app::command::Command;
 use crate::app::highlight::Item;
 use crate::app::naming::{self, clique_id};
-use crate::app::numbers::{duration, nanoseconds, share, thousands};
 use crate::app::theme::Palette;
 use crate::network::{Network, VariableId};
+use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
 /// Characters that the names in an equation may take.

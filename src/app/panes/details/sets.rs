@@ -6,8 +6,8 @@ use super::Scene;
 use super::links::{Links, facts, section, title};
 use crate::app::highlight::Item;
 use crate::app::naming;
-use crate::app::numbers::{counted, share, thousands};
 use crate::graph::{CliqueId, SeparatorId};
+use crate::numbers::{counted, share, thousands};
 
 /// Height of the list.
 const HEIGHT: f32 = 420.0;

@@ -7,10 +7,10 @@ use super::links::{Links, bar, facts, section, title};
 use crate::app::highlight::Item;
 use crate::app::model::Document;
 use crate::app::naming;
-use crate::app::numbers::{counted, duration, share, short, thousands};
 use crate::app::theme::size_colour;
 use crate::graph::Triangulation;
 use crate::graph::{CliqueId, JunctionTree};
+use crate::numbers::{counted, duration, share, short, thousands};
 use crate::propagation::human_bytes;
 
 /// Cliques that are named as the largest.

@@ -6,10 +6,10 @@ use super::cpt;
 use super::links::{Links, bar, section, title};
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
-use crate::app::numbers::{counted, percent};
 use crate::app::theme::Palette;
 use crate::graph::CliqueId;
 use crate::network::{Finding, VariableId};
+use crate::numbers::{counted, percent};
 use crate::propagation::{CompiledNetwork, Home};
 
 /// Draws the view.

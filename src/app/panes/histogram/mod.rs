@@ -14,9 +14,9 @@ use egui_plot::{Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::{Highlight, Item};
 use crate::app::model::Model;
-use crate::app::numbers;
 use crate::app::theme::{Palette, size_colour};
 use crate::graph::{CliqueId, SeparatorId};
+use crate::numbers;
 use crate::propagation::CompiledNetwork;
 use bins::{Bin, Bins};
 

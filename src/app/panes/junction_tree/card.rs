@@ -5,9 +5,9 @@ use eframe::egui::{Grid, RichText, Ui};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::naming;
-use crate::app::numbers::{self, thousands};
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
+use crate::numbers::{self, thousands};
 use crate::propagation::{CompiledNetwork, human_bytes};
 
 /// Variables, and separators, that are listed before the rest is counted.

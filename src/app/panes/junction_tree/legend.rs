@@ -2,8 +2,8 @@
 
 use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui, pos2, vec2};
 
-use crate::app::numbers::short;
 use crate::app::theme::{log_share, ramp};
+use crate::numbers::short;
 
 /// Size of the coloured strip.
 const STRIP: eframe::egui::Vec2 = vec2(150.0, 9.0);

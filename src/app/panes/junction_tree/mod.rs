@@ -20,9 +20,9 @@ use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
 use crate::app::layout::tidy::{self, TreeShape};
 use crate::app::model::Model;
-use crate::app::numbers::{self, short, thousands};
 use crate::app::theme::log_share;
 use crate::graph::{CliqueId, SeparatorId};
+use crate::numbers::{self, short, thousands};
 use crate::propagation::CompiledNetwork;
 
 use looks::{Looks, TreeKey};

@@ -13,8 +13,8 @@ use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
 use crate::app::layout::layered;
 use crate::app::model::{Document, Model};
-use crate::app::numbers::{counted, percent};
 use crate::network::{Network, VariableId};
+use crate::numbers::{counted, percent};
 use crate::propagation::CompiledNetwork;
 
 use looks::{Charts, Looks, NetworkKey};

@@ -3,8 +3,9 @@
 use eframe::egui::{self, RichText, Ui};
 
 use super::lanes::Span;
+use crate::app::naming;
 use crate::app::theme::Palette;
-use crate::app::{naming, numbers};
+use crate::numbers;
 use crate::propagation::{CompiledNetwork, Phase};
 
 /// Draws the card.

@@ -8,8 +8,8 @@ use eframe::egui::{
 use super::Scene;
 use super::lanes::{Lane, Shape, Span, Sum};
 use super::scale::{Window, ticks};
-use crate::app::numbers;
 use crate::app::theme::{Palette, ink_on};
+use crate::numbers;
 use crate::propagation::{Phase, Stage};
 
 /// Height of the row of times.

@@ -7,8 +7,9 @@ use eframe::egui::{self, Color32, RichText, Sense, Ui};
 use super::Scene;
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
+use crate::app::naming;
 use crate::app::theme::Palette;
-use crate::app::{naming, numbers};
+use crate::numbers;
 use crate::propagation::Stage;
 
 /// Draws the line.

@@ -15,7 +15,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
 use crate::app::naming;
-use crate::app::numbers;
+use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use draw::Drawing;
 use lanes::{Lane, Span, Sum};

@@ -1,6 +1,6 @@
 //! The time axis: what part of the propagation is in view, and where its ticks are.
 
-use crate::app::numbers;
+use crate::numbers;
 
 /// The shortest span that can be zoomed to, in nanoseconds; clocks are not finer than this.
 const SHORTEST: f64 = 100.0;
