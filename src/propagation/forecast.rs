@@ -2,6 +2,7 @@
 
 use crate::graph::{CliqueId, TreeStatistics};
 use crate::network::VariableId;
+use crate::numbers::thousands;
 use crate::potential::Precision;
 use crate::propagation::CompiledNetwork;
 
@@ -97,9 +98,9 @@ impl MemoryLimit {
     .forecast.precision,
     human_bytes(.forecast.bytes),
     .forecast.tree.cliques,
-    .forecast.tree.total_clique_entries,
+    in_words(.forecast.tree.total_clique_entries),
     human_bytes(.limit.bytes()),
-    .forecast.tree.max_clique_entries,
+    in_words(.forecast.tree.max_clique_entries),
     .forecast.largest_variables.join(", ")
 )]
 pub struct TooLarge {
@@ -109,10 +110,19 @@ pub struct TooLarge {
     pub limit: MemoryLimit,
 }
 
+/// A number of entries; sizes saturate, and the largest number stands for all beyond it.
+fn in_words(entries: u64) -> String {
+    if entries == u64::MAX { "more than 10^19".to_owned() } else { thousands(entries) }
+}
+
 /// `bytes` to three digits in the largest binary unit that leaves at least one.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes == u64::MAX {
+        // Forecasts saturate: this is all that is known.
+        return "more than 16 EiB".to_owned();
+    }
     if bytes < 1024 {
         return format!("{bytes} B");
     }
@@ -138,7 +148,8 @@ mod tests {
             (1024, "1.00 KiB"),
             (1_048_575, "1.00 MiB"),
             (72_000_000, "68.7 MiB"),
-            (u64::MAX, "16.0 EiB"),
+            (1 << 62, "4.00 EiB"),
+            (u64::MAX, "more than 16 EiB"),
         ];
         for (bytes, text) in cases {
             assert_eq!(human_bytes(bytes), text);
