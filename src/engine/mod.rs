@@ -69,6 +69,28 @@ pub trait Propagator: Send {
     fn run(&mut self, evidence: &Evidence, watch: &Watch)
     -> Result<Posteriors, PropagationFailure>;
 
+    /// Propagates many cases, each by itself, and gives the answer to each in their order.
+    ///
+    /// An engine that gains from having several cases at once does it in its own way. `watch` tells
+    /// when to stop; it counts no messages.
+    ///
+    /// # Errors
+    /// Only if `watch` was cancelled. A case of probability zero is an answer of its own.
+    ///
+    /// # Panics
+    /// If a case is not about the network that was loaded.
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        let mut answers = Vec::with_capacity(cases.len());
+        for case in cases {
+            watch.check()?;
+            match self.run(case, &Watch::untimed(watch.cancel_token().clone())) {
+                Err(PropagationFailure::Cancelled) => return Err(Cancelled),
+                answer => answers.push(answer),
+            }
+        }
+        Ok(answers)
+    }
+
     /// Forgets what was made for earlier evidence and kept, so that the next run does all its work.
     ///
     /// It changes no result; who times a propagation calls it before.
@@ -89,6 +111,9 @@ pub trait Propagator: Send {
         None
     }
 }
+
+/// The answer to each case of a batch, in their order.
+pub type BatchAnswers = Vec<Result<Posteriors, PropagationFailure>>;
 
 /// Why one run gave no posteriors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
