@@ -185,6 +185,33 @@ fn bench_gives_a_record_for_each_network_engine_and_case() {
 }
 
 #[test]
+fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
+    let drawn =
+        ["--observed", "25%", "--cases", "5", "--case-seed", "9", "--repeat", "1", "--json"];
+    let records = json(&[&["bench", "asia"], &drawn[..]].concat());
+    let records = records.as_array().unwrap();
+    assert_eq!(records.len(), 5);
+    let how = serde_json::json!({"observed": 0.25, "variables": 2, "cases": 5, "seed": 9});
+    assert!(records.iter().all(|record| record["drawn"] == how));
+
+    let engines = ["--batch", "--engine", "cpu", "--engine", "reference"];
+    let records = json(&[&["bench", "asia"], &drawn[..], &engines].concat());
+    let records = records.as_array().unwrap();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        assert_eq!(record["drawn"], how);
+        assert_eq!((&record["cases"], &record["impossible"]), (&5.into(), &0.into()));
+        assert!(record["cases_per_second"].as_f64().unwrap() > 0.0);
+        let alone = &record["one_at_a_time"];
+        assert_eq!(alone["cases"], 5);
+        assert!(alone["largest_deviation"].as_f64().unwrap() < 1e-12);
+    }
+    let (code, out, _) = run(&["bench", "asia", "--observed", "1", "--batch", "--repeat", "1"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("one at a time"), "{out}");
+}
+
+#[test]
 fn bench_goes_on_after_a_network_that_fails() {
     let (code, out, err) = run(&["bench", "no-such-net", "cancer", "--repeat", "1", "--json"]);
     assert_eq!(code, 1);
@@ -270,7 +297,7 @@ fn what_is_wrong_with_the_input_is_said_and_fails() {
 
 #[test]
 fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
-    let cases: [&[&str]; 10] = [
+    let cases: [&[&str]; 13] = [
         &["query"],
         &["query", "asia", "--engine", "abacus"],
         &["query", "asia", "--precision", "f16"],
@@ -278,6 +305,9 @@ fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
         &["info", "asia", "--triangulation", "guess"],
         &["info", "asia", "--memory-limit", "much"],
         &["bench", "asia", "--repeat", "0"],
+        &["bench", "asia", "--observed", "20"],
+        &["bench", "asia", "--cases", "3"],
+        &["bench", "asia", "--observed", "20%", "--evidence-file", "cases.json"],
         &["--size", "big"],
         &["--engine", "abacus"],
         &["--size", "800x600", "info", "asia"],

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, LoadOptions};
+use cliquescope::engine::{self, ImpossibleEvidence, LoadOptions};
 use cliquescope::network::{Evidence, Finding, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{Posteriors, Watch};
@@ -69,14 +69,9 @@ pub fn run(args: &Args) -> Outcome {
         paper: args.paper.options(),
     };
     let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;
-    let answers: Vec<Result<Posteriors, String>> = cases
-        .iter()
-        .map(|case| {
-            let watch = Watch::untimed(CancelToken::new());
-            engine::propagate(&mut *propagator, &compiled, case, &watch)
-                .map_err(|error| error.to_string())
-        })
-        .collect();
+    let watch = Watch::untimed(CancelToken::new());
+    let answers = engine::propagate_batch(&mut *propagator, &compiled, &cases, &watch)
+        .map_err(|error| error.to_string())?;
 
     if args.json {
         let cases: Vec<Value> = answers.iter().map(|answer| record(network, answer)).collect();
@@ -117,10 +112,10 @@ fn cases(network: &Network, args: &Args) -> Result<Vec<Evidence>, String> {
     Ok(cases)
 }
 
-fn record(network: &Network, answer: &Result<Posteriors, String>) -> Value {
+fn record(network: &Network, answer: &Result<Posteriors, ImpossibleEvidence>) -> Value {
     let posteriors = match answer {
         Ok(posteriors) => posteriors,
-        Err(error) => return json!({ "error": error }),
+        Err(error) => return json!({ "error": error.to_string() }),
     };
     let variables = network.ids().map(|id| {
         let states = network[id].states().iter().cloned();

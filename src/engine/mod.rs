@@ -213,6 +213,28 @@ pub fn propagate(
     }
 }
 
+/// Propagates many cases as [`Propagator::run_batch`], and finds out of those that turn out to be
+/// impossible which findings made them so.
+///
+/// # Errors
+/// Only if the watch was cancelled.
+pub fn propagate_batch(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    cases: &[Evidence],
+    watch: &Watch,
+) -> Result<Vec<Result<Posteriors, ImpossibleEvidence>>, Cancelled> {
+    let answers = propagator.run_batch(cases, watch)?;
+    let mut explain = |(case, answer): (&Evidence, Result<_, _>)| match answer {
+        Ok(posteriors) => Ok(Ok(posteriors)),
+        Err(PropagationFailure::Cancelled) => Err(Cancelled),
+        Err(PropagationFailure::Impossible) => {
+            diagnosis::explain(propagator, compiled.network(), case, watch).map(Err)
+        }
+    };
+    cases.iter().zip(answers).map(&mut explain).collect()
+}
+
 /// What one kernel launch costs on this machine's GPU; `None` where there is none.
 #[must_use]
 pub fn launch_time() -> Option<Duration> {

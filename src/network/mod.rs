@@ -5,6 +5,7 @@
 //! table of the right size, and every row of every table sums to one.
 
 mod cpt;
+mod draw;
 mod evidence;
 mod model;
 mod variable;

@@ -1,0 +1,84 @@
+//! The cases that are timed.
+
+use std::path::PathBuf;
+
+use cliquescope::network::{Evidence, Network};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+use crate::cli::options;
+
+#[derive(clap::Args)]
+pub struct CaseArgs {
+    /// Cases in JSON, as for query, each timed by itself [default: one case without evidence]
+    #[arg(long, value_name = "FILE")]
+    evidence_file: Option<PathBuf>,
+
+    /// Draws cases in place of a file: this share of the variables, as 20% or 0.2, is observed in the
+    /// states of a sample of the joint distribution
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "evidence_file")]
+    observed: Option<f64>,
+
+    /// Number of cases to draw, each with variables and states of its own
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    cases: u32,
+
+    /// Determines which cases are drawn
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
+    case_seed: u64,
+}
+
+/// How cases were drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drawn {
+    /// Share of the variables that are observed.
+    observed: f64,
+    /// Variables that are observed in each.
+    variables: usize,
+    cases: u32,
+    seed: u64,
+}
+
+impl CaseArgs {
+    /// The cases, and how they were drawn if they were.
+    pub fn of(&self, network: &Network) -> Result<(Vec<Evidence>, Option<Drawn>), String> {
+        let Some(observed) = self.observed else {
+            return Ok((options::cases(network, self.evidence_file.as_ref())?, None));
+        };
+        let variables = (observed * network.variables().len() as f64).round() as usize;
+        let mut rng = Pcg64Mcg::seed_from_u64(self.case_seed);
+        let draw = |_| Evidence::drawn(network, variables, &mut rng);
+        let cases = (0..self.cases).map(draw).collect();
+        let (number, seed) = (self.cases, self.case_seed);
+        Ok((cases, Some(Drawn { observed, variables, cases: number, seed })))
+    }
+}
+
+/// A share, as `20%` or `0.2`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok().map(|number| number * unit);
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a share from 0 to 1, as 0.2 or 20%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_are_read_as_numbers_and_as_percentages() {
+        assert_eq!(share("0.25"), Ok(0.25));
+        assert_eq!(share("25%"), Ok(0.25));
+        assert_eq!(share("1"), Ok(1.0));
+        for wrong in ["", "%", "20", "-1%", "nan", "a fifth"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What is timed.
+
+use std::time::{Duration, Instant};
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, PropagationFailure, Propagator};
+use cliquescope::network::Evidence;
+use cliquescope::propagation::{CompiledNetwork, Posteriors, Savings, Watch};
+use serde::Serialize;
+
+use crate::cli::output::milliseconds;
+
+/// Cases of a batch that are also propagated one at a time.
+const ONE_AT_A_TIME: usize = 200;
+
+/// Milliseconds over all repetitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    pub min: f64,
+    pub median: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of at least one duration. The median of an even number is the mean of the middle two.
+    pub fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        let middle = (times[(times.len() - 1) / 2] + times[times.len() / 2]) / 2;
+        Self {
+            min: milliseconds(times[0]),
+            median: milliseconds(middle),
+            max: milliseconds(times[times.len() - 1]),
+        }
+    }
+}
+
+/// What repeating one propagation gave.
+pub struct Runs {
+    pub propagate_ms: Spread,
+    pub savings: Savings,
+}
+
+/// Propagates `repeat` times after one that warms up.
+pub fn time(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    evidence: &Evidence,
+    repeat: u32,
+) -> Result<Runs, String> {
+    let mut times = Vec::with_capacity(repeat as usize + 1);
+    let mut savings = Savings::default();
+    for _ in 0..=repeat {
+        let watch = Watch::untimed(CancelToken::new());
+        propagator.forget();
+        let started = Instant::now();
+        let posteriors = engine::propagate(propagator, compiled, evidence, &watch);
+        let elapsed = started.elapsed();
+        posteriors.map_err(|error| error.to_string())?;
+        times.push(elapsed);
+        savings = watch.trace().savings;
+    }
+    times.remove(0);
+    Ok(Runs { propagate_ms: Spread::of(times), savings })
+}
+
+/// What propagating many cases at once gave.
+#[derive(Serialize)]
+pub struct Batch {
+    /// Cases, and those among them of probability zero.
+    pub cases: usize,
+    pub impossible: usize,
+    /// Time of all cases.
+    pub batch_ms: Spread,
+    /// Cases a second, by the median.
+    pub cases_per_second: f64,
+    /// The same where each case is a run of its own.
+    pub one_at_a_time: OneAtATime,
+}
+
+/// What propagating the first cases of a batch one after another gave.
+#[derive(Serialize)]
+pub struct OneAtATime {
+    pub cases: usize,
+    pub cases_per_second: f64,
+    /// Largest difference between a posterior of the batch and the same of a run.
+    pub largest_deviation: f64,
+}
+
+/// Propagates all cases at once, `repeat` times after one that warms up; and some one at a time.
+pub fn batch(
+    propagator: &mut dyn Propagator,
+    cases: &[Evidence],
+    repeat: u32,
+) -> Result<Batch, String> {
+    let watch = Watch::untimed(CancelToken::new());
+    let mut times = Vec::with_capacity(repeat as usize + 1);
+    let mut answers = Vec::new();
+    for _ in 0..=repeat {
+        propagator.forget();
+        let started = Instant::now();
+        let found = propagator.run_batch(cases, &watch).map_err(|error| error.to_string())?;
+        times.push(started.elapsed());
+        answers = found;
+    }
+    times.remove(0);
+    let batch_ms = Spread::of(times);
+    let first = &cases[..cases.len().min(ONE_AT_A_TIME)];
+    propagator.forget();
+    let mut elapsed = Duration::ZERO;
+    let mut largest_deviation: f64 = 0.0;
+    for (case, answer) in first.iter().zip(&answers) {
+        let started = Instant::now();
+        let alone = propagator.run(case, &watch);
+        elapsed += started.elapsed();
+        largest_deviation = largest_deviation.max(deviation(answer, &alone)?);
+    }
+    Ok(Batch {
+        cases: cases.len(),
+        impossible: answers.iter().filter(|answer| answer.is_err()).count(),
+        batch_ms,
+        cases_per_second: cases.len() as f64 / batch_ms.median * 1e3,
+        one_at_a_time: OneAtATime {
+            cases: first.len(),
+            cases_per_second: first.len() as f64 / elapsed.as_secs_f64(),
+            largest_deviation,
+        },
+    })
+}
+
+/// The largest difference between two answers' posteriors.
+pub fn deviation(
+    one: &Result<Posteriors, PropagationFailure>,
+    other: &Result<Posteriors, PropagationFailure>,
+) -> Result<f64, String> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => {
+            let pairs = one.values().iter().zip(other.values());
+            Ok(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
+        }
+        (Err(one), Err(other)) if one == other => Ok(0.0),
+        _ => Err("the answers to one case differ in whether it is possible".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        let of = |ms: &[u64]| Spread::of(ms.iter().map(|&ms| Duration::from_millis(ms)).collect());
+        assert_eq!(of(&[3, 1, 8]), Spread { min: 1.0, median: 3.0, max: 8.0 });
+        assert_eq!(of(&[4, 1, 2, 9]), Spread { min: 1.0, median: 3.0, max: 9.0 });
+        assert_eq!(of(&[5]), Spread { min: 5.0, median: 5.0, max: 5.0 });
+    }
+}

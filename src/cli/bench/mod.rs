@@ -1,0 +1,194 @@
+//! `cliquescope bench`: how long a propagation takes.
+
+mod cases;
+mod measure;
+mod record;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cliquescope::engine::{self, Engine, LoadOptions};
+use cliquescope::format::SAMPLES;
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::CompiledNetwork;
+
+use super::Outcome;
+use super::options::{self, CompileArgs, PaperArgs};
+use super::output::{self, milliseconds};
+use cases::CaseArgs;
+use record::{Batched, Loaded, Record, Timed};
+
+/// Time the propagation.
+///
+/// A propagation is: evidence in, all posteriors of all variables out, computed anew; what an engine
+/// would keep for the same evidence is forgotten before each. One more than asked for runs first and
+/// is not counted. load_ms is reading the file; compile_ms is building the junction tree and loading
+/// it into the engine. peak_bytes is what the engine holds at most. For engines that launch kernels,
+/// launch_us is the time of one launch, overhead_us that of the same launches and copies with empty
+/// kernels, and execution_us the median less that.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Paths of files, or names of samples [default: all samples]
+    network: Vec<String>,
+
+    /// What propagates; may be repeated
+    #[arg(long, value_parser = options::engine_names())]
+    #[arg(default_value = engine::default_engine().name())]
+    engine: Vec<String>,
+
+    /// Number type of the tables, f32 or f64 [default: the engine's own]
+    #[arg(long)]
+    precision: Option<Precision>,
+
+    /// Threads that an engine may use [default: as many as the machine runs at once]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    #[command(flatten)]
+    cases: CaseArgs,
+
+    /// Propagate all cases in one call, and tell how many it answers in a second beside a run for
+    /// each
+    #[arg(long)]
+    batch: bool,
+
+    /// Propagations that are counted
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    #[command(flatten)]
+    compile: CompileArgs,
+
+    #[command(flatten)]
+    paper: PaperArgs,
+
+    /// Write JSON: an array with an object for each network, engine and case
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let samples = || SAMPLES.iter().map(|sample| sample.name.to_owned()).collect();
+    let networks = if args.network.is_empty() { samples() } else { args.network.clone() };
+    let mut records = Vec::new();
+    for spec in &networks {
+        bench_network(args, spec, &mut records);
+    }
+    if args.json {
+        output::print_json(&records)?;
+    } else {
+        output::print(&record::in_words(&records))?;
+    }
+    let failed = records.iter().any(|record| matches!(record, Record::Failed { .. }));
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A network, ready for any engine.
+struct Prepared {
+    title: String,
+    load: Duration,
+    cases: Vec<Evidence>,
+    drawn: Option<cases::Drawn>,
+    compiled: Arc<CompiledNetwork>,
+}
+
+fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
+    let started = Instant::now();
+    let read = options::open(spec)?;
+    let load = started.elapsed();
+    let (cases, drawn) = args.cases.of(&read.network)?;
+    let compiled = args.compile.compile(&read.network)?;
+    Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
+}
+
+fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
+    let prepared = match prepare(args, spec) {
+        Ok(prepared) => prepared,
+        Err(error) => return fail(records, spec, None, None, error),
+    };
+    for name in &args.engine {
+        let Ok(engine) = options::engine(Some(name)) else { continue };
+        bench_engine(args, &prepared, engine, records);
+    }
+}
+
+fn bench_engine(
+    args: &Args,
+    prepared: &Prepared,
+    engine: &'static dyn Engine,
+    records: &mut Vec<Record>,
+) {
+    let Prepared { title, cases, compiled, .. } = prepared;
+    let started = Instant::now();
+    let options = LoadOptions {
+        precision: options::precision(engine, args.precision),
+        threads: options::threads(args.threads),
+        memory: args.compile.memory(),
+        paper: args.paper.options(),
+    };
+    let mut propagator = match engine.load(compiled, &options) {
+        Ok(propagator) => propagator,
+        Err(error) => return fail(records, title, Some(engine.name()), None, error.to_string()),
+    };
+    let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
+    let loaded = Loaded {
+        network: title.clone(),
+        engine: engine.name(),
+        precision: options.precision,
+        threads: propagator.threads(),
+        drawn: prepared.drawn,
+    };
+    let what = format!("{title}: {} {}", engine.name(), options.precision);
+    if args.batch {
+        output::note(&format!("{what}, {} cases at once", cases.len()));
+        match measure::batch(&mut *propagator, cases, args.repeat) {
+            Ok(batch) => {
+                let peak_bytes = propagator.peak_bytes();
+                records.push(Record::Batch(Batched { loaded, batch, peak_bytes }));
+            }
+            Err(error) => fail(records, title, Some(engine.name()), None, error),
+        }
+        return;
+    }
+    for (case, evidence) in cases.iter().enumerate() {
+        output::note(&format!("{what}, case {case}"));
+        match measure::time(&mut *propagator, compiled, evidence, args.repeat) {
+            Ok(runs) => {
+                let overhead = propagator.launch_overhead(args.repeat);
+                let launch = overhead.and_then(|_| engine::launch_time());
+                let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
+                let statistics = compiled.statistics();
+                records.push(Record::Timed(Timed {
+                    loaded: loaded.clone(),
+                    case,
+                    load_ms: milliseconds(prepared.load),
+                    compile_ms,
+                    propagate_ms: runs.propagate_ms,
+                    launch_us: launch.map(|launch| milliseconds(launch) * 1e3),
+                    overhead_us,
+                    execution_us: overhead_us.map(|us| runs.propagate_ms.median * 1e3 - us),
+                    cliques: statistics.cliques,
+                    total_clique_entries: statistics.total_clique_entries,
+                    messages: compiled.plan().messages().len(),
+                    peak_bytes: propagator.peak_bytes(),
+                    savings: runs.savings,
+                }));
+            }
+            Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
+        }
+    }
+}
+
+fn fail(
+    records: &mut Vec<Record>,
+    network: &str,
+    engine: Option<&'static str>,
+    case: Option<usize>,
+    error: String,
+) {
+    output::note(&format!("error: {network}: {error}"));
+    records.push(Record::Failed { network: network.to_owned(), engine, case, error });
+}
