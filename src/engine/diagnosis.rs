@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{PropagationFailure, Propagator};
+use super::{PropagationError, PropagationFailure, Propagator};
 use crate::cancel::Cancelled;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::Watch;
@@ -65,14 +65,15 @@ pub(super) fn explain(
     network: &Network,
     evidence: &Evidence,
     watch: &Watch,
-) -> Result<ImpossibleEvidence, Cancelled> {
+) -> Result<ImpossibleEvidence, PropagationError> {
     let watch = watch.aside();
     let mut is_possible = |variables: &[VariableId]| match propagator
         .run(&evidence.restricted_to(variables), &watch)
     {
         Ok(_) => Ok(true),
         Err(PropagationFailure::Impossible) => Ok(false),
-        Err(PropagationFailure::Cancelled) => Err(Cancelled),
+        Err(PropagationFailure::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
+        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
     };
     let candidates: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
     let mut conflict = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible)?;
@@ -83,12 +84,12 @@ pub(super) fn explain(
 /// Those of `candidates` that are needed for a conflict together with all of `background`.
 ///
 /// `background_grew` says whether the background is new, so that it may already be a conflict.
-fn smallest_conflict(
+fn smallest_conflict<E>(
     background: &mut Vec<VariableId>,
     background_grew: bool,
     candidates: &[VariableId],
-    is_possible: &mut impl FnMut(&[VariableId]) -> Result<bool, Cancelled>,
-) -> Result<Vec<VariableId>, Cancelled> {
+    is_possible: &mut impl FnMut(&[VariableId]) -> Result<bool, E>,
+) -> Result<Vec<VariableId>, E> {
     if background_grew && !is_possible(background)? {
         return Ok(Vec::new());
     }
@@ -126,7 +127,7 @@ mod tests {
             let mut asked = 0;
             let mut is_possible = |variables: &[VariableId]| {
                 asked += 1;
-                Ok(!conflict.iter().all(|variable| variables.contains(variable)))
+                Ok::<_, Cancelled>(!conflict.iter().all(|variable| variables.contains(variable)))
             };
             let found = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);
             let mut found = found.unwrap();
@@ -140,7 +141,9 @@ mod tests {
     fn of_two_conflicts_one_is_named() {
         let conflicts = [ids(&[1, 6]), ids(&[2, 3])];
         let mut is_possible = |variables: &[VariableId]| {
-            Ok(!conflicts.iter().any(|c| c.iter().all(|variable| variables.contains(variable))))
+            Ok::<_, Cancelled>(
+                !conflicts.iter().any(|c| c.iter().all(|variable| variables.contains(variable))),
+            )
         };
         let candidates = ids(&[0, 1, 2, 3, 4, 5, 6, 7]);
         let found = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);

@@ -62,7 +62,8 @@ pub trait Propagator: Send {
     ///
     /// # Errors
     /// [`PropagationFailure::Impossible`] if the evidence has probability zero,
-    /// [`PropagationFailure::Cancelled`] once `watch` is cancelled.
+    /// [`PropagationFailure::Cancelled`] once `watch` is cancelled,
+    /// [`PropagationFailure::Device`] if the GPU failed.
     ///
     /// # Panics
     /// If `evidence` is not about the network that was loaded.
@@ -116,12 +117,15 @@ pub trait Propagator: Send {
 pub type BatchAnswers = Vec<Result<Posteriors, PropagationFailure>>;
 
 /// Why one run gave no posteriors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropagationFailure {
     /// It was no longer wanted.
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
+    /// The GPU failed or is lost: what happened, as a sentence for the user. The propagator is of
+    /// no more use; the network can be loaded anew, into another engine if need be.
+    Device(String),
 }
 
 impl From<Cancelled> for PropagationFailure {
@@ -139,6 +143,9 @@ pub enum PropagationError {
     /// The evidence has probability zero.
     #[error(transparent)]
     Impossible(#[from] ImpossibleEvidence),
+    /// The GPU failed or is lost.
+    #[error("the GPU failed while propagating: {0}")]
+    Device(String),
 }
 
 /// Why an engine does not load a network.
@@ -207,6 +214,7 @@ pub fn propagate(
     match result {
         Ok(posteriors) => Ok(posteriors),
         Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
+        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
         Err(PropagationFailure::Impossible) => {
             Err(diagnosis::explain(propagator, compiled.network(), evidence, watch)?.into())
         }
@@ -217,17 +225,18 @@ pub fn propagate(
 /// impossible which findings made them so.
 ///
 /// # Errors
-/// Only if the watch was cancelled.
+/// If the watch was cancelled or the GPU failed. Impossible cases are answers.
 pub fn propagate_batch(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
     cases: &[Evidence],
     watch: &Watch,
-) -> Result<Vec<Result<Posteriors, ImpossibleEvidence>>, Cancelled> {
+) -> Result<Vec<Result<Posteriors, ImpossibleEvidence>>, PropagationError> {
     let answers = propagator.run_batch(cases, watch)?;
     let mut explain = |(case, answer): (&Evidence, Result<_, _>)| match answer {
         Ok(posteriors) => Ok(Ok(posteriors)),
-        Err(PropagationFailure::Cancelled) => Err(Cancelled),
+        Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
+        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
         Err(PropagationFailure::Impossible) => {
             diagnosis::explain(propagator, compiled.network(), case, watch).map(Err)
         }

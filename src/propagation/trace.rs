@@ -50,8 +50,12 @@ pub struct StageTiming {
 pub struct MessageTiming {
     /// The message.
     pub message: MessageId,
-    /// The thread (later: the GPU's block) that computed it, counted from zero.
+    /// The thread, or the GPU's block, that computed it or its first part, counted from zero.
     pub lane: u32,
+    /// How long the lane waited before `start` for what the message is made of. Zero where lanes
+    /// take up only what can be computed at once.
+    #[serde(default)]
+    pub wait: Duration,
     /// When it began.
     pub start: Duration,
     /// How long it took.

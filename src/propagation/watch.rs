@@ -38,6 +38,8 @@ struct Span {
     start: AtomicU64,
     end: AtomicU64,
     lane: AtomicU32,
+    /// Nanoseconds waited before the start.
+    wait: AtomicU64,
 }
 
 impl Span {
@@ -46,6 +48,7 @@ impl Span {
             start: AtomicU64::new(NOT_YET),
             end: AtomicU64::new(NOT_YET),
             lane: AtomicU32::new(0),
+            wait: AtomicU64::new(0),
         }
     }
 
@@ -160,10 +163,18 @@ impl Watch {
     }
 
     /// Notes when a message was computed that nobody could [wrap](Self::message), because it ran
-    /// on another device.
-    pub fn note_message(&self, message: MessageId, lane: u32, start: Duration, end: Duration) {
+    /// on another device, and how long its lane had waited for it before `start`.
+    pub fn note_message(
+        &self,
+        message: MessageId,
+        lane: u32,
+        wait: Duration,
+        start: Duration,
+        end: Duration,
+    ) {
         let Some(span) = self.messages.get(message.index()) else { return };
         span.lane.store(lane, Ordering::Relaxed);
+        span.wait.store(nanoseconds(wait), Ordering::Relaxed);
         span.start.store(nanoseconds(start), Ordering::Release);
         span.end.store(nanoseconds(end), Ordering::Release);
         self.completed.fetch_add(1, Ordering::Relaxed);
@@ -220,8 +231,10 @@ impl Watch {
         let messages = self.messages.iter().enumerate().filter_map(|(index, span)| {
             let (start, end) = span.bounds()?;
             let lane = span.lane.load(Ordering::Relaxed);
+            let wait = Duration::from_nanos(span.wait.load(Ordering::Relaxed));
             let message = MessageId::new(index);
-            Some(MessageTiming { message, lane, start, duration: end.saturating_sub(start) })
+            let duration = end.saturating_sub(start);
+            Some(MessageTiming { message, lane, wait, start, duration })
         });
         MessageTrace {
             stages: stages.collect(),

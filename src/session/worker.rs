@@ -380,6 +380,7 @@ impl Worker {
             Err(PropagationError::Impossible(impossible)) => {
                 Err(Stopped::Failed(Failure::Impossible(impossible)))
             }
+            Err(PropagationError::Device(reason)) => panic!("the GPU failed: {reason}"),
         }
     }
 }

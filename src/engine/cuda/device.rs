@@ -11,7 +11,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 
 use super::kernels;
-use crate::engine::LoadError;
+use crate::engine::{LoadError, PropagationFailure};
 
 /// The first GPU of this machine.
 pub(super) struct Device {
@@ -63,12 +63,10 @@ pub(super) fn describe(error: &DriverError) -> String {
     }
 }
 
-/// Ends the run because the GPU failed: a broken device, or a defect of ours.
-///
-/// # Panics
-/// Always. Whoever runs engines for a user outlives that.
-pub(super) fn fail(error: &DriverError) -> ! {
-    panic!("the GPU failed: {}", describe(error))
+impl From<DriverError> for PropagationFailure {
+    fn from(error: DriverError) -> Self {
+        Self::Device(describe(&error))
+    }
 }
 
 impl Device {

@@ -8,7 +8,8 @@ use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKerne
 use super::items::{THREADS, offsets};
 use super::schedule::Schedule;
 use super::{Executor, Flow, MAX_LISTS, Stamp};
-use crate::engine::cuda::device::{Device, Pinned, fail, grid, upload};
+use crate::engine::PropagationFailure;
+use crate::engine::cuda::device::{Device, Pinned, grid, upload};
 use crate::engine::cuda::kernels;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -141,26 +142,31 @@ impl Executor for Gpu {
         self.packed.as_mut_slice()
     }
 
-    fn run(&mut self, _: &Flow, has_evidence: bool, stamped: bool) {
+    fn run(
+        &mut self,
+        _: &Flow,
+        has_evidence: bool,
+        stamped: bool,
+    ) -> Result<(), PropagationFailure> {
         self.run_number += 1;
         let kind = if stamped { Kind::Stamped } else { Kind::Plain };
-        self.launch(has_evidence, kind).unwrap_or_else(|error| fail(&error));
+        Ok(self.launch(has_evidence, kind)?)
     }
 
     fn result(&self) -> &[f32] {
         self.read.as_slice()
     }
 
-    fn stamps(&mut self, flow: &Flow) -> Vec<Stamp> {
-        let times = self.read_stamps().unwrap_or_else(|error| fail(&error));
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure> {
+        let times = self.read_stamps()?;
         let mut stamps = vec![Stamp::default(); flow.items.len()];
         for (lane, list) in self.starts_of_lists.windows(2).enumerate() {
             for place in list[0] as usize..list[1] as usize {
-                let (ready, end) = (times[3 * place + 1], times[3 * place + 2]);
-                stamps[self.order[place]] = Stamp { ready, end, lane: lane as u32 };
+                let &[began, ready, end] = &times[3 * place..][..3] else { unreachable!() };
+                stamps[self.order[place]] = Stamp { began, ready, end, lane: lane as u32 };
             }
         }
-        stamps
+        Ok(stamps)
     }
 
     fn lists(&self) -> usize {
@@ -171,7 +177,7 @@ impl Executor for Gpu {
         let mut times = Vec::new();
         for round in 0..=repeat.max(1) {
             let started = Instant::now();
-            self.launch(false, Kind::Empty).unwrap_or_else(|error| fail(&error));
+            self.launch(false, Kind::Empty).ok()?;
             // The first one warms up.
             if round > 0 {
                 times.push(started.elapsed());

@@ -149,9 +149,10 @@ impl Flow {
     }
 }
 
-/// When an item had what it waited for, and when it ended: nanoseconds of the GPU's clock.
+/// When an item was taken up, when it had what it waited for, and when it ended: nanoseconds of the GPU's clock.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
+    began: u64,
     ready: u64,
     end: u64,
     /// The block.
@@ -164,13 +165,18 @@ trait Executor: Send {
     fn evidence(&mut self) -> &mut [u32];
 
     /// Runs all items, and waits.
-    fn run(&mut self, flow: &Flow, has_evidence: bool, stamped: bool);
+    fn run(
+        &mut self,
+        flow: &Flow,
+        has_evidence: bool,
+        stamped: bool,
+    ) -> Result<(), PropagationFailure>;
 
     /// The posteriors of all variables, not normalised, P(e) and its power of two, by the last run.
     fn result(&self) -> &[f32];
 
     /// The times of all items of the last run, which was stamped.
-    fn stamps(&mut self, flow: &Flow) -> Vec<Stamp>;
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure>;
 
     /// Blocks that run.
     fn lists(&self) -> usize;
@@ -202,10 +208,10 @@ impl<E: Executor> Propagator for Loaded<E> {
         });
         watch.check()?;
         let stamped = watch.times_messages();
-        self.executor.run(&self.flow, !evidence.is_empty(), stamped);
+        self.executor.run(&self.flow, !evidence.is_empty(), stamped)?;
         if stamped {
             let now = watch.elapsed();
-            self.trace(watch, now);
+            self.trace(watch, now)?;
         }
         watch.check()?;
         watch.stage(Stage::Read, || self.posteriors(exponent))
@@ -247,9 +253,9 @@ impl<E: Executor> Loaded<E> {
 
     /// Tells `watch` when each message was computed, on the GPU's clock set so that its last item
     /// ended `now`.
-    fn trace(&mut self, watch: &Watch, now: Duration) {
-        let stamps = self.executor.stamps(&self.flow);
-        let Some(last) = stamps.iter().map(|stamp| stamp.end).max() else { return };
+    fn trace(&mut self, watch: &Watch, now: Duration) -> Result<(), PropagationFailure> {
+        let stamps = self.executor.stamps(&self.flow)?;
+        let Some(last) = stamps.iter().map(|stamp| stamp.end).max() else { return Ok(()) };
         let at = |time: u64| now.saturating_sub(Duration::from_nanos(last.saturating_sub(time)));
         let first = &self.flow.items.first;
         let mut bounds = [None::<(Duration, Duration)>; 2];
@@ -261,7 +267,8 @@ impl<E: Executor> Loaded<E> {
                 let (start, end) = (at(begun.ready), at(ended));
                 let id = self.compiled.plan().message_over(SeparatorId::new(edge), phase);
                 if let Some(id) = id {
-                    watch.note_message(id, begun.lane, start, end);
+                    let wait = Duration::from_nanos(begun.ready.saturating_sub(begun.began));
+                    watch.note_message(id, begun.lane, wait, start, end);
                 }
                 let bounds = &mut bounds[usize::from(phase == Phase::Distribute)];
                 let (from, to) = bounds.unwrap_or((start, end));
@@ -272,6 +279,7 @@ impl<E: Executor> Loaded<E> {
             let (start, end) = bounds.unwrap_or((now, now));
             watch.note_stage(stage, start, end);
         }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use super::items::{HEADER, offsets};
 use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::{Executor, Flow, Stamp};
+use crate::engine::PropagationFailure;
 use crate::potential::Real;
 
 /// See the module.
@@ -134,20 +135,21 @@ impl Executor for Twin {
         &mut self.evidence
     }
 
-    fn run(&mut self, flow: &Flow, has_evidence: bool, _: bool) {
+    fn run(&mut self, flow: &Flow, has_evidence: bool, _: bool) -> Result<(), PropagationFailure> {
         self.run_number += 1;
         for at in 0..self.schedule.in_time.len() {
             let record = flow.items.record(self.schedule.in_time[at]);
             self.item(flow, record, has_evidence);
         }
+        Ok(())
     }
 
     fn result(&self) -> &[f32] {
         &self.out
     }
 
-    fn stamps(&mut self, flow: &Flow) -> Vec<Stamp> {
-        vec![Stamp::default(); flow.items.len()]
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure> {
+        Ok(vec![Stamp::default(); flow.items.len()])
     }
 
     fn lists(&self) -> usize {

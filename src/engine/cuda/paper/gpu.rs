@@ -10,7 +10,8 @@ use cudarc::driver::{
 use super::Executor;
 use super::records::{Chunk, Reading};
 use super::tables::{Exponent, THREADS, Tables};
-use crate::engine::cuda::device::{Device, fail, grid, upload};
+use crate::engine::PropagationFailure;
+use crate::engine::cuda::device::{Device, grid, upload};
 use crate::engine::cuda::kernels;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -155,32 +156,31 @@ impl Gpu {
 }
 
 impl Executor for Gpu {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) {
-        self.launch_initialise(tables, evidence, false).unwrap_or_else(|error| fail(&error));
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure> {
+        Ok(self.launch_initialise(tables, evidence, false)?)
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) {
-        self.launch_message(tables, index, false).unwrap_or_else(|error| fail(&error));
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure> {
+        Ok(self.launch_message(tables, index, false)?)
     }
 
-    fn mark(&mut self) {
-        self.record().unwrap_or_else(|error| fail(&error));
+    fn mark(&mut self) -> Result<(), PropagationFailure> {
+        Ok(self.record()?)
     }
 
-    fn read(&mut self, tables: &Tables) -> &[f64] {
-        self.launch_marginals(tables, false).unwrap_or_else(|error| fail(&error));
-        &self.read
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure> {
+        self.launch_marginals(tables, false)?;
+        Ok(&self.read)
     }
 
-    fn wait(&mut self) {
-        self.stream.synchronize().unwrap_or_else(|error| fail(&error));
+    fn wait(&mut self) -> Result<(), PropagationFailure> {
+        Ok(self.stream.synchronize()?)
     }
 
-    fn marks(&mut self) -> Vec<Duration> {
+    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure> {
         let marks = &self.marks[..std::mem::take(&mut self.marked)];
         let since_first = |mark: &CudaEvent| {
-            let ms = marks[0].elapsed_ms(mark).unwrap_or_else(|error| fail(&error));
-            Duration::from_secs_f64(f64::from(ms) / 1e3)
+            Ok(Duration::from_secs_f64(f64::from(marks[0].elapsed_ms(mark)?) / 1e3))
         };
         marks.iter().map(since_first).collect()
     }
@@ -197,7 +197,7 @@ impl Executor for Gpu {
         };
         let mut times: Vec<Duration> = Vec::new();
         for round in 0..=repeat.max(1) {
-            let time = run().unwrap_or_else(|error| fail(&error));
+            let time = run().ok()?;
             // The first one warms up.
             if round > 0 {
                 times.push(time);

@@ -70,22 +70,22 @@ impl Engine for GpuPaper {
 /// What does the launches: the GPU, or its twin.
 trait Executor: Send {
     /// Sets all tables to the prior and enters the findings, packed by [`Tables::pack`].
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]);
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure>;
 
     /// Passes message number `index` of the plan.
-    fn message(&mut self, tables: &Tables, index: usize);
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure>;
 
     /// Notes the time at which all that was asked for so far is done.
-    fn mark(&mut self);
+    fn mark(&mut self) -> Result<(), PropagationFailure>;
 
     /// Waits until all is done, and reads the marginals; see [`Tables::readings`].
-    fn read(&mut self, tables: &Tables) -> &[f64];
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure>;
 
     /// Waits until all is done.
-    fn wait(&mut self);
+    fn wait(&mut self) -> Result<(), PropagationFailure>;
 
     /// The times of all marks, counted from the first, and forgets them.
-    fn marks(&mut self) -> Vec<Duration>;
+    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure>;
 
     /// The time of all launches and copies of a propagation with empty kernels, the median of
     /// `repeat` runs.
@@ -131,12 +131,12 @@ impl<E: Executor> Loaded<E> {
         watch: &Watch,
     ) -> Result<Posteriors, PropagationFailure> {
         let packed = self.tables.pack(evidence);
-        self.executor.initialise(&self.tables, &packed);
+        self.executor.initialise(&self.tables, &packed)?;
         for index in 0..self.tables.messages.len() {
             watch.check()?;
-            self.executor.message(&self.tables, index);
+            self.executor.message(&self.tables, index)?;
         }
-        let read = self.executor.read(&self.tables);
+        let read = self.executor.read(&self.tables)?;
         watch.check()?;
         posteriors(&self.compiled, &self.tables, read)
     }
@@ -149,33 +149,33 @@ impl<E: Executor> Loaded<E> {
     ) -> Result<Posteriors, PropagationFailure> {
         watch.stage(Stage::Initialise, || {
             let packed = self.tables.pack(evidence);
-            self.executor.initialise(&self.tables, &packed);
-            self.executor.wait();
-        });
+            self.executor.initialise(&self.tables, &packed)?;
+            self.executor.wait()
+        })?;
         let messages = self.tables.messages.len();
-        self.executor.mark();
+        self.executor.mark()?;
         for index in 0..messages {
             if let Err(cancelled) = watch.check() {
-                self.executor.wait();
-                self.executor.marks();
+                self.executor.wait()?;
+                self.executor.marks()?;
                 return Err(cancelled.into());
             }
-            self.executor.message(&self.tables, index);
-            self.executor.mark();
+            self.executor.message(&self.tables, index)?;
+            self.executor.mark()?;
         }
-        self.executor.wait();
+        self.executor.wait()?;
         // The GPU has a clock of its own: its last mark is no later than now.
         let now = watch.elapsed();
-        let marks = self.executor.marks();
+        let marks = self.executor.marks()?;
         let at = |mark: usize| (now + marks[mark]).saturating_sub(marks[messages]);
         for index in 0..messages {
-            watch.note_message(MessageId::new(index), 0, at(index), at(index + 1));
+            watch.note_message(MessageId::new(index), 0, Duration::ZERO, at(index), at(index + 1));
         }
         watch.note_stage(Stage::Collect, at(0), at(messages / 2));
         watch.note_stage(Stage::Distribute, at(messages / 2), at(messages));
         watch.check()?;
         watch.stage(Stage::Read, || {
-            posteriors(&self.compiled, &self.tables, self.executor.read(&self.tables))
+            posteriors(&self.compiled, &self.tables, self.executor.read(&self.tables)?)
         })
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Executor;
 use super::records::{Chunk, Message, Reading};
 use super::tables::{Exponent, PEAK, Tables};
+use crate::engine::PropagationFailure;
 use crate::potential::Real;
 
 /// See the module.
@@ -82,15 +83,16 @@ impl Twin {
 }
 
 impl Executor for Twin {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) {
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure> {
         self.largest.fill(0);
         self.separators.fill(1.0);
         for &chunk in &tables.chunks {
             self.initialise_chunk(tables, evidence, chunk);
         }
+        Ok(())
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) {
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure> {
         let m = tables.messages[index];
         let largest = (0..m.entries).map(|j| self.message_thread(tables, &m, j)).max();
         let from_power = exponent_of(self.largest[m.from_slot as usize]);
@@ -101,13 +103,15 @@ impl Executor for Twin {
         self.largest[m.out_slot as usize] = largest.unwrap_or(0);
         self.exponents[m.out_slot as usize] =
             self.exponents[m.to_slot as usize] + to_power - PEAK + after - before;
+        Ok(())
     }
 
-    fn mark(&mut self) {
+    fn mark(&mut self) -> Result<(), PropagationFailure> {
         self.marks.push(Instant::now());
+        Ok(())
     }
 
-    fn read(&mut self, tables: &Tables) -> &[f64] {
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure> {
         let value = |reading: &Reading, entry: u64| match reading.is_separator {
             0 => f64::from(self.cliques[(reading.table + entry) as usize]),
             _ => self.separators[(reading.table + entry) as usize],
@@ -127,14 +131,16 @@ impl Executor for Twin {
             Exponent::Clique(slot) => self.exponents[slot],
             Exponent::Separator(message) => self.separator_exponents[message],
         });
-        &self.out
+        Ok(&self.out)
     }
 
-    fn wait(&mut self) {}
+    fn wait(&mut self) -> Result<(), PropagationFailure> {
+        Ok(())
+    }
 
-    fn marks(&mut self) -> Vec<Duration> {
+    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure> {
         let marks = std::mem::take(&mut self.marks);
-        marks.iter().map(|mark| mark.duration_since(marks[0])).collect()
+        Ok(marks.iter().map(|mark| mark.duration_since(marks[0])).collect())
     }
 
     fn empty_run(&mut self, _: &Tables, _: &[u32], _: u32) -> Option<Duration> {
