@@ -81,15 +81,7 @@ pub trait Propagator: Send {
     /// # Panics
     /// If a case is not about the network that was loaded.
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        let mut answers = Vec::with_capacity(cases.len());
-        for case in cases {
-            watch.check()?;
-            match self.run(case, &Watch::untimed(watch.cancel_token().clone())) {
-                Err(PropagationFailure::Cancelled) => return Err(Cancelled),
-                answer => answers.push(answer),
-            }
-        }
-        Ok(answers)
+        one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
     /// Forgets what was made for earlier evidence and kept, so that the next run does all its work.
@@ -115,6 +107,23 @@ pub trait Propagator: Send {
 
 /// The answer to each case of a batch, in their order.
 pub type BatchAnswers = Vec<Result<Posteriors, PropagationFailure>>;
+
+/// Answers each case by a run of its own.
+fn one_at_a_time(
+    cases: &[Evidence],
+    watch: &Watch,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, PropagationFailure>,
+) -> Result<BatchAnswers, Cancelled> {
+    let mut answers = Vec::with_capacity(cases.len());
+    for case in cases {
+        watch.check()?;
+        match run(case, &watch.aside()) {
+            Err(PropagationFailure::Cancelled) => return Err(Cancelled),
+            answer => answers.push(answer),
+        }
+    }
+    Ok(answers)
+}
 
 /// Why one run gave no posteriors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,8 +55,8 @@ macro_rules! cases {
                 the_side_runs_of_a_diagnosis_leave_the_trace_alone,
                 too_little_memory_is_refused, an_unknown_precision_is_refused,
                 cancelled_before_the_start, cancelled_on_the_way;
-            repeats: two_runs_are_equal, two_loads_are_equal, the_forecast_is_what_is_held,
-                everything_is_reported;
+            repeats: two_runs_are_equal, two_loads_are_equal, a_batch_answers_as_single_runs_do,
+                the_forecast_is_what_is_held, everything_is_reported;
         }
     };
     ($($module:ident: $($case:ident),*;)*) => {

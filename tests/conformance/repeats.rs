@@ -38,6 +38,43 @@ pub fn two_loads_are_equal(subject: &Subject) {
     }
 }
 
+/// Many cases in one call, possible ones and others, with the same variables observed and with
+/// others, get the answers that each gets alone, in their order.
+pub fn a_batch_answers_as_single_runs_do(subject: &Subject) {
+    for name in subject.among(&["asia", "alarm", "pigs"]) {
+        let compiled = sample(name);
+        let network = compiled.network();
+        let mut rng = rng(17);
+        let mut cases = vec![Evidence::none()];
+        for count in [1, 3, network.variables().len() / 5, network.variables().len() / 2] {
+            cases.extend((0..4).map(|_| Evidence::drawn(network, count, &mut rng)));
+            cases.extend((0..2).map(|_| random_evidence(&mut rng, network)));
+        }
+        let mut other = cases[1].clone();
+        let (first, _) = other.iter().next().expect("one variable is observed");
+        other.observe(network, first, 0);
+        cases.push(other);
+        let mut propagator = subject.load(&compiled);
+        let watch = Watch::untimed(CancelToken::new());
+        let together = propagator.run_batch(&cases, &watch).unwrap();
+        assert_eq!(together.len(), cases.len());
+        assert!(together.iter().filter(|answer| answer.is_ok()).count() > 16);
+        for (number, (case, answer)) in cases.iter().zip(&together).enumerate() {
+            let context = format!("{name}, case {number}");
+            match (answer, propagator.run(case, &watch)) {
+                (Ok(answer), Ok(alone)) => {
+                    subject.assert_close(answer.values(), alone.values(), &context);
+                    let (found, expected) = (answer.ln_p_evidence(), alone.ln_p_evidence());
+                    subject.assert_close_ln(found, expected, &context);
+                }
+                (answer, alone) => assert_eq!(answer.as_ref().err(), alone.as_ref().err()),
+            }
+        }
+        watch.cancel();
+        assert!(propagator.run_batch(&cases, &watch).is_err());
+    }
+}
+
 pub fn the_forecast_is_what_is_held(subject: &Subject) {
     for name in subject.among(&["asia", "child", "alarm", "water", "munin3"]) {
         let compiled = sample(name);

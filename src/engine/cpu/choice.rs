@@ -8,7 +8,7 @@
 use crate::cancel::CancelToken;
 use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::reduce::{self, Reduced};
-use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::state::Model;
 use crate::engine::cpu::tree::{Structure, Tree};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
@@ -27,6 +27,15 @@ const CLIQUE: f64 = 200.0;
 const MAKE_ENTRY: f64 = 4.0;
 /// For a variable of which a new tree is made.
 const MAKE_VARIABLE: f64 = 3000.0;
+
+/// How much of what making costs is counted against a propagation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// Of making a tree for the variables that are observed.
+    pub tree: f64,
+    /// Of making its tables for their states.
+    pub tables: f64,
+}
 
 /// What is left of a network when some variables are observed, kept for the next time.
 #[derive(Debug)]
@@ -55,13 +64,14 @@ impl<T: Real> Choice<T> {
         }
     }
 
-    /// Makes ready for `evidence`, for which the whole tree would take `whole` nanoseconds. A tree
-    /// that would take more than `bytes` is not made.
+    /// Makes ready for `evidence`, for which the whole tree would take `whole` nanoseconds, with
+    /// `share` of what making costs. A tree that would take more than `bytes` is not made.
     pub fn prepare(
         &mut self,
         network: &Network,
         evidence: &Evidence,
         whole: impl FnOnce() -> f64,
+        share: Share,
         bytes: usize,
         cancel: &CancelToken,
     ) {
@@ -77,7 +87,7 @@ impl<T: Real> Choice<T> {
         let same_states = self.before == self.observed;
         if !(same_variables && self.reduced.is_some()) {
             (self.reduced, self.model) = (None, None);
-            self.reduced = Some(self.worth_making(network, whole(), bytes, cancel));
+            self.reduced = Some(self.worth_making(network, whole(), share, bytes, cancel));
             if cancel.is_cancelled() {
                 // What was not looked for to the end says nothing about the next time.
                 self.reduced = None;
@@ -105,23 +115,23 @@ impl<T: Real> Choice<T> {
         self.model.as_mut().map(|model| (model, self.constant))
     }
 
-    /// A tree that costs less than the whole one, with making it counted by half: the same
-    /// variables are often observed more than once.
+    /// A tree that costs less than the whole one.
     ///
     /// What was observed before makes no difference, so that equal evidence gives equal bits.
     fn worth_making(
         &self,
         network: &Network,
         whole: f64,
+        share: Share,
         bytes: usize,
         cancel: &CancelToken,
     ) -> Option<Reduced> {
         let left = self.observed.iter().filter(|state| state.is_none()).count();
-        let making = 0.5 * MAKE_VARIABLE * left as f64;
+        let making = share.tree * MAKE_VARIABLE * left as f64;
         if left == self.observed.len() || whole < making {
             return None;
         }
-        let limit = (whole - making) / (ENTRY + 0.5 * MAKE_ENTRY);
+        let limit = (whole - making) / (ENTRY + share.tables * MAKE_ENTRY);
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let reduced = reduce::reduce(network, &is_observed, limit as u64, cancel)?;
         (reduced.structure.bytes(T::PRECISION.bytes() as usize) <= bytes).then_some(reduced)
@@ -142,11 +152,4 @@ pub(super) fn whole<T: Real>(structure: &Structure, tree: &Tree<T>, evidence: &E
         fixed + left * (entries * ENTRY + rows * ROW)
     };
     structure.layouts().iter().zip(&tree.nodes).map(of).sum()
-}
-
-impl<T: Real> Model<T> {
-    /// A tree and the messages in it.
-    pub fn new(tree: Tree<T>) -> Self {
-        Self { state: State::new(&tree), tree }
-    }
 }

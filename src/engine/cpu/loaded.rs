@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::engine::cpu::choice::{self, Choice};
+use crate::cancel::Cancelled;
+use crate::engine::cpu::batch;
+use crate::engine::cpu::choice::{self, Choice, Share};
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::support;
 use crate::engine::cpu::tree::{Structure, Tree};
-use crate::engine::{PropagationFailure, Propagator};
+use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Savings, Stage, Watch};
@@ -20,15 +22,39 @@ const WORTH_THREADS: usize = 150_000;
 
 /// A compiled network with its tables in one precision.
 pub(super) struct Loaded<T> {
-    compiled: Arc<CompiledNetwork>,
-    structure: Structure,
-    whole: Model<T>,
-    choice: Choice<T>,
-    /// For each clique but the root the messages to its parent and from there.
-    messages: Vec<Option<(MessageId, MessageId)>>,
+    shared: Shared<T>,
+    /// One to propagate in, and more once there were cases for several threads at once.
+    lanes: Vec<Lane<T>>,
     /// Several threads, if there are to be several.
     threads: Option<ThreadPool>,
+}
+
+/// What all propagations of a network look at and none changes.
+pub(super) struct Shared<T> {
+    compiled: Arc<CompiledNetwork>,
+    structure: Structure,
+    /// The whole tree.
+    tree: Tree<T>,
+    /// For each clique but the root the messages to its parent and from there.
+    messages: Vec<Option<(MessageId, MessageId)>>,
+    /// Bytes that all may take together, half of them for the whole tree and one propagation there.
     bytes: u64,
+}
+
+/// What one propagation writes, and keeps for the next.
+pub(super) struct Lane<T> {
+    /// The messages in the whole tree.
+    state: State,
+    choice: Choice<T>,
+}
+
+/// What one propagation may use.
+#[derive(Clone, Copy)]
+pub(super) struct Means<'a> {
+    pub threads: Option<&'a ThreadPool>,
+    /// Bytes for the tree of what evidence leaves.
+    pub bytes: usize,
+    pub share: Share,
 }
 
 impl<T: Real> Loaded<T> {
@@ -42,38 +68,59 @@ impl<T: Real> Loaded<T> {
         let structure = Structure::new(network, shape);
         let mut whole = Model::new(structure.build(network, &nothing));
         support::compact(&mut whole);
-        debug_assert!((whole.tree.bytes() + whole.state.bytes()) as u64 <= bytes / 2, "a bound");
-        let choice = Choice::new(network);
+        let Model { tree, state } = whole;
+        debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
+        let lane = Lane { state, choice: Choice::new(network) };
         let threads = (threads > 1)
             .then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok())
             .flatten();
-        Self { structure, whole, choice, messages, threads, bytes, compiled }
+        let shared = Shared { compiled, structure, tree, messages, bytes };
+        Self { shared, lanes: vec![lane], threads }
     }
 }
 
-impl<T: Real> Propagator for Loaded<T> {
-    fn run(
-        &mut self,
+impl<T: Real> Shared<T> {
+    /// A lane more.
+    pub fn lane(&self) -> Lane<T> {
+        Lane { state: State::new(&self.tree), choice: Choice::new(self.compiled.network()) }
+    }
+
+    /// How many lanes fit into a quarter of the memory, of at most `wanted`.
+    pub fn lanes(&self, wanted: usize) -> usize {
+        let bytes = State::new(&self.tree).bytes().max(1);
+        wanted.min(1 + (self.bytes / 4) as usize / bytes)
+    }
+
+    /// Bytes that each of `lanes` has for the tree of what evidence leaves.
+    pub fn spare_bytes(&self, lanes: usize) -> usize {
+        let share = if lanes == 1 { self.bytes / 2 } else { self.bytes / 4 };
+        share as usize / lanes
+    }
+
+    /// Propagates `evidence` in `lane`.
+    pub fn run(
+        &self,
+        lane: &mut Lane<T>,
         evidence: &Evidence,
+        means: Means<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, PropagationFailure> {
         watch.check()?;
-        let network = Arc::clone(self.compiled.network());
-        let (whole, choice) = (&mut self.whole, &mut self.choice);
-        let (model, ids, constant) = watch.stage(Stage::Initialise, || {
-            let cost = || choice::whole(&self.structure, &whole.tree, evidence);
-            let spare = (self.bytes / 2) as usize;
-            choice.prepare(&network, evidence, cost, spare, watch.cancel_token());
+        let network = self.compiled.network();
+        let Lane { state, choice } = lane;
+        let (tree, state, ids, constant) = watch.stage(Stage::Initialise, || {
+            let cost = || choice::whole(&self.structure, &self.tree, evidence);
+            let Means { share, bytes, .. } = means;
+            choice.prepare(network, evidence, cost, share, bytes, watch.cancel_token());
             let chosen = match choice.model() {
-                Some((model, constant)) => (model, &[][..], constant),
-                None => (whole, &*self.messages, Some(0.0)),
+                Some((model, constant)) => (&model.tree, &mut model.state, &[][..], constant),
+                None => (&self.tree, state, &*self.messages, Some(0.0)),
             };
-            chosen.0.state.enter(&chosen.0.tree, evidence);
+            chosen.1.enter(chosen.0, evidence);
             chosen
         });
         let constant = constant.ok_or(PropagationFailure::Impossible)?;
-        let threads = self.threads.as_ref().filter(|_| model.tree.nodes[0].work >= WORTH_THREADS);
-        let Model { tree, state } = model;
+        let threads = means.threads.filter(|_| tree.nodes[0].work >= WORTH_THREADS);
         let work = Work { tree, report: Report { watch, ids }, forks: threads.is_some() };
         let mut propagate = || -> Result<f64, PropagationFailure> {
             watch.stage(Stage::Collect, || state.part().collect(&work, None))?;
@@ -88,7 +135,7 @@ impl<T: Real> Propagator for Loaded<T> {
         watch.check()?;
         let ln_p_evidence = if evidence.is_empty() { 0.0 } else { constant + ln_p_evidence };
         Ok(watch.stage(Stage::Read, || {
-            Posteriors::new(&network, ln_p_evidence, |variable, states| {
+            Posteriors::new(network, ln_p_evidence, |variable, states| {
                 match evidence.observed(variable) {
                     Some(observed) => {
                         states.fill(0.0);
@@ -99,13 +146,39 @@ impl<T: Real> Propagator for Loaded<T> {
             })
         }))
     }
+}
+
+impl<T: Real> Propagator for Loaded<T> {
+    fn run(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
+        // The same variables are often observed more than once.
+        let share = Share { tree: 0.5, tables: 0.5 };
+        let bytes = self.shared.spare_bytes(1);
+        self.lanes.truncate(1);
+        let means = Means { threads: self.threads.as_ref(), bytes, share };
+        self.shared.run(&mut self.lanes[0], evidence, means, watch)
+    }
+
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        let lanes = self.shared.lanes(self.threads().min(cases.len()));
+        match &self.threads {
+            Some(threads) if lanes > 1 => {
+                self.lanes.resize_with(lanes, || self.shared.lane());
+                threads.install(|| batch::run(&self.shared, &mut self.lanes, cases, watch))
+            }
+            _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
+        }
+    }
 
     fn forget(&mut self) {
-        self.choice.forget();
+        self.lanes.iter_mut().for_each(|lane| lane.choice.forget());
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.bytes
+        self.shared.bytes
     }
 
     fn threads(&self) -> usize {

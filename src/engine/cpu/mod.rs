@@ -20,6 +20,7 @@
 //! precision always, so that single precision costs no more than the rounding of the tables. Equal
 //! evidence gives equal bits, whatever was asked before and however many threads there are.
 
+mod batch;
 mod choice;
 mod compress;
 mod fan_out;

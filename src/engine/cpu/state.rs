@@ -17,6 +17,13 @@ pub(super) struct Model<T> {
     pub state: State,
 }
 
+impl<T: Real> Model<T> {
+    /// A tree and the messages in it.
+    pub fn new(tree: Tree<T>) -> Self {
+        Self { state: State::new(&tree), tree }
+    }
+}
+
 /// All that a propagation writes.
 #[derive(Debug)]
 pub(super) struct State {
