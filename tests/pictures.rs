@@ -1,32 +1,14 @@
 //! The pictures of tree and network in the window, without a display.
 #![cfg(feature = "app")]
 
-use std::time::{Duration, Instant};
+mod driven;
 
+use cliquescope::app::Workbench;
 use cliquescope::app::highlight::Item;
-use cliquescope::app::{Settings, Workbench};
-use cliquescope::session::Source;
-use eframe::egui::{Event, Modifiers, PointerButton, Pos2, Vec2, pos2};
+use driven::window;
+use eframe::egui::{Event, Modifiers, PointerButton, Pos2, pos2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-
-/// A window that opens `network`, after everything there is to compute is computed.
-fn window(network: &str) -> Harness<'static, Workbench> {
-    let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.open(Source::Named(network.to_owned()), Vec::new());
-    let mut harness = Harness::builder()
-        .with_size(Vec2::new(1440.0, 900.0))
-        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-    harness.run_steps(2);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !harness.state().is_settled() {
-        assert!(Instant::now() < deadline, "the worker does not come to rest");
-        std::thread::sleep(Duration::from_millis(2));
-        harness.step();
-    }
-    harness.run_steps(4);
-    harness
-}
 
 fn hovered(harness: &Harness<'_, Workbench>) -> Option<Item> {
     harness.state().model().hovered().cloned()

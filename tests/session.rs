@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Barrier};
 
-use cliquescope::engine::{self, Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use cliquescope::engine::{
+    self, Engine, LoadError, LoadOptions, PaperOptions, PropagationFailure, Propagator,
+};
+use cliquescope::graph::{Heuristic, Triangulation};
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{
@@ -13,7 +16,7 @@ use cliquescope::session::{
 };
 
 fn choice(engine: &'static dyn Engine) -> EngineChoice {
-    EngineChoice { engine, precision: Precision::F64, threads: 1 }
+    EngineChoice { engine, precision: Precision::F64, threads: 1, paper: PaperOptions::default() }
 }
 
 fn request(network: &str, serial: u64) -> Request {
@@ -61,6 +64,13 @@ fn wait_for_propagation(session: &Session) {
 fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
     updates.iter().rev().find_map(|update| match update {
         Update::Propagated(propagation) => Some(Arc::clone(propagation)),
+        _ => None,
+    })
+}
+
+fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
+    updates.iter().find_map(|update| match update {
+        Update::Compiled(compiled) => Some(Arc::clone(compiled)),
         _ => None,
     })
 }
@@ -343,4 +353,32 @@ fn a_worker_at_work_ends_with_its_handle() {
     while Arc::strong_count(&held_by_worker) > 1 {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
+    let mut session = Session::start(|| {});
+    let mut wanted = request("insurance", 1);
+    wanted.compile.triangulation.method = Triangulation::By(Heuristic::MinDegree);
+    session.submit(wanted.clone());
+    let updates = until_rest(&session);
+    let compiled = compiled(&updates).expect("it compiles");
+    let before = compiled.statistics().total_clique_entries;
+    let improvement = session.improve(1, &compiled, 1);
+    let orders = loop {
+        match session.wait() {
+            Some((1, Update::Improved(orders))) => break orders,
+            Some((1, Update::ImprovementEnded)) => panic!("min-degree is not the best"),
+            _ => {}
+        }
+    };
+    let entries = orders.entries(compiled.moral_graph()).expect("an order of this graph");
+    assert!(entries < before && improvement.best() <= entries);
+    wanted.compile.triangulation.method = Triangulation::Auto;
+    wanted.compile.triangulation.known = Some(orders);
+    session.submit(wanted);
+    let updates = until_rest(&session);
+    let better = self::compiled(&updates).expect("it compiles anew");
+    assert_eq!(better.statistics().total_clique_entries, entries);
+    session.stop_improving();
 }

@@ -1,37 +1,18 @@
 //! The window, driven by its accessible labels, without a display.
 #![cfg(feature = "app")]
 
-use std::time::{Duration, Instant};
+mod driven;
 
+use cliquescope::app::command::Command;
+use cliquescope::app::highlight::Item;
 use cliquescope::app::{Settings, Workbench};
+use cliquescope::cancel::CancelToken;
+use cliquescope::graph::{KnownOrders, MoralGraph, build_junction_tree, eliminate_in_order};
 use cliquescope::session::Source;
-use eframe::egui::{self, Key, Modifiers, Vec2};
+use driven::{settle, until, window, window_with};
+use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-
-/// A window that opens `network`, after everything there is to compute is computed.
-fn window(network: &str) -> Harness<'static, Workbench> {
-    let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.open(Source::Named(network.to_owned()), Vec::new());
-    let mut harness = Harness::builder()
-        .with_size(Vec2::new(1440.0, 900.0))
-        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-    settle(&mut harness);
-    harness
-}
-
-/// Draws frames until the worker has nothing left to do.
-fn settle(harness: &mut Harness<'_, Workbench>) {
-    // The frame that hears a click; from then on the window knows that there is work.
-    harness.run_steps(2);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !harness.state().is_settled() {
-        assert!(Instant::now() < deadline, "the worker does not come to rest");
-        std::thread::sleep(Duration::from_millis(2));
-        harness.step();
-    }
-    harness.run_steps(2);
-}
 
 fn posterior(harness: &Harness<'_, Workbench>, variable: &str, state: &str) -> f64 {
     let document = harness.state().model().document.as_ref().expect("a network is open");
@@ -183,4 +164,99 @@ fn a_tree_that_was_found_is_found_again() {
     harness.get_by_label_contains("d = y").click();
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);
+}
+
+/// A ring of six variables as a file, and an order for it whose cliques are larger than need be.
+fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
+    let arcs = ["a | r", "b | r", "c | a", "d | b", "e | c, d"];
+    let names = ["r", "a", "b", "c", "d", "e"];
+    let mut text: String = (names.iter().zip([2, 9, 2, 7, 2, 2]))
+        .map(|(name, states)| {
+            let labels: Vec<String> = (0..states).map(|state| format!("s{state}")).collect();
+            let labels = labels.join(", ");
+            format!("variable {name} {{ type discrete [ {states} ] {{ {labels} }}; }}\n")
+        })
+        .collect();
+    let uniform = |states: usize| vec![(1.0 / states as f64).to_string(); states].join(", ");
+    text += "probability ( r ) { table 0.3, 0.7; }\n";
+    for (arc, states) in arcs.iter().zip([9, 2, 7, 2, 2]) {
+        text += &format!("probability ( {arc} ) {{ default {}; }}\n", uniform(states));
+    }
+    let path = folder.join("ring.bif");
+    std::fs::write(&path, text).expect("a folder for a test can be written to");
+    let path = path.to_str().expect("a plain name").to_owned();
+    let network = cliquescope::format::open(&path).expect("it was just written").network;
+    let graph = MoralGraph::of_network(&network);
+    // Taking the variables with few states first connects those with many.
+    let order = ["e", "r", "d", "b", "a", "c"].map(|name| network.find(name).unwrap());
+    let poor = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap();
+    let mut known = KnownOrders::default();
+    known.insert(&graph, &build_junction_tree(&graph, &poor));
+    (path, known)
+}
+
+fn entries(workbench: &Workbench) -> u64 {
+    workbench.model().compiled().map_or(0, |tree| tree.statistics().total_clique_entries)
+}
+
+#[test]
+fn a_better_tree_is_found_beside_everything_else_and_used() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let (path, orders) = ring_with_a_poor_order(folder.path());
+    let mut harness = window_with(Settings { orders, ..Settings::default() }, &path);
+    harness.get_by_label_contains("c = s3").click();
+    settle(&mut harness);
+    let (before, expected) = (entries(harness.state()), posterior(&harness, "e", "s0"));
+    let compiled = harness.state().model().compiled().unwrap().clone();
+    let e = compiled.network().find("e").unwrap();
+    let kept = compiled.tree().clique_ids().find(|&clique| {
+        let variables = &compiled.tree()[clique].variables;
+        variables.len() == 3 && variables.binary_search(&e).is_ok()
+    });
+    let item = Item::Clique(kept.expect("the family of e is a clique of every tree"));
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Select(Some(item)));
+
+    harness.get_by_label("Tree").click();
+    harness.run_steps(3);
+    harness.get_by_label("Improve the tree").click();
+    until(&mut harness, |workbench| {
+        let improvement = workbench.model().improvement.as_ref();
+        improvement.is_some_and(|improvement| improvement.has_ended())
+            && entries(workbench) < before
+    });
+    settle(&mut harness);
+    let best = harness.state().model().improvement.as_ref().unwrap().best();
+    assert_eq!(entries(harness.state()), best);
+    assert_eq!(evidence_count(&harness), 1, "what was known is still known");
+    assert!((posterior(&harness, "e", "s0") - expected).abs() < 1e-9);
+    let (model, compiled) = (harness.state().model(), harness.state().model().compiled().unwrap());
+    let Some(Item::Clique(clique)) = model.selected() else { panic!("{:?}", model.selected()) };
+    assert!(compiled.tree()[*clique].variables.binary_search(&e).is_ok());
+    let kept = harness.state_mut().settings().orders;
+    assert_eq!(kept.entries(compiled_graph(&harness)), Some(best), "and found again next time");
+}
+
+fn compiled_graph<'h>(harness: &'h Harness<'_, Workbench>) -> &'h MoralGraph {
+    harness.state().model().compiled().expect("it was compiled").moral_graph()
+}
+
+#[test]
+fn every_network_is_improved_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let (path, orders) = ring_with_a_poor_order(folder.path());
+    let settings = Settings { orders, keep_improving: true, ..Settings::default() };
+    let known = settings.orders.clone();
+    let mut harness = window_with(settings, &path);
+    let before = known.entries(compiled_graph(&harness)).unwrap();
+    until(&mut harness, |workbench| (1..before).contains(&entries(workbench)));
+    settle(&mut harness);
+    let mut harness = window("munin4");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::SetKeepImproving(true));
+    harness.run_steps(2);
+    harness.get_by_label("improving the tree");
+    harness.get_by_label("Stop").click();
+    harness.run_steps(2);
+    assert!(harness.state().model().improvement.is_none());
 }

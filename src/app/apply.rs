@@ -55,10 +55,12 @@ impl Workbench {
                 }
                 self.settings.engine = engine.engine.name().to_owned();
                 self.settings.precision = engine.precision;
+                self.settings.paper = engine.paper;
                 self.request();
             }
             Command::SetTriangulation(method) => {
                 self.model.triangulation = method;
+                self.forget_improvement();
                 self.settings.triangulation = method.name().to_owned();
                 self.request();
             }
@@ -79,6 +81,9 @@ impl Workbench {
                 self.request_evidence();
             }
             Command::Cancel => self.session.cancel(),
+            Command::ImproveTree => self.improve_tree(),
+            Command::StopImproving => self.stop_improving(),
+            Command::SetKeepImproving(keep) => self.set_keep_improving(keep),
             Command::SetTheme(theme) => {
                 self.settings.theme = theme;
                 set_theme(ctx, theme);
@@ -94,6 +99,7 @@ impl Workbench {
 
     pub(super) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
         self.source_serial += 1;
+        self.forget_improvement();
         let mut known = (*KnownOrders::shipped()).clone();
         known.merge(&self.settings.orders);
         self.known = Arc::new(known);

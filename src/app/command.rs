@@ -58,6 +58,12 @@ pub enum Command {
     Propagate,
     /// Give up what the worker is doing.
     Cancel,
+    /// Search for a better junction tree until nothing is found any more.
+    ImproveTree,
+    /// Use the best junction tree that was found, and search no further.
+    StopImproving,
+    /// Search for a better junction tree whenever a network is open, or only when asked.
+    SetKeepImproving(bool),
     /// Dark, light, or as the system has it.
     SetTheme(ThemeChoice),
     /// Everything larger or smaller; 1 is normal.

@@ -25,6 +25,43 @@ pub enum Item {
     Separators(Arc<[SeparatorId]>),
 }
 
+impl Item {
+    /// What is in tree `new` what this is in tree `old` of the same network: the clique of the same
+    /// variables, the separator between two such cliques, the message over that; `None` if it is not
+    /// there.
+    #[must_use]
+    pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
+        let clique = |id: CliqueId| {
+            let variables = &old.tree()[id].variables;
+            let same = |id: &CliqueId| new.tree()[*id].variables == *variables;
+            new.tree().clique_ids().find(same)
+        };
+        let separator = |id: SeparatorId| {
+            let ends = &old.tree()[id];
+            let (above, below) = (clique(ends.parent)?, clique(ends.child)?);
+            new.tree().separator_ids().find(|&id| {
+                let ends = (new.tree()[id].parent, new.tree()[id].child);
+                ends == (above, below) || ends == (below, above)
+            })
+        };
+        match self {
+            Self::Variable(variable) => Some(Self::Variable(*variable)),
+            Self::Clique(id) => clique(*id).map(Self::Clique),
+            Self::Separator(id) => separator(*id).map(Self::Separator),
+            Self::Message(id) => {
+                let message = old.plan()[*id];
+                let (from, to) = (clique(message.from)?, clique(message.to)?);
+                let same = |id: &MessageId| {
+                    let message = new.plan()[*id];
+                    (message.from, message.to) == (from, to)
+                };
+                new.plan().ids().find(same).map(Self::Message)
+            }
+            Self::Cliques(_) | Self::Separators(_) => None,
+        }
+    }
+}
+
 /// Everything that lights up for one item: the item itself and what belongs to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlight {

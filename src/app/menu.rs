@@ -4,12 +4,13 @@ use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 
 use crate::app::actions::{self, Action, action_for};
 use crate::app::command::{Command, Commands};
+use crate::app::engines;
+use crate::app::improve;
 use crate::app::model::{Model, ThemeChoice};
 use crate::app::settings::Settings;
-use crate::engine;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
-use crate::session::{EngineChoice, Source};
+use crate::session::Source;
 
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
@@ -23,6 +24,7 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, &Command::LoadEvidenceDialog, commands);
             item(ui, &Command::SaveEvidenceDialog, commands);
         });
+        ui.menu_button("Tree", |ui| improve::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
         ui.menu_button("Help", |ui| {
             item(ui, &Command::TogglePalette, commands);
@@ -136,11 +138,7 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         commands.push(Command::SetAutoPropagate(auto));
     }
     ui.separator();
-    ComboBox::from_id_salt("engine")
-        .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
-        .show_ui(ui, |ui| engines(ui, model, commands))
-        .response
-        .on_hover_text("Engine and precision");
+    engines::show(ui, model, commands);
     ui.label("Engine");
     ui.separator();
     ComboBox::from_id_salt("triangulation")
@@ -155,27 +153,6 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         .response
         .on_hover_text("How the moral graph is made chordal");
     ui.label("Triangulation");
-}
-
-/// Every engine; one that cannot run here says why.
-fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    for engine in engine::all() {
-        let available = engine.availability();
-        for &precision in engine.precisions() {
-            let choice = EngineChoice { engine: *engine, precision, ..model.engine };
-            let text = format!("{} {precision}", engine.name());
-            let button = egui::Button::selectable(model.engine == choice, text);
-            let response =
-                ui.add_enabled(available.is_ok(), button).on_hover_text(engine.summary());
-            let response = match &available {
-                Ok(()) => response,
-                Err(reason) => response.on_disabled_hover_text(reason),
-            };
-            if response.clicked() {
-                commands.push(Command::SetEngine(choice));
-            }
-        }
-    }
 }
 
 /// The list of keys.

@@ -9,7 +9,7 @@ use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
-use crate::session::{EngineChoice, Propagation, Source, Step};
+use crate::session::{EngineChoice, Improvement, Propagation, Source, Step};
 
 /// A pane of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -130,6 +130,10 @@ pub struct Model {
     pub memory: Option<MemoryLimit>,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
+    /// Whether a better junction tree is searched for whenever a network is open.
+    pub keep_improving: bool,
+    /// The search for a better junction tree of the open network, at work or over.
+    pub improvement: Option<Arc<Improvement>>,
     /// What is selected.
     pub selection: Highlight,
     /// What the pointer was over in the last frame.

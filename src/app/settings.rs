@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::model::{Pane, ThemeChoice};
-use crate::engine;
+use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
@@ -29,8 +29,12 @@ pub struct Settings {
     pub engine: String,
     /// Number type of its tables.
     pub precision: Precision,
+    /// Block size and layout for engine `gpu-paper`.
+    pub paper: PaperOptions,
     /// Name of the triangulation.
     pub triangulation: String,
+    /// Whether a better junction tree is searched for whenever a network is open.
+    pub keep_improving: bool,
     /// Memory that engines may take; `None` is half of what is available.
     pub memory: Option<MemoryLimit>,
     /// Files opened last, newest first.
@@ -50,7 +54,9 @@ impl Default for Settings {
             auto_propagate: true,
             engine: engine.name().to_owned(),
             precision: engine.precisions()[0],
+            paper: PaperOptions::default(),
             triangulation: crate::graph::Triangulation::default().name().to_owned(),
+            keep_improving: false,
             memory: None,
             recent: Vec::new(),
             orders: KnownOrders::default(),
@@ -69,7 +75,7 @@ impl Settings {
         let precisions = engine.precisions();
         let precision =
             if precisions.contains(&self.precision) { self.precision } else { precisions[0] };
-        EngineChoice { engine, precision, threads: available_threads() }
+        EngineChoice { engine, precision, threads: available_threads(), paper: self.paper }
     }
 
     /// Puts `path` first among the recent files.

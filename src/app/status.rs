@@ -3,6 +3,7 @@
 use eframe::egui::{self, RichText, Ui};
 
 use crate::app::command::{Command, Commands};
+use crate::app::improve;
 use crate::app::model::{Document, Model};
 use crate::app::theme::Palette;
 use crate::numbers;
@@ -22,6 +23,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             progress(ui, model, step, commands);
             ui.separator();
         }
+        improve::status(ui, model, commands);
         match &model.document {
             Some(document) => facts(ui, model, document),
             None => {

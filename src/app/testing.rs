@@ -60,7 +60,8 @@ pub(crate) fn model(network: &str) -> Model {
 /// As [`model`], with another engine and with findings by name.
 pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)]) -> Model {
     let engine = by_name(engine).expect("an engine of this name");
-    let choice = EngineChoice { engine, precision: engine.precisions()[0], threads: 1 };
+    let paper = PaperOptions::default();
+    let choice = EngineChoice { engine, precision: engine.precisions()[0], threads: 1, paper };
     let document = (!network.is_empty()).then(|| document(network, choice, findings));
     Model {
         document,
@@ -70,6 +71,8 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         triangulation: Triangulation::Auto,
         memory: None,
         auto_propagate: true,
+        keep_improving: false,
+        improvement: None,
         selection: Highlight::default(),
         hover: Highlight::default(),
         fit_serial: 0,
@@ -85,7 +88,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         precision: choice.precision,
         threads: choice.threads,
         memory: MemoryLimit::of_bytes(1 << 30),
-        paper: PaperOptions::default(),
+        paper: choice.paper,
     };
     let mut loaded = choice.engine.load(&compiled, &load).expect("a small network");
     let mut run = |evidence: &Evidence| {

@@ -45,18 +45,21 @@ impl Workbench {
                 if found && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
                     self.settings.orders.insert(compiled.moral_graph(), compiled.tree());
                 }
+                // Cliques and messages of the old tree mean nothing in the new one, unless they are
+                // there as well.
+                let kept = match (self.model.selected(), self.model.compiled()) {
+                    (Some(Item::Variable(variable)), _) => Some(Item::Variable(*variable)),
+                    (Some(item), Some(old)) => item.in_tree(old, &compiled),
+                    _ => None,
+                };
                 if let Some(document) = self.document() {
                     document.compiled = Some(compiled);
                     document.running = None;
                     document.engine_bytes = None;
                 }
-                // Cliques and messages of the old tree mean nothing in the new one.
-                let kept = match self.model.selected() {
-                    Some(Item::Variable(variable)) => Some(Item::Variable(*variable)),
-                    _ => None,
-                };
                 self.select(kept);
                 self.model.hover = Highlight::default();
+                self.go_on_improving();
             }
             Update::Loaded { peak_bytes, .. } => {
                 if let Some(document) = self.document() {
@@ -81,6 +84,8 @@ impl Workbench {
                     document.impossible = None;
                 }
             }
+            Update::Improved(orders) => self.improved(&orders),
+            Update::ImprovementEnded => self.improvement_ended(),
             Update::Cancelled(step) => {
                 self.stop_working();
                 self.toasts.info(format!("Stopped {}", step.gerund()));
@@ -136,6 +141,7 @@ impl Workbench {
             self.complain(&message);
             // What was open stays open, and what was interrupted for the other is taken up again.
             self.request();
+            self.go_on_improving();
         }
         if let (Failure::Impossible(impossible), Some(document)) = (failure, self.document()) {
             document.impossible = Some(impossible);

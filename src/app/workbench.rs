@@ -38,6 +38,8 @@ pub struct Workbench {
     pub(super) known: Arc<KnownOrders>,
     pub(super) source_serial: u64,
     pub(super) run_serial: u64,
+    /// How many searches for better trees were begun.
+    pub(super) searches: u64,
     /// The evidence that the worker was last asked for.
     pub(super) asked: Evidence,
     panes: Panes,
@@ -74,6 +76,8 @@ impl Workbench {
             triangulation: settings.triangulation.parse().unwrap_or(Triangulation::Auto),
             memory: settings.memory,
             auto_propagate: settings.auto_propagate,
+            keep_improving: settings.keep_improving,
+            improvement: None,
             selection: Highlight::default(),
             hover: Highlight::default(),
             fit_serial: 0,
@@ -96,6 +100,7 @@ impl Workbench {
             known: KnownOrders::shipped(),
             source_serial: 0,
             run_serial: 0,
+            searches: 0,
             asked: Evidence::none(),
             panes: Panes::default(),
             hovered: None,

@@ -38,6 +38,15 @@ impl KnownOrders {
         Arc::clone(&SHIPPED)
     }
 
+    /// Only the order that `tree`, of `graph`, stands for.
+    #[must_use]
+    pub fn of(graph: &MoralGraph, tree: &JunctionTree) -> Self {
+        let entries = TreeStatistics::of(tree).total_clique_entries;
+        let known = Known { entries, order: tree.elimination_order() };
+        debug_assert_eq!(predicates::is_elimination_order(graph, &known.order), Ok(()));
+        Self(BTreeMap::from([(structure(graph), known)]))
+    }
+
     /// The order for the structure of `graph`.
     ///
     /// It is checked before it is returned, as it may have come from a file: one that is not an
@@ -50,15 +59,20 @@ impl KnownOrders {
         (elimination.total_entries(graph) == known.entries).then(|| known.order.clone())
     }
 
+    /// Sum of the clique tables' entries that the order for the structure of `graph` claims to come
+    /// to; unlike with [`find`](Self::find) nothing is checked.
+    #[must_use]
+    pub fn entries(&self, graph: &MoralGraph) -> Option<u64> {
+        self.0.get(&structure(graph)).map(|known| known.entries)
+    }
+
     /// Keeps the order that `tree`, of `graph`, stands for, unless one as good is known; returns
     /// whether it does.
     pub fn insert(&mut self, graph: &MoralGraph, tree: &JunctionTree) -> bool {
         let entries = TreeStatistics::of(tree).total_clique_entries;
-        let known = Known { entries, order: tree.elimination_order() };
-        debug_assert_eq!(predicates::is_elimination_order(graph, &known.order), Ok(()));
         let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
         if better {
-            self.0.insert(structure(graph), known);
+            self.0.extend(Self::of(graph, tree).0);
         }
         better
     }

@@ -11,6 +11,7 @@ mod critical_path;
 mod elimination;
 mod elimination_tree;
 mod greedy;
+mod improvement;
 mod junction_tree;
 mod known_orders;
 mod moral;
@@ -22,6 +23,7 @@ mod statistics;
 mod triangulation;
 
 pub use elimination::{Elimination, Heuristic, eliminate, eliminate_in_order};
+pub use improvement::improve_order;
 pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};
 pub use known_orders::KnownOrders;
 pub use moral::{MoralGraph, table_entries};

@@ -75,7 +75,7 @@ fn restart(
 }
 
 /// One walk, or two in a row, from the best order so far.
-struct Round {
+pub(super) struct Round {
     /// Walk first where a table counts as much as its size to the power of 3/4. Large tables then
     /// stand out less, and the walk gets past orders that make one for a while.
     flattened: bool,
@@ -84,7 +84,7 @@ struct Round {
 }
 
 /// In turns: networks differ in which of them succeeds.
-const ROUNDS: [Round; 4] = [
+pub(super) const ROUNDS: [Round; 4] = [
     Round { flattened: false, hot: 0.02 },
     Round { flattened: true, hot: 0.003 },
     Round { flattened: false, hot: 0.3 },
@@ -97,6 +97,11 @@ const COLD: f64 = 2e-6;
 /// The longest of the first walks; later ones double. So a search that is cut short has lost no
 /// more than its last walk.
 const FIRST: u64 = 150_000;
+
+/// Steps after which most pairs of `n` vertices have met; a vertex has a few places to go.
+pub(super) fn saturated(n: u64) -> u64 {
+    200 * n + 20 * n * n
+}
 
 /// The best order of `graph` that walks from `order` find in `limit` steps at most.
 ///
@@ -112,8 +117,7 @@ fn improve(
 ) -> Result<Vec<VariableId>, Cancelled> {
     let n = graph.len() as u64;
     let mut length = (100 * n + 3 * n * n).min(FIRST);
-    // A vertex has a few places to go, and most pairs of vertices have met by then.
-    let saturated = 200 * n + 20 * n * n;
+    let saturated = saturated(n);
     let mut least = EliminationTree::new(graph, &order, |states| states).total();
     let (mut spent, mut idle) = (0, 0);
     loop {
@@ -135,7 +139,7 @@ fn improve(
 }
 
 impl Round {
-    fn walk(
+    pub fn walk(
         &self,
         graph: &MoralGraph,
         order: &[VariableId],

@@ -6,13 +6,19 @@
 //! that step's result is no longer wanted; so the latest request wins and nothing queues up.
 //! Results come back as [`Update`]s that carry shared snapshots.
 //!
+//! A search for a better junction tree can go on beside the worker, on a thread of its own that rests
+//! while the worker has something to do, so that it disturbs no timing.
+//!
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
 //! on with nothing loaded.
 
+mod improver;
+mod quiet;
 mod request;
 mod update;
 mod worker;
 
+pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, PaperOptions};
 use crate::format::{self, OpenError, ReadNetwork};
 use crate::network::Evidence;
 use crate::potential::Precision;
@@ -18,13 +18,25 @@ pub struct EngineChoice {
     pub precision: Precision,
     /// Threads that it may use.
     pub threads: usize,
+    /// For engine `gpu-paper`; others ignore it.
+    pub paper: PaperOptions,
 }
 
+impl EngineChoice {
+    /// Whether the engine heeds [`paper`](Self::paper).
+    #[must_use]
+    pub fn heeds_paper(&self) -> bool {
+        self.engine.name() == "gpu-paper"
+    }
+}
+
+/// Choices that load the same are the same: what an engine ignores does not count.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
         self.engine.name() == other.engine.name()
             && self.precision == other.precision
             && self.threads == other.threads
+            && (self.paper == other.paper || !self.heeds_paper())
     }
 }
 

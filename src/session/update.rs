@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::engine::{ImpossibleEvidence, LoadError};
 use crate::format::{OpenError, ReadNetwork};
+use crate::graph::KnownOrders;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MessageTrace, Posteriors, Watch};
 use crate::session::{EngineChoice, Step};
@@ -48,6 +49,10 @@ pub enum Update {
     Prior(Arc<Propagation>),
     /// The posteriors that were asked for.
     Propagated(Arc<Propagation>),
+    /// The search for a better junction tree has found one. The orders hold it alone.
+    Improved(Arc<KnownOrders>),
+    /// The search for a better junction tree has come to its end.
+    ImprovementEnded,
     /// A step was given up because [`Session::cancel`](crate::session::Session::cancel) was called.
     Cancelled(Step),
     /// A step failed; the worker waits for another request.

@@ -5,10 +5,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::{LoadOptions, PaperOptions, PropagationError, Propagator, propagate};
+use crate::engine::{LoadOptions, PropagationError, Propagator, propagate};
 use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
+use crate::session::improver::{Improvement, Improver};
+use crate::session::quiet::Quiet;
 use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
 
 /// The handle to a worker thread.
@@ -18,11 +20,31 @@ use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
 pub struct Session {
     shared: Arc<Shared>,
     updates: Receiver<(u64, Update)>,
+    teller: Teller,
+    improver: Option<Improver>,
 }
 
 struct Shared {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
+    quiet: Arc<Quiet>,
+}
+
+/// Where updates go, from whatever thread.
+#[derive(Clone)]
+pub(super) struct Teller {
+    sender: Sender<(u64, Update)>,
+    wake: Arc<Mutex<dyn Fn() + Send>>,
+}
+
+impl Teller {
+    /// Tells of the network with this serial.
+    pub(super) fn tell(&self, serial: u64, update: Update) {
+        // The handle may be gone already; then nobody wants to know.
+        let _ = self.sender.send((serial, update));
+        let wake = self.wake.lock().unwrap_or_else(PoisonError::into_inner);
+        (*wake)();
+    }
 }
 
 /// What the two threads tell each other.
@@ -53,12 +75,16 @@ impl Session {
     /// If the operating system gives no thread.
     #[must_use]
     pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let shared = Arc::new(Shared { inbox: Mutex::default(), arrived: Condvar::new() });
+        let shared = Arc::new(Shared {
+            inbox: Mutex::default(),
+            arrived: Condvar::new(),
+            quiet: Arc::default(),
+        });
         let (sender, updates) = channel();
+        let teller = Teller { sender, wake: Arc::new(Mutex::new(wake)) };
         let worker = Worker {
             shared: Arc::clone(&shared),
-            sender,
-            wake: Box::new(wake),
+            teller: teller.clone(),
             state: State::default(),
             serial: 0,
         };
@@ -66,7 +92,7 @@ impl Session {
             .name("session".to_owned())
             .spawn(move || worker.run())
             .expect("a thread for the worker");
-        Self { shared, updates }
+        Self { shared, updates, teller, improver: None }
     }
 
     /// States what is wanted from now on, in place of what was wanted before. To have the same
@@ -98,6 +124,37 @@ impl Session {
         }
     }
 
+    /// Searches for a junction tree better than `compiled`, of the network with this serial, in place
+    /// of what was searched for before, until there is nothing to be found or the search is
+    /// [given up](Self::stop_improving). Searches with different seeds take different ways.
+    ///
+    /// What is found comes as [`Update::Improved`]; nothing is recompiled by itself.
+    ///
+    /// # Panics
+    /// If the operating system gives no thread.
+    pub fn improve(
+        &mut self,
+        source_serial: u64,
+        compiled: &Arc<CompiledNetwork>,
+        seed: u64,
+    ) -> Arc<Improvement> {
+        let improver = Improver::start(
+            source_serial,
+            Arc::clone(compiled),
+            seed,
+            Arc::clone(&self.shared.quiet),
+            self.teller.clone(),
+        );
+        let improvement = Arc::clone(improver.improvement());
+        self.improver = Some(improver);
+        improvement
+    }
+
+    /// Gives up the search for a better junction tree. What it found last may still come.
+    pub fn stop_improving(&mut self) {
+        self.improver = None;
+    }
+
     /// What has happened since the last call, oldest first, each with the
     /// [`source_serial`](Request::source_serial) of the request that it is about.
     pub fn updates(&self) -> impl Iterator<Item = (u64, Update)> + '_ {
@@ -127,8 +184,7 @@ impl Drop for Session {
 
 struct Worker {
     shared: Arc<Shared>,
-    sender: Sender<(u64, Update)>,
-    wake: Box<dyn Fn() + Send>,
+    teller: Teller,
     state: State,
     /// Which network the request at work is about.
     serial: u64,
@@ -208,7 +264,10 @@ impl Worker {
                 continue;
             };
             self.tell(Update::Started(step));
+            let quiet = Arc::clone(&self.shared.quiet);
+            let timing = quiet.timing();
             let result = catch_unwind(AssertUnwindSafe(|| self.perform(step, &request, &token)));
+            drop(timing);
             let given_up = self.end_work();
             match result {
                 // The step could not be interrupted, but what would follow it can.
@@ -272,9 +331,7 @@ impl Worker {
     }
 
     fn tell(&self, update: Update) {
-        // The handle may be gone already; then nobody wants to know.
-        let _ = self.sender.send((self.serial, update));
-        (self.wake)();
+        self.teller.tell(self.serial, update);
     }
 
     /// Does one step, whose prerequisites are there.
@@ -320,9 +377,9 @@ impl Worker {
         let compiled = Arc::clone(compiled);
         // The old tables go first, so that the two never have to fit into memory together.
         self.state.forget_from(Step::Load);
-        let EngineChoice { engine, precision, threads } = request.engine;
+        let EngineChoice { engine, precision, threads, paper } = request.engine;
         let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
-        let options = LoadOptions { precision, threads, memory, paper: PaperOptions::default() };
+        let options = LoadOptions { precision, threads, memory, paper };
         let propagator = engine
             .load(&compiled, &options)
             .map_err(|error| Stopped::Failed(Failure::Load(error)))?;

@@ -1,0 +1,137 @@
+//! Choosing the engine: which one, its number type, and for engine `gpu-paper` what the paper varies.
+
+use eframe::egui::{Button, ComboBox, RichText, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::model::Model;
+use crate::engine::{self, MappingLayout, PaperOptions};
+use crate::session::EngineChoice;
+
+/// The block sizes that can be chosen: those of Figure 5 of Zheng, Mengshoel and Chong and a few between.
+const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
+
+/// Draws the choices, from right to left.
+pub(super) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    if model.engine.heeds_paper() {
+        let PaperOptions { block_size, layout } = model.engine.paper;
+        ComboBox::from_id_salt("paper options")
+            .selected_text(format!("{layout}, {block_size}"))
+            .height(f32::INFINITY)
+            .show_ui(ui, |ui| paper(ui, model, commands))
+            .response
+            .on_hover_text("Layout of the mapping tables, and threads of a block");
+    }
+    ComboBox::from_id_salt("engine")
+        .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
+        .show_ui(ui, |ui| engines(ui, model, commands))
+        .response
+        .on_hover_text("Engine and precision");
+}
+
+/// Every engine; one that cannot run here says why.
+fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    for engine in engine::all() {
+        let available = engine.availability();
+        for &precision in engine.precisions() {
+            let choice = EngineChoice { engine: *engine, precision, ..model.engine };
+            let text = format!("{} {precision}", engine.name());
+            let button = Button::selectable(model.engine == choice, text);
+            let response =
+                ui.add_enabled(available.is_ok(), button).on_hover_text(engine.summary());
+            let response = match &available {
+                Ok(()) => response,
+                Err(reason) => {
+                    response.on_disabled_hover_text(format!("{}; {reason}", engine.summary()))
+                }
+            };
+            if response.clicked() {
+                commands.push(Command::SetEngine(choice));
+            }
+        }
+        if let Err(reason) = &available {
+            ui.label(RichText::new(format!("   {reason}")).weak().small());
+        }
+    }
+}
+
+/// What engine `gpu-paper` can be asked for.
+fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let now = model.engine.paper;
+    let mut choose = |paper: PaperOptions| {
+        commands.push(Command::SetEngine(EngineChoice { paper, ..model.engine }));
+    };
+    ui.weak("Mapping tables");
+    for layout in MappingLayout::ALL {
+        let button = ui.selectable_label(now.layout == layout, layout.name());
+        if button.on_hover_text(explain(layout)).clicked() {
+            choose(PaperOptions { layout, ..now });
+        }
+    }
+    ui.separator();
+    ui.weak("Threads of a block");
+    for block_size in BLOCK_SIZES {
+        if ui.selectable_label(now.block_size == block_size, block_size.to_string()).clicked() {
+            choose(PaperOptions { block_size, ..now });
+        }
+    }
+}
+
+fn explain(layout: MappingLayout) -> &'static str {
+    match layout {
+        MappingLayout::Naive => {
+            "One mapping table after another: threads that run together read words far apart"
+        }
+        MappingLayout::Interleaved => {
+            "The first elements of all mapping tables, then the second ones: threads that run \
+             together read words side by side"
+        }
+    }
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use egui_kittest::kittest::Queryable as _;
+
+    use super::*;
+    use crate::app::testing::{drive_model, model};
+    use crate::engine::by_name;
+
+    /// As if a card were there, and `gpu-paper` chosen.
+    fn with_paper() -> Model {
+        let mut model = model("asia");
+        model.engine.engine = by_name("gpu-paper").expect("compiled in");
+        model
+    }
+
+    #[test]
+    fn layout_and_block_size_are_chosen_for_the_paper_engine_alone() {
+        let mut harness = drive_model(with_paper(), show);
+        harness.run();
+        for (open, choose) in [("interleaved, 128", "naive"), ("interleaved, 128", "1024")] {
+            harness.get_by_value(open).click();
+            harness.run();
+            harness.get_by_label(choose).click();
+            harness.run();
+        }
+        let chosen = harness.state().pushed.iter().map(|command| match command {
+            Command::SetEngine(choice) => choice.paper,
+            other => panic!("{other:?}"),
+        });
+        let now = PaperOptions::default();
+        let naive = PaperOptions { layout: MappingLayout::Naive, ..now };
+        let wide = PaperOptions { block_size: 1024, ..now };
+        assert_eq!(chosen.collect::<Vec<_>>(), [naive, wide]);
+        let mut harness = drive_model(model("asia"), show);
+        harness.run();
+        assert!(harness.query_by_value("interleaved, 128").is_none());
+    }
+
+    #[test]
+    fn choices_differ_by_block_size_only_where_it_matters() {
+        let paper = with_paper().engine;
+        let other = PaperOptions { block_size: 16, ..paper.paper };
+        assert_ne!(EngineChoice { paper: other, ..paper }, paper);
+        let sequential = model("asia").engine;
+        assert_eq!(EngineChoice { paper: other, ..sequential }, sequential);
+    }
+}
