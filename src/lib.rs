@@ -38,6 +38,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`numbers`] | numbers as people read them |
+//! | [`files`] | writing files whole or not at all |
 //! | [`network`] | variables, conditional probability tables, evidence |
 //! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
 //! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
@@ -49,6 +50,7 @@
 
 pub mod cancel;
 pub mod engine;
+pub mod files;
 pub mod format;
 pub mod graph;
 mod id;

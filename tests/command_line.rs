@@ -132,6 +132,27 @@ fn cases_of_a_file_are_answered_each_and_an_impossible_one_fails_alone() {
 }
 
 #[test]
+fn cases_come_from_a_table_too_and_what_is_passed_over_is_said() {
+    let (_folder, path) = file("cases.csv", "id,xray,smoke\n1,yes,\n2,,no\n");
+    let path = path.to_str().unwrap();
+    let (code, out, err) = run(&["query", "asia", "--evidence-file", path, "--json"]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(
+        err,
+        format!("warning: {path}: column 'id' is not a variable and was passed over\n")
+    );
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["cases"].as_array().unwrap().len(), 2);
+    assert!(close(&answer["cases"][1]["ln_p_evidence"], 0.5_f64.ln()));
+    let output = cliquescope(&["query", "asia", "--evidence-file", "-", "--json"])
+        .write_stdin("smoke: \"no\"")
+        .output()
+        .unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(close(&answer["cases"][0]["ln_p_evidence"], 0.5_f64.ln()));
+}
+
+#[test]
 fn bench_gives_a_record_for_each_network_engine_and_case() {
     let (_folder, path) = file("cases.json", r#"[{}, {}]"#);
     let (code, out, err) = run(&[

@@ -1,6 +1,6 @@
 //! What the user asked for is done.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use eframe::egui;
@@ -11,7 +11,7 @@ use crate::app::menu::Palette;
 use crate::app::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
 use crate::app::workspace;
-use crate::format::evidence_json;
+use crate::format::cases;
 use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
@@ -220,7 +220,7 @@ impl Workbench {
         match purpose {
             Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
             Purpose::LoadEvidence => self.load_evidence(&path),
-            Purpose::SaveEvidence => self.save_evidence(path),
+            Purpose::SaveEvidence => self.save_evidence(&path),
         }
     }
 
@@ -229,13 +229,16 @@ impl Workbench {
             self.complain("Open a network before its evidence");
             return;
         };
-        match evidence_json::read_file(path, document.network()) {
-            Ok(cases) => {
-                if cases.len() > 1 {
-                    let text = format!("The first of {} cases was entered", cases.len());
+        match cases::read_file(path, document.network()) {
+            Ok(read) => {
+                for warning in &read.warnings {
+                    self.warn(warning);
+                }
+                if read.cases.len() > 1 {
+                    let text = format!("The first of {} cases was entered", read.cases.len());
                     self.toasts.info(text);
                 }
-                if let Some(first) = cases.into_iter().next() {
+                if let Some(first) = read.cases.into_iter().next() {
                     self.change_evidence(|evidence| *evidence = first);
                 }
             }
@@ -245,15 +248,14 @@ impl Workbench {
         }
     }
 
-    fn save_evidence(&mut self, path: PathBuf) {
+    fn save_evidence(&mut self, path: &Path) {
         let Some(document) = &self.model.document else { return };
-        let text =
-            evidence_json::write(document.network(), std::slice::from_ref(&document.evidence));
-        match std::fs::write(&path, text) {
+        let case = std::slice::from_ref(&document.evidence);
+        match cases::write_file(path, document.network(), case) {
             Ok(()) => {
                 self.toasts.success(format!("Saved {}", path.display()));
             }
-            Err(error) => self.complain(&format!("{}: {error}", path.display())),
+            Err(error) => self.complain(&error.to_string()),
         }
     }
 }

@@ -6,6 +6,8 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
+use crate::format::cases::CaseFormat;
+
 /// What a chosen path is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -15,6 +17,11 @@ pub enum Purpose {
     LoadEvidence,
     /// Save the evidence.
     SaveEvidence,
+}
+
+/// The endings of all evidence files.
+fn case_endings() -> Vec<&'static str> {
+    CaseFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect()
 }
 
 /// A dialog that is open.
@@ -38,12 +45,16 @@ impl Dialog {
                     .add_filter("All files", &["*"]),
                 Purpose::LoadEvidence => rfd::FileDialog::new()
                     .set_title("Load evidence")
-                    .add_filter("Evidence", &["json"])
+                    .add_filter("Evidence", &case_endings())
                     .add_filter("All files", &["*"]),
-                Purpose::SaveEvidence => rfd::FileDialog::new()
-                    .set_title("Save the evidence")
-                    .set_file_name("evidence.json")
-                    .add_filter("Evidence", &["json"]),
+                Purpose::SaveEvidence => {
+                    let dialog = rfd::FileDialog::new()
+                        .set_title("Save the evidence")
+                        .set_file_name("evidence.json");
+                    CaseFormat::ALL.into_iter().fold(dialog, |dialog, format| {
+                        dialog.add_filter(format.name(), format.extensions())
+                    })
+                }
             };
             let path = match purpose {
                 Purpose::SaveEvidence => dialog.save_file(),

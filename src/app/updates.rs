@@ -149,6 +149,11 @@ impl Workbench {
         self.model.failure = Some(message);
     }
 
+    /// Tells of something that went otherwise than the user may think.
+    pub(super) fn warn(&mut self, message: &str) {
+        self.toasts.warning(numbers::wrapped(message, TOAST_COLUMNS));
+    }
+
     /// Tells of something that was asked for and did not work.
     pub(super) fn complain(&mut self, message: &str) {
         self.toasts.error(numbers::wrapped(message, TOAST_COLUMNS));

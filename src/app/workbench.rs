@@ -15,6 +15,7 @@ use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::settings::Settings;
 use crate::app::{status, workspace};
+use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::Evidence;
 use crate::session::{Session, Source};
@@ -187,7 +188,7 @@ impl Workbench {
         let dropped = ctx.input(|input| input.raw.dropped_files.clone());
         if let Some(file) = dropped.into_iter().next() {
             let path = file.path().to_owned();
-            let evidence = path.extension().is_some_and(|ending| ending == "json");
+            let evidence = CaseFormat::of_name(&path.to_string_lossy()).is_some();
             self.commands.push(if evidence {
                 Command::LoadEvidence(path)
             } else {

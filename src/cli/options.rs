@@ -1,5 +1,6 @@
 //! Options that several commands share, and what is done with them.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, Engine, MappingLayout, PaperOptions};
-use cliquescope::format::{self, ReadNetwork, evidence_json};
+use cliquescope::format::{self, ReadNetwork, cases};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
@@ -156,16 +157,21 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, or one without evidence if there is no file.
+/// The cases in `file`, `-` being standard input, or one without evidence if there is no file.
 pub fn cases(network: &Network, file: Option<&PathBuf>) -> Result<Vec<Evidence>, String> {
     let Some(file) = file else { return Ok(vec![Evidence::none()]) };
-    let cases = if file == Path::new("-") {
-        let text = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
-        evidence_json::read("standard input", &text, network)
+    let read = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        cases::read("standard input", bytes, network)
     } else {
-        evidence_json::read_file(file, network)
+        cases::read_file(file, network)
     };
-    cases.map_err(|error| error.to_string())
+    let read = read.map_err(|error| error.to_string())?;
+    for warning in &read.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(read.cases)
 }
 
 /// Width and height in points, as `1440x900`.

@@ -25,8 +25,9 @@ pub struct Args {
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
     evidence: Vec<String>,
 
-    /// Cases in JSON: one or an array of {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}};
-    /// - is standard input
+    /// Cases in JSON, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; - is standard input.
+    /// JSON is one or an array of {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}}; a table has
+    /// a header of variables, a case a row, and nothing or * where a variable was not observed
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 

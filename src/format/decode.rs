@@ -1,7 +1,9 @@
 //! From the bytes of a file to its text.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
@@ -11,9 +13,15 @@ use crate::format::OpenError;
 /// and a small `.gz` that unpacks without end must not take the machine's memory.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads all that `reader` gives, for the file called `file`, unpacked if it is gzip.
-pub(super) fn read_all(file: &str, reader: impl Read) -> Result<Vec<u8>, OpenError> {
-    unpack(file, read_limited(file, reader, MAX_BYTES, false)?, MAX_BYTES)
+/// Reads the file at `path`, unpacked if it is gzip.
+pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
+    let name = path.display().to_string();
+    let unreadable = |reason: String| OpenError::Unreadable { file: name.clone(), reason };
+    let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    if file.metadata().is_ok_and(|what| what.is_dir()) {
+        return Err(unreadable("it is a folder, expected a file".to_owned()));
+    }
+    unpack(&name, read_limited(&name, file, MAX_BYTES, false)?, MAX_BYTES)
 }
 
 /// Unpacks `bytes` if they are gzip, which shows in the first two.
@@ -46,14 +54,36 @@ fn read_limited(
     Ok(bytes)
 }
 
-/// The text that `bytes` are: UTF-8 with or without a byte order mark, else Latin-1, of which every
-/// byte is a character. Networks of the nineties carry their authors' names in it.
+/// `name` without a last `.gz`.
+pub(super) fn without_gz(name: &str) -> &str {
+    match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
+        Some((plain, ending)) if ending.eq_ignore_ascii_case(".gz") => plain,
+        _ => name,
+    }
+}
+
+/// The text that `bytes` are: UTF-16 where a byte order mark says so or every other of the first
+/// bytes is zero; else UTF-8 with or without a mark; else Latin-1, of which every byte is a
+/// character. Networks of the nineties carry their authors' names in it.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => return utf16(rest, u16::from_be_bytes),
+        [1..=255, 0, 1..=255, 0, ..] => return utf16(bytes, u16::from_le_bytes),
+        [0, 1..=255, 0, 1..=255, ..] => return utf16(bytes, u16::from_be_bytes),
+        _ => {}
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
     }
+}
+
+/// What cannot be decoded becomes a replacement character, at which a reader then stops.
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 #[cfg(test)]
@@ -89,6 +119,19 @@ mod tests {
         bytes.truncate(bytes.len() - 9);
         let error = unpack("f.gz", bytes, 100).unwrap_err().to_string();
         assert!(error.starts_with("f.gz: damaged gzip: "), "{error}");
+    }
+
+    #[test]
+    fn utf16_is_text_with_and_without_mark() {
+        let little =
+            |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        for spelt in ["network \u{e6} \u{1f600}", "\u{feff}network \u{e6} \u{1f600}"] {
+            assert_eq!(text(&little(spelt)), "network \u{e6} \u{1f600}");
+            assert_eq!(text(&big(spelt)), "network \u{e6} \u{1f600}");
+        }
+        assert_eq!(text(b"\xff\xfea\0\0\xd8b\0c"), "a\u{fffd}b");
+        assert_eq!(text(b"\xff\xfe"), "");
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! what stands in the file, not only by what the file is called.
 
 mod bif;
+pub mod cases;
 mod decode;
 mod draft;
 mod error;
-pub mod evidence_json;
 mod open;
 mod samples;
 mod source;

@@ -1,6 +1,5 @@
 //! Opening a network by name, path or content.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ impl Origin {
             Self::Bytes(name) => Some(name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()),
         };
         let file = file.unwrap_or_default();
-        let plain = without_gz(&file);
+        let plain = decode::without_gz(&file);
         match plain.rsplit_once('.') {
             Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
             _ => plain.to_owned(),
@@ -72,11 +71,8 @@ pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
 /// # Errors
 /// If it cannot be read, is in no format that is read here, or has a mistake.
 pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
-    let name = path.display().to_string();
-    let file = File::open(path)
-        .map_err(|error| OpenError::Unreadable { file: name.clone(), reason: error.to_string() })?;
-    let bytes = decode::read_all(&name, file)?;
-    read(&name, &bytes, Origin::File(path.to_owned()))
+    let bytes = decode::read_path(path)?;
+    read(&path.display().to_string(), &bytes, Origin::File(path.to_owned()))
 }
 
 /// Reads the network that `bytes` hold, which came under the name `name` and may be gzip.
@@ -104,18 +100,11 @@ impl Sample {
 
 fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenError> {
     let text = decode::text(bytes);
-    let format = Format::detect(without_gz(name), &text).ok_or_else(|| {
+    let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {
         OpenError::UnknownFormat { file: name.to_owned(), found: what_stands_in(&text) }
     })?;
     let (network, warnings) = format.read(Source { file: name, text: &text })?;
     Ok(ReadNetwork { network: Arc::new(network), warnings, origin, format })
-}
-
-fn without_gz(name: &str) -> &str {
-    match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
-        Some((plain, ending)) if ending.eq_ignore_ascii_case(".gz") => plain,
-        _ => name,
-    }
 }
 
 /// How a text in an unknown format begins.

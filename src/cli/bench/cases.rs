@@ -11,7 +11,7 @@ use crate::cli::options;
 
 #[derive(clap::Args)]
 pub struct CaseArgs {
-    /// Cases in JSON, as for query, each timed by itself [default: one case without evidence]
+    /// Cases, as for query, each timed by itself [default: one case without evidence]
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 

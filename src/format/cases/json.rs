@@ -1,4 +1,4 @@
-//! Evidence files: one case or several, in JSON.
+//! Cases in JSON, our own format.
 //!
 //! A case is an object of two optional keys, `{"evidence": {VARIABLE: STATE}, "likelihood":
 //! {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of cases. A variable
@@ -6,47 +6,19 @@
 //! weight set to zero, so that ln P(e) counts both.
 
 use std::fmt;
-use std::path::Path;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
+use crate::format::cases::CaseError;
 use crate::network::{Evidence, EvidenceError, Finding, Network};
-
-/// Why a text is not evidence on a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvidenceFileError {
-    /// The file, as the user called it.
-    pub file: String,
-    /// The case, counted from one, where it is known.
-    pub case: Option<usize>,
-    /// Line and column, counted from one, where they are known.
-    pub place: Option<(usize, usize)>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for EvidenceFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ":{line}:{column}")?;
-        }
-        if let Some(case) = self.case {
-            write!(f, ": case {case}")?;
-        }
-        write!(f, ": {}", self.message)
-    }
-}
-
-impl std::error::Error for EvidenceFileError {}
 
 /// Reads the cases in `text`, which is called `file` in errors.
 ///
 /// # Errors
 /// If the text is not JSON, has other keys than a case has, or names a variable or state that
 /// `network` does not have.
-pub fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, EvidenceFileError> {
+pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, CaseError> {
     let mut case = None;
     let mut json = serde_json::Deserializer::from_str(text);
     let result = Cases { network, case: &mut case }
@@ -58,27 +30,12 @@ pub fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, 
         let message = error.to_string();
         let end = format!(" at line {} column {}", error.line(), error.column());
         let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
-        EvidenceFileError { file: file.to_owned(), case, place, message }
+        CaseError { file: file.to_owned(), case, place, message }
     })
 }
 
-/// Reads the cases in the file at `path`, with or without a byte order mark.
-///
-/// # Errors
-/// As [`read`], and if the file cannot be read.
-pub fn read_file(path: &Path, network: &Network) -> Result<Vec<Evidence>, EvidenceFileError> {
-    let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => read(&file, text.strip_prefix('\u{feff}').unwrap_or(&text), network),
-        Err(error) => {
-            Err(EvidenceFileError { file, case: None, place: None, message: error.to_string() })
-        }
-    }
-}
-
 /// Writes one case as an object, any other number as an array, such that [`read`] reads it back.
-#[must_use]
-pub fn write(network: &Network, cases: &[Evidence]) -> String {
+pub(super) fn write(network: &Network, cases: &[Evidence]) -> String {
     let value = match cases {
         [case] => case_value(network, case),
         cases => cases.iter().map(|case| case_value(network, case)).collect(),

@@ -1,0 +1,247 @@
+//! A text as rows of cells, each with its place.
+
+use std::borrow::Cow;
+
+use crate::format::FormatError;
+use crate::format::source::Source;
+
+/// What stands between two cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// This sign; two in a row have an empty cell between them.
+    Sign(char),
+    /// Any number of spaces and tabs.
+    Space,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell<'t> {
+    /// What stands in it, without quotes and outer white space.
+    pub text: Cow<'t, str>,
+    /// The byte at which it begins.
+    pub at: usize,
+}
+
+/// The rows of a text, one after another; empty lines and comments are passed over.
+pub(super) struct Rows<'t> {
+    source: Source<'t>,
+    separator: Separator,
+    /// What begins a comment, which ends with its line.
+    comment: Option<&'static str>,
+    at: usize,
+}
+
+impl<'t> Rows<'t> {
+    /// The rows of `source`.
+    pub fn new(source: Source<'t>, separator: Separator, comment: Option<&'static str>) -> Self {
+        Self { source, separator, comment, at: 0 }
+    }
+
+    /// The next row, of at least one cell; `None` at the end.
+    pub fn next_row(&mut self) -> Result<Option<Vec<Cell<'t>>>, FormatError> {
+        loop {
+            let line = self.line();
+            let start = line.trim_start();
+            let comment = self.comment.is_some_and(|comment| start.starts_with(comment));
+            if start.is_empty() || comment {
+                if self.at + line.len() >= self.source.text.len() {
+                    return Ok(None);
+                }
+                self.at += line.len() + 1;
+                continue;
+            }
+            return self.row().map(Some);
+        }
+    }
+
+    fn row(&mut self) -> Result<Vec<Cell<'t>>, FormatError> {
+        let mut cells = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.separator == Separator::Space && self.at_end_of_row() {
+                break;
+            }
+            cells.push(if self.rest().starts_with('"') { self.quoted()? } else { self.plain() });
+            self.skip_blanks();
+            match self.separator {
+                Separator::Sign(sign) if self.rest().starts_with(sign) => {
+                    self.at += sign.len_utf8()
+                }
+                Separator::Sign(_) => break,
+                Separator::Space => {}
+            }
+        }
+        if !self.at_end_of_row() {
+            let found: String = self.rest().chars().take(1).collect();
+            let message = format!("found '{found}' after a closing quote, expected the next cell");
+            return Err(self.source.error(self.at, message));
+        }
+        self.at += self.line().len() + 1;
+        self.at = self.at.min(self.source.text.len());
+        Ok(cells)
+    }
+
+    /// A cell in double quotes, in which two quotes stand for one.
+    fn quoted(&mut self) -> Result<Cell<'t>, FormatError> {
+        let start = self.at;
+        let inside = start + 1;
+        let mut end = inside;
+        loop {
+            match self.source.text[end..].find('"') {
+                None => return Err(self.source.error(start, "this quote is never closed")),
+                Some(quote) => end += quote,
+            }
+            if !self.source.text[end + 1..].starts_with('"') {
+                break;
+            }
+            end += 2;
+        }
+        self.at = end + 1;
+        let text = &self.source.text[inside..end];
+        let text = if text.contains('"') { text.replace("\"\"", "\"").into() } else { text.into() };
+        Ok(Cell { text, at: start })
+    }
+
+    /// A cell without quotes. What braces enclose in it stays together.
+    fn plain(&mut self) -> Cell<'t> {
+        let line = self.line();
+        let opens = |sign: &str| line.starts_with(sign);
+        let close = match self.separator {
+            _ if opens("{") || opens("~{") => Some('}'),
+            Separator::Space if opens("(") => Some(')'),
+            Separator::Space if opens("[") => Some(']'),
+            _ => None,
+        };
+        let group = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
+        let after = &line[group..];
+        let ends = |c: char| match self.separator {
+            Separator::Sign(sign) => c == sign,
+            Separator::Space => c.is_whitespace(),
+        };
+        let mut end = group + after.find(ends).unwrap_or(after.len());
+        if let Some(comment) = self.comment.and_then(|comment| line[group..end].find(comment)) {
+            end = group + comment;
+        }
+        let cell = Cell { text: line[..end].trim_end().into(), at: self.at };
+        self.at += end;
+        cell
+    }
+
+    fn at_end_of_row(&self) -> bool {
+        let line = self.line();
+        line.trim().is_empty() || self.comment.is_some_and(|comment| line.starts_with(comment))
+    }
+
+    fn skip_blanks(&mut self) {
+        let blank = |c: char| (c == ' ' || c == '\t') && self.separator != Separator::Sign(c);
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(blank).len();
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.source.text[self.at..]
+    }
+
+    /// What is left of the line, without its end.
+    fn line(&self) -> &'t str {
+        let rest = self.rest();
+        &rest[..rest.find('\n').unwrap_or(rest.len())]
+    }
+}
+
+/// `text` as a cell that is read back as it is, in a table of `separator` and `comment`.
+pub(super) fn quote_where_needed(
+    text: &str,
+    separator: Separator,
+    comment: Option<&str>,
+) -> String {
+    let plain = !text.is_empty()
+        && text.trim() == text
+        && !text.contains(['"', '\n', '\r'])
+        && comment.is_none_or(|comment| !text.contains(comment))
+        && match separator {
+            Separator::Sign(sign) => !text.contains(sign),
+            Separator::Space => {
+                !text.contains(char::is_whitespace) && !text.starts_with(['(', '[', '{', '~'])
+            }
+        };
+    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str, separator: Separator, comment: Option<&'static str>) -> Vec<Vec<String>> {
+        let mut rows = Rows::new(Source { file: "f", text }, separator, comment);
+        let mut all = Vec::new();
+        while let Some(row) = rows.next_row().unwrap() {
+            all.push(row.into_iter().map(|cell| cell.text.into_owned()).collect());
+        }
+        all
+    }
+
+    #[test]
+    fn signs_part_cells_and_quotes_keep_them_together() {
+        let comma = Separator::Sign(',');
+        let text = "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n,,\n{x 1, y 2},~{x, z},(1,2)\nlast,";
+        assert_eq!(
+            rows(text, comma, None),
+            [
+                vec!["a", "b", "c,\"d\"\ne"],
+                vec!["", "", ""],
+                vec!["{x 1, y 2}", "~{x, z}", "(1", "2)"],
+                vec!["last", ""],
+            ]
+        );
+        assert_eq!(rows("a\t\tb c", Separator::Sign('\t'), None), [["a", "", "b c"]]);
+        assert!(rows("", comma, None).is_empty() && rows("\n \r\n", comma, None).is_empty());
+    }
+
+    #[test]
+    fn blanks_part_cells_and_comments_end_lines() {
+        let text = "// one\n a \t b // two\n(0.5 0.5) {x, y} [a, b] {open\n\"two words\" c\r\n";
+        assert_eq!(
+            rows(text, Separator::Space, Some("//")),
+            [
+                vec!["a", "b"],
+                vec!["(0.5 0.5)", "{x, y}", "[a, b]", "{open"],
+                vec!["two words", "c"],
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_have_a_place() {
+        let error = |text: &str| {
+            let source = Source { file: "f", text };
+            let mut rows = Rows::new(source, Separator::Sign(','), None);
+            loop {
+                match rows.next_row() {
+                    Ok(row) => assert!(row.is_some(), "no mistake in {text}"),
+                    Err(error) => return error.to_string(),
+                }
+            }
+        };
+        assert_eq!(error("a\nb,\"c"), "f:2:3: this quote is never closed");
+        assert_eq!(
+            error("\"a\" b"),
+            "f:1:5: found 'b' after a closing quote, expected the next cell"
+        );
+    }
+
+    #[test]
+    fn cells_are_quoted_so_that_they_are_read_back() {
+        for text in ["a", "", " a", "a b", "a,b", "a\"b", "a\nb", "{a", "(a", "//a", "a%b", "*"] {
+            for (separator, comment) in [
+                (Separator::Sign(','), None),
+                (Separator::Sign(','), Some("%")),
+                (Separator::Space, Some("//")),
+            ] {
+                let cell = quote_where_needed(text, separator, comment);
+                assert_eq!(rows(&cell, separator, comment), [[text]], "{cell}");
+            }
+        }
+    }
+}

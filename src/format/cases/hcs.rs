@@ -1,0 +1,159 @@
+//! Hugin's case files: one case, a finding a line, as `smoke: "yes"`, `smoke: #0` or
+//! `smoke: (0.3 0.7)`; `%` begins a comment.
+//!
+//! Source: "Case Files" of the HUGIN manual (hugin.com).
+
+use super::{CaseError, value};
+use crate::format::FormatError;
+use crate::format::source::Source;
+use crate::network::{Evidence, EvidenceError, Finding, Network};
+
+/// Whether `text` begins with a finding.
+pub(super) fn recognise(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.split('%').next().unwrap_or("").trim());
+    let Some((name, value)) =
+        lines.find(|line| !line.is_empty()).and_then(|line| line.split_once(':'))
+    else {
+        return false;
+    };
+    let name = name.trim();
+    let quoted = name.len() > 1 && name.starts_with('"') && name.ends_with('"');
+    !name.is_empty()
+        && !value.trim().is_empty()
+        && (quoted || !name.contains([' ', ',', ';', '\t']))
+}
+
+/// Reads the case in `source`.
+pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Evidence, CaseError> {
+    let mut reader = Reader { source, at: 0 };
+    let mut evidence = Evidence::none();
+    let mut seen = std::collections::HashSet::new();
+    while !reader.at_end() {
+        let at = reader.at;
+        let name = reader.name()?;
+        let Some(variable) = network.find(&name) else {
+            let error = Evidence::none().observe_named(network, &name, "");
+            let message = error.err().as_ref().map(EvidenceError::to_string).unwrap_or_default();
+            return Err(source.error(at, message).into());
+        };
+        if !seen.insert(variable) {
+            return Err(source.error(at, format!("variable '{name}' is given twice")).into());
+        }
+        let at = reader.after_colon(&name)?;
+        let text = reader.value()?;
+        value::enter(&mut evidence, network, variable, &text, false)
+            .map_err(|message| source.error(at, message))?;
+    }
+    Ok(evidence)
+}
+
+struct Reader<'s> {
+    source: Source<'s>,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// Passes over white space and comments. Whether nothing is left.
+    fn at_end(&mut self) -> bool {
+        loop {
+            let rest = &self.source.text[self.at..];
+            self.at += rest.len() - rest.trim_start().len();
+            let rest = rest.trim_start();
+            if !rest.starts_with('%') {
+                return rest.is_empty();
+            }
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        }
+    }
+
+    fn name(&mut self) -> Result<String, FormatError> {
+        self.word(|c| c == ':' || c.is_whitespace())
+    }
+
+    /// Passes over the colon. Where the value begins.
+    fn after_colon(&mut self, name: &str) -> Result<usize, FormatError> {
+        let end = self.at_end();
+        if !self.source.text[self.at..].starts_with(':') {
+            let found = self.source.text[self.at..].chars().next();
+            let found = found.map_or("the end of the file".to_owned(), |c| format!("'{c}'"));
+            let message = format!("found {found}, expected ':' and a value for '{name}'");
+            return Err(self.source.error(self.at, message));
+        }
+        debug_assert!(!end);
+        self.at += 1;
+        if self.at_end() {
+            let message = format!("the file ends, expected a value for '{name}'");
+            return Err(self.source.error(self.at, message));
+        }
+        Ok(self.at)
+    }
+
+    fn value(&mut self) -> Result<String, FormatError> {
+        let rest = &self.source.text[self.at..];
+        if rest.starts_with('(') {
+            let Some(end) = rest.find(')') else {
+                return Err(self.source.error(self.at, "this parenthesis is never closed"));
+            };
+            self.at += end + 1;
+            return Ok(rest[..=end].to_owned());
+        }
+        self.word(|c| c.is_whitespace() || c == '%')
+    }
+
+    /// A word up to a character that `ends` it, or in double quotes, in which two stand for one.
+    fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<String, FormatError> {
+        let rest = &self.source.text[self.at..];
+        let Some(inside) = rest.strip_prefix('"') else {
+            let end = rest.find(ends).unwrap_or(rest.len());
+            self.at += end;
+            return Ok(rest[..end].to_owned());
+        };
+        let mut word = String::new();
+        let mut left = inside;
+        loop {
+            let Some((text, after)) = left.split_once('"') else {
+                return Err(self.source.error(self.at, "this quote is never closed"));
+            };
+            word.push_str(text);
+            left = after;
+            match left.strip_prefix('"') {
+                Some(after) => {
+                    word.push('"');
+                    left = after;
+                }
+                None => break,
+            }
+        }
+        self.at = self.source.text.len() - left.len();
+        Ok(word)
+    }
+}
+
+/// The one case in `cases` as a file.
+pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
+    let [case] = cases else {
+        return Err(format!(
+            "a Hugin case file holds one case, and there are {}; Hugin data, CSV and JSON hold any \
+             number",
+            cases.len()
+        ));
+    };
+    let mut text = String::new();
+    for (variable, finding) in case.iter() {
+        let variable = &network[variable];
+        let name = variable.name();
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let value = match finding {
+            Finding::Observed(state) if variable.states()[*state].is_empty() => format!("#{state}"),
+            Finding::Observed(state) => quoted(&variable.states()[*state]),
+            Finding::Likelihood(weights) => {
+                let weights: Vec<_> = weights.iter().map(|weight| format!("{weight:?}")).collect();
+                format!("({})", weights.join(" "))
+            }
+        };
+        text += &if plain { name.to_owned() } else { quoted(name) };
+        text += &format!(": {value}\n");
+    }
+    Ok(text)
+}

@@ -1,0 +1,236 @@
+//! Tables with a header that names variables and a case in each row: CSV, Hugin data, Netica cases.
+//!
+//! One reader serves all of them, because programs write each in the manner of the others: what
+//! parts the cells is found out from the header. Netica's columns `IDnum` and `NumCases` and Hugin's
+//! column `#` are not variables: the first is a name, the others count equal cases.
+//!
+//! Sources: "Case File Format" and "Case Files with Uncertain Values" of the Netica manual
+//! (norsys.com); "Data files" of the HUGIN API reference manual.
+
+use super::cells::{Cell, Rows, Separator, quote_where_needed};
+use super::{CaseError, CaseFormat, value};
+use crate::format::source::Source;
+use crate::network::{Evidence, Finding, Network, VariableId};
+
+/// Stands in the first lines of a file that Netica has written.
+const NETICA_MARK: &str = "~->[CASE-1]->~";
+
+/// How many columns or names a message lists.
+const LISTED: usize = 5;
+
+/// Whether `text` begins as Netica's files do.
+pub(super) fn is_netica(text: &str) -> bool {
+    text.starts_with("//") && text.lines().take(3).any(|line| line.contains(NETICA_MARK))
+}
+
+/// What a column holds.
+enum Column {
+    Variable(VariableId),
+    /// How often the case was seen; its name, for a warning.
+    Count(String),
+    /// Nothing that matters here.
+    Other,
+}
+
+fn comment(format: CaseFormat) -> Option<&'static str> {
+    match format {
+        CaseFormat::Netica => Some("//"),
+        CaseFormat::HuginData => Some("%"),
+        _ => None,
+    }
+}
+
+/// Reads the cases of a table, and adds to `warnings` what was passed over.
+pub(super) fn read(
+    source: Source<'_>,
+    format: CaseFormat,
+    network: &Network,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Evidence>, CaseError> {
+    let separator = separator(source, format, network)?;
+    let mut rows = Rows::new(source, separator, comment(format));
+    let Some(header) = rows.next_row()? else {
+        let message = "there is nothing in it, expected a header with names of variables";
+        return Err(source.error(0, message).into());
+    };
+    let columns = columns(source, format, network, &header, warnings)?;
+    let mut cases = Vec::new();
+    let mut counted = None;
+    while let Some(row) = rows.next_row()? {
+        let number = cases.len() + 1;
+        let case = self::case(source, format, network, &columns, &row, &mut counted);
+        cases.push(case.map_err(|error| error.in_case(number))?);
+    }
+    if let Some(name) = counted {
+        warnings.push(format!(
+            "{}: column '{name}' counts equal cases, which was passed over: each row is one case",
+            source.file
+        ));
+    }
+    Ok(cases)
+}
+
+/// What parts the cells: that with which most cells of the header are names of variables.
+fn separator(
+    source: Source<'_>,
+    format: CaseFormat,
+    network: &Network,
+) -> Result<Separator, CaseError> {
+    use Separator::{Sign, Space};
+    let candidates = match format {
+        CaseFormat::Csv => [Sign(','), Sign(';'), Sign('\t'), Space],
+        _ => [Space, Sign('\t'), Sign(','), Sign(';')],
+    };
+    let known = |separator: Separator| {
+        let header = Rows::new(source, separator, comment(format)).next_row();
+        let cells = header.ok().flatten().unwrap_or_default();
+        cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
+    };
+    // The first of the best, and of several that are equally good.
+    let best = candidates.into_iter().rev().max_by_key(|&separator| known(separator));
+    Ok(best.expect("there are four"))
+}
+
+fn columns(
+    source: Source<'_>,
+    format: CaseFormat,
+    network: &Network,
+    header: &[Cell<'_>],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Column>, CaseError> {
+    let mut columns = Vec::with_capacity(header.len());
+    let mut unknown = Vec::new();
+    let mut seen = vec![false; network.variables().len()];
+    for cell in header {
+        let name = &*cell.text;
+        columns.push(match network.find(name) {
+            Some(variable) => {
+                if std::mem::replace(&mut seen[variable.index()], true) {
+                    let message = format!("a second column is called '{name}'");
+                    return Err(source.error(cell.at, message).into());
+                }
+                Column::Variable(variable)
+            }
+            None if name == "#" || name == "NumCases" => Column::Count(name.to_owned()),
+            None if name == "IDnum" => Column::Other,
+            None => {
+                unknown.push(name);
+                Column::Other
+            }
+        });
+    }
+    if !columns.iter().any(|column| matches!(column, Column::Variable(_))) {
+        let message = format!(
+            "no column of the header ({}) is a variable, expected names as {}",
+            listed(header.iter().map(|cell| &*cell.text)),
+            listed(network.variables().iter().map(|variable| variable.name()))
+        );
+        let at = header.first().map_or(0, |cell| cell.at);
+        return Err(source.error(at, message).into());
+    }
+    // A first column without a name is how tables are numbered.
+    if format == CaseFormat::Csv && unknown.first() == Some(&"") && header[0].text.is_empty() {
+        unknown.remove(0);
+    }
+    if !unknown.is_empty() {
+        let file = source.file;
+        let text = match unknown.len() {
+            1 => format!("{file}: column '{}' is not a variable and was passed over", unknown[0]),
+            many => format!(
+                "{file}: {many} columns are not variables and were passed over: {}",
+                listed(unknown.into_iter())
+            ),
+        };
+        warnings.push(text);
+    }
+    Ok(columns)
+}
+
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<&str> = names.take(LISTED + 1).collect();
+    if names.len() > LISTED {
+        names[LISTED] = "...";
+    }
+    names.join(", ")
+}
+
+/// The case in `row`; `counted` becomes the name of a column that counts other than one.
+fn case(
+    source: Source<'_>,
+    format: CaseFormat,
+    network: &Network,
+    columns: &[Column],
+    row: &[Cell<'_>],
+    counted: &mut Option<String>,
+) -> Result<Evidence, CaseError> {
+    if row.len() != columns.len() {
+        let message = format!("the row has {} cells, expected {}", row.len(), columns.len());
+        let at = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.at);
+        return Err(source.error(at, message).into());
+    }
+    let mut evidence = Evidence::none();
+    for (column, cell) in columns.iter().zip(row) {
+        match column {
+            Column::Variable(variable) => {
+                let bare_index = format == CaseFormat::Netica;
+                value::enter(&mut evidence, network, *variable, &cell.text, bare_index)
+                    .map_err(|message| source.error(cell.at, message))?;
+            }
+            Column::Count(name) if cell.text.parse() != Ok(1.0) => {
+                counted.get_or_insert_with(|| name.clone());
+            }
+            Column::Count(_) | Column::Other => {}
+        }
+    }
+    Ok(evidence)
+}
+
+/// The table of `cases`, with a column for each variable of which something is known in one.
+pub(super) fn write(
+    format: CaseFormat,
+    network: &Network,
+    cases: &[Evidence],
+) -> Result<String, String> {
+    let (separator, between, missing) = match format {
+        CaseFormat::Netica => (Separator::Space, "\t", "*"),
+        CaseFormat::HuginData => (Separator::Sign(','), ", ", "*"),
+        _ => (Separator::Sign(','), ",", ""),
+    };
+    let comment = comment(format);
+    let known = |variable: &VariableId| cases.iter().any(|case| case.get(*variable).is_some());
+    let mut columns: Vec<VariableId> = network.ids().filter(known).collect();
+    if columns.is_empty() {
+        // A table has at least one column.
+        columns.extend(network.ids().next());
+    }
+    // A line with nothing on it would be no row.
+    let missing = if columns.len() == 1 { "*" } else { missing };
+    let mut text = match format {
+        CaseFormat::Netica => format!("// {NETICA_MARK}\n\n"),
+        _ => String::new(),
+    };
+    let mut row = |number: Option<String>, cells: Vec<String>| {
+        let cells: Vec<String> = number.into_iter().chain(cells).collect();
+        text.push_str(&cells.join(between));
+        text.push('\n');
+    };
+    let numbered = |text: String| (format == CaseFormat::Netica).then_some(text);
+    let quoted = |text: &str| quote_where_needed(text, separator, comment);
+    let names = columns.iter().map(|&variable| quoted(network[variable].name())).collect();
+    row(numbered("IDnum".to_owned()), names);
+    for (index, case) in cases.iter().enumerate() {
+        let cell = |&variable: &VariableId| match case.get(variable) {
+            None => Ok(missing.to_owned()),
+            Some(Finding::Likelihood(_)) if format == CaseFormat::HuginData => Err(format!(
+                "case {}: Hugin data holds no likelihoods, and there is one of '{}'; \
+                 JSON, CSV and a Hugin case do",
+                index + 1,
+                network[variable].name()
+            )),
+            Some(finding) => Ok(quoted(&value::text(&network[variable], finding))),
+        };
+        let cells = columns.iter().map(cell).collect::<Result<Vec<_>, String>>()?;
+        row(numbered((index + 1).to_string()), cells);
+    }
+    Ok(text)
+}

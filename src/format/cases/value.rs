@@ -1,0 +1,281 @@
+//! What a cell of a table or the right side of a finding says of a variable.
+//!
+//! A value is the label of a state, `#` and the position of a state counted from zero, a mark for
+//! "not observed", or one of the ways to say that a variable is uncertain: Hugin's `(0.3 0.7)`, one
+//! weight a state; Netica's likelihood `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`,
+//! of impossible ones `~{high}`, and range `[low, medium]`.
+
+use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, VariableId};
+
+/// How tables say that a variable was not observed, unless it has a state of this name.
+const MISSING: [&str; 5] = ["", "*", "?", "NA", "N/A"];
+
+/// Enters what `text` says of `variable`. `bare_index` lets a number that is no label be the
+/// position of a state.
+///
+/// # Errors
+/// If it means nothing for that variable: as a sentence for the user.
+pub(super) fn enter(
+    evidence: &mut Evidence,
+    network: &Network,
+    variable: VariableId,
+    text: &str,
+    bare_index: bool,
+) -> Result<(), String> {
+    let known = &network[variable];
+    if let Some(state) = state(known, text) {
+        evidence.observe(network, variable, state);
+        return Ok(());
+    }
+    if MISSING.contains(&text) {
+        return Ok(());
+    }
+    if let Some(state) = index(known, text.trim(), bare_index)? {
+        evidence.observe(network, variable, state);
+        return Ok(());
+    }
+    let weights = weights(known, text.trim())?.ok_or_else(|| unknown_state(known, text))?;
+    evidence.set_likelihood(network, variable, weights).map_err(|error| error.to_string())
+}
+
+/// The position of the state labelled `text`, or of the one whose label is the same number.
+fn state(variable: &Variable, text: &str) -> Option<usize> {
+    variable.state_index(text).or_else(|| {
+        let number: f64 = text.trim().parse().ok()?;
+        let labels = variable.states().iter();
+        let mut equal = labels.map(|label| label.trim().parse::<f64>() == Ok(number));
+        let found = equal.position(|equal| equal)?;
+        // Labels as 1 and 1.0 side by side are told apart by their letters alone.
+        equal.all(|equal| !equal).then_some(found)
+    })
+}
+
+/// The state at the position that `text` gives, if it gives one.
+fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, String> {
+    let digits = match text.strip_prefix('#') {
+        Some(digits) => digits,
+        None if bare => text,
+        None => return Ok(None),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let states = variable.cardinality();
+    match digits.parse() {
+        Ok(state) if state < states => Ok(Some(state)),
+        _ => Err(format!(
+            "variable '{}' has no state number {digits}; it has {states} states, counted from 0",
+            variable.name()
+        )),
+    }
+}
+
+/// The weights that a bracketed value gives; `None` if it is not bracketed.
+fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> {
+    let inside = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
+    if let Some(list) = inside("(", ")") {
+        return numbers(list).map(Some);
+    }
+    if let Some(list) = inside("~{", "}") {
+        let mut weights = vec![1.0; variable.cardinality()];
+        for item in items(list) {
+            weights[named(variable, item)?] = 0.0;
+        }
+        return Ok(Some(weights));
+    }
+    if let Some(list) = inside("{", "}") {
+        return braces(variable, list).map(Some);
+    }
+    if let Some(list) = inside("[", "]") {
+        let [first, last] = items(list)[..] else { return Ok(None) };
+        let (first, last) = (named(variable, first)?, named(variable, last)?);
+        let weight = |state| f64::from(u8::from((first..=last).contains(&state)));
+        return Ok(Some((0..variable.cardinality()).map(weight).collect()));
+    }
+    Ok(None)
+}
+
+/// What stands in braces: weights in the order of the states, or states with or without weights.
+fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
+    let items = items(list);
+    let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
+    if !all_labels || (items.len() == 1 && variable.cardinality() > 1) {
+        let all_numbers = numbers(list);
+        if let Ok(weights) = all_numbers
+            && weights.len() == variable.cardinality()
+        {
+            return Ok(weights);
+        }
+    }
+    let mut weights = vec![0.0; variable.cardinality()];
+    for item in items {
+        let (state, weight) = match named(variable, item) {
+            Ok(state) => (state, 1.0),
+            Err(error) => {
+                let (label, number) = item.rsplit_once(char::is_whitespace).ok_or(error)?;
+                let weight = number
+                    .parse()
+                    .map_err(|_| format!("'{number}' is not a number, expected a weight"))?;
+                (named(variable, label.trim_end())?, weight)
+            }
+        };
+        weights[state] = weight;
+    }
+    Ok(weights)
+}
+
+/// The numbers in `list`, between white space or commas.
+fn numbers(list: &str) -> Result<Vec<f64>, String> {
+    let words = list.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    let number = |word: &str| {
+        word.parse().map_err(|_| format!("'{word}' is not a number, expected a weight"))
+    };
+    words.map(number).collect()
+}
+
+/// The parts of `list` between commas that stand in no quotes.
+fn items(list: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let outside = |c: char| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    };
+    list.split(outside).map(str::trim).filter(|item| !item.is_empty()).collect()
+}
+
+/// The state that `item` names by label, quoted label or position.
+fn named(variable: &Variable, item: &str) -> Result<usize, String> {
+    if let Some(found) = state(variable, item) {
+        return Ok(found);
+    }
+    let quoted = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if let Some(found) = quoted.and_then(|label| variable.state_index(&label.replace("\"\"", "\"")))
+    {
+        return Ok(found);
+    }
+    index(variable, item, false)?.ok_or_else(|| unknown_state(variable, item))
+}
+
+fn unknown_state(variable: &Variable, text: &str) -> String {
+    let error = EvidenceError::UnknownState {
+        variable: variable.name().to_owned(),
+        state: text.to_owned(),
+        states: variable.states().to_vec(),
+    };
+    error.to_string()
+}
+
+/// How [`enter`] reads `finding` on `variable` back, in Netica's way where it is uncertain.
+pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
+    match finding {
+        Finding::Observed(state) => label(variable, *state),
+        Finding::Likelihood(weights) => {
+            let item = |(state, weight): (usize, &f64)| {
+                let label = &variable.states()[state];
+                let plain = !label.is_empty()
+                    && label.chars().all(|c| c.is_alphanumeric() || "_.-+".contains(c));
+                let quoted = || format!("\"{}\"", label.replace('"', "\"\""));
+                format!("{} {weight:?}", if plain { label.clone() } else { quoted() })
+            };
+            let items: Vec<_> = weights.iter().enumerate().map(item).collect();
+            format!("{{{}}}", items.join(", "))
+        }
+    }
+}
+
+/// The label of a state, or its position where the label would read as nothing.
+pub(super) fn label(variable: &Variable, state: usize) -> String {
+    let label = &variable.states()[state];
+    if label.is_empty() { format!("#{state}") } else { label.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Cpt;
+
+    fn network(states: &[&str]) -> Network {
+        let row = vec![1.0 / states.len() as f64; states.len()];
+        let cpt = Cpt::new(VariableId::new(0), vec![], row);
+        Network::new("n", vec![Variable::new("v", states.iter().copied())], vec![cpt]).unwrap()
+    }
+
+    fn read(states: &[&str], text: &str) -> Result<Option<Finding>, String> {
+        let (network, mut evidence) = (network(states), Evidence::none());
+        enter(&mut evidence, &network, VariableId::new(0), text, false)?;
+        Ok(evidence.get(VariableId::new(0)).cloned())
+    }
+
+    #[test]
+    fn labels_win_over_what_else_they_could_mean() {
+        let observed = |state| Ok(Some(Finding::Observed(state)));
+        assert_eq!(read(&["no", "yes"], "yes"), observed(1));
+        assert_eq!(read(&["no", "yes"], "#1"), observed(1));
+        assert_eq!(read(&["#1", "#0"], "#1"), observed(0));
+        assert_eq!(read(&["NA", "*"], "*"), observed(1));
+        assert_eq!(read(&["1", "2"], "2.0"), observed(1));
+        assert_eq!(read(&["0", "00"], "00"), observed(1));
+        for missing in ["", "*", "?", "NA"] {
+            assert_eq!(read(&["no", "yes"], missing), Ok(None));
+        }
+        assert!(read(&["0", "00"], "0.0").unwrap_err().contains("no state '0.0'"));
+        assert_eq!(
+            read(&["no", "yes"], "#2").unwrap_err(),
+            "variable 'v' has no state number 2; it has 2 states, counted from 0"
+        );
+        let huge = read(&["no", "yes"], "#99999999999999999999999").unwrap_err();
+        assert!(huge.contains("no state number"), "{huge}");
+    }
+
+    #[test]
+    fn uncertain_values_become_weights() {
+        let states = ["low", "mid", "high"];
+        for (text, expected) in [
+            ("(0.3 0.7 0)", [0.3, 0.7, 0.0]),
+            ("{0.3, 0.7, 0}", [0.3, 0.7, 0.0]),
+            ("{0.3 0.7 0}", [0.3, 0.7, 0.0]),
+            ("{high 2, low 1e-3}", [1e-3, 0.0, 2.0]),
+            ("{low, #2}", [1.0, 0.0, 1.0]),
+            ("~{ low }", [0.0, 1.0, 1.0]),
+            ("[mid, high]", [0.0, 1.0, 1.0]),
+            ("{\"low\" 0.5, mid 0.25}", [0.5, 0.25, 0.0]),
+        ] {
+            assert_eq!(
+                read(&states, text),
+                Ok(Some(Finding::Likelihood(expected.into()))),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            read(&["0", "1"], "{0, 1}"),
+            Ok(Some(Finding::Likelihood([1.0, 1.0].into()))),
+            "a set of states that are called by numbers"
+        );
+        for (text, part) in [
+            ("{low 1, other 2}", "no state 'other'"),
+            ("{low x}", "'x' is not a number"),
+            ("(1 2)", "has 2 numbers, expected 3"),
+            ("(1 -2 3)", "at least zero"),
+            ("(NaN 1 1)", "finite"),
+            ("[high, low]", "not all zero"),
+            ("{}", "not all zero"),
+            ("5+-2", "no state '5+-2'"),
+        ] {
+            let error = read(&states, text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let labels = ["plain", "two words", "com,ma", "quo\"te", "", "1", "#1"];
+        let variable = Variable::new("v", labels);
+        for state in 0..labels.len() {
+            let finding = Finding::Observed(state);
+            assert_eq!(read(&labels, &text(&variable, &finding)), Ok(Some(finding)));
+        }
+        let weights = [0.1, 1e-300, 0.30000000000000004, 4.0, 5.0, 0.0, 7.0];
+        let finding = Finding::Likelihood(weights.into());
+        assert_eq!(read(&labels, &text(&variable, &finding)), Ok(Some(finding)));
+    }
+}
