@@ -17,6 +17,10 @@ pub struct Palette {
     pub distribute: Color32,
     /// Set-up and read-out around the messages.
     pub stage: Color32,
+    /// Waiting for what another computes.
+    pub wait: Color32,
+    /// Launching kernels and copying to and from the GPU.
+    pub copy: Color32,
     /// What is selected.
     pub selected: Color32,
     /// What the pointer is over.
@@ -46,6 +50,8 @@ impl Palette {
         collect: Color32::from_rgb(0x56, 0xa8, 0xe8),
         distribute: Color32::from_rgb(0xf0, 0x96, 0x3c),
         stage: Color32::from_rgb(0x7c, 0x86, 0x90),
+        wait: Color32::from_rgb(0x5c, 0x62, 0x6c),
+        copy: Color32::from_rgb(0x2f, 0xb0, 0x88),
         selected: Color32::from_rgb(0xff, 0xff, 0xff),
         hovered: Color32::from_rgb(0x9c, 0xe0, 0xff),
         active: Color32::from_rgb(0xff, 0x4d, 0x8d),
@@ -62,6 +68,8 @@ impl Palette {
         collect: Color32::from_rgb(0x1f, 0x77, 0xb4),
         distribute: Color32::from_rgb(0xd0, 0x6a, 0x0c),
         stage: Color32::from_rgb(0x8a, 0x94, 0x9e),
+        wait: Color32::from_rgb(0xb4, 0xbc, 0xc6),
+        copy: Color32::from_rgb(0x14, 0x8a, 0x68),
         selected: Color32::from_rgb(0x10, 0x14, 0x18),
         hovered: Color32::from_rgb(0x00, 0x6d, 0xb0),
         active: Color32::from_rgb(0xd1, 0x12, 0x5c),

@@ -33,6 +33,9 @@ pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
         line("over", naming::separator(compiled, message.separator));
         line("separator", format!("{} entries", numbers::thousands(separator.entries)));
         line("touched", format!("{} entries in both cliques", numbers::thousands(touched)));
+        if span.taken_up < span.start {
+            line("waited", numbers::nanoseconds(span.start - span.taken_up));
+        }
         line("start", numbers::nanoseconds(span.start));
         line("duration", numbers::nanoseconds(length));
         line("per entry", numbers::nanoseconds(length / touched.max(1) as f64));

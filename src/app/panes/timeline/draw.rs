@@ -6,7 +6,7 @@ use eframe::egui::{
 };
 
 use super::Scene;
-use super::lanes::{Lane, Shape, Span, Sum};
+use super::lanes::{Lane, Rows, Shape, Span, Sum};
 use super::scale::{Window, ticks};
 use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
@@ -112,6 +112,13 @@ impl Drawing {
         let palette = Palette::of(ui);
         let row = self.stages_rect();
         let font = FontId::proportional(11.0);
+        for &(from, to) in &scene.launches {
+            let (from, to) = (self.x(from), self.x(to));
+            if to >= row.left() && from <= row.right() {
+                let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range());
+                painter.rect_filled(bar, 2, palette.copy);
+            }
+        }
         for timing in &scene.trace.stages {
             let colour = match timing.stage {
                 Stage::Collect => palette.collect,
@@ -182,14 +189,24 @@ impl Drawing {
                     let shade = if span.message.index() % 2 == 0 { 1.0 } else { 0.8 };
                     mesh.add_colored_rect(bar, darker(colour(span.phase), shade));
                 }
-                Shape::Column { x, collect, distribute } => {
+                Shape::Wait(from, to) => {
+                    // Thinner than work, so that the two are told apart without colour.
+                    let half = 0.2 * rows.span();
+                    let rows = egui::Rangef::point(rows.center()).expand(half);
+                    mesh.add_colored_rect(Rect::from_x_y_ranges(from..=to, rows), palette.wait);
+                }
+                Shape::Column { x, collect, distribute, wait } => {
+                    let column = Rect::from_x_y_ranges(x..=x + 1.0, rows);
+                    mesh.add_colored_rect(column, palette.wait.gamma_multiply(wait));
+                    if collect + distribute == 0.0 {
+                        continue;
+                    }
                     let both = (collect + distribute).max(f32::EPSILON);
                     let mixed =
                         palette.collect.lerp_to_gamma(palette.distribute, distribute / both);
                     // The least coverage must still be seen on the ground.
                     let strength = 0.35 + 0.65 * both.min(1.0);
-                    let bar = Rect::from_x_y_ranges(x..=x + 1.0, rows);
-                    mesh.add_colored_rect(bar, mixed.gamma_multiply(strength));
+                    mesh.add_colored_rect(column, mixed.gamma_multiply(strength));
                 }
             }
         }
@@ -239,8 +256,13 @@ impl Drawing {
             1 => name(self.lane_rect(0).center().y, "messages".to_owned()),
             lanes => {
                 let every = (12.0 / self.lane_height).ceil().max(1.0) as usize;
+                let noun = if scene.on_gpu { "block" } else { "thread" };
                 for lane in (0..lanes).step_by(every) {
-                    name(self.lane_rect(lane).center().y, format!("thread {lane}"));
+                    let number = match scene.rows {
+                        Rows::Lanes => format!("{noun} {}", scene.lanes[lane].number),
+                        Rows::Packed => format!("{} at once", lane + 1),
+                    };
+                    name(self.lane_rect(lane).center().y, number);
                 }
             }
         }

@@ -27,6 +27,16 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
             swatch(ui, colour);
             fact(ui, stage.name(), &time);
         }
+        let waits: f64 = scene.trace.messages.iter().map(|m| m.wait.as_nanos() as f64).sum();
+        if waits > 0.0 {
+            swatch(ui, palette.wait);
+            fact(ui, "waits", &numbers::nanoseconds(waits));
+        }
+        if !scene.launches.is_empty() {
+            swatch(ui, palette.copy);
+            let time: f64 = scene.launches.iter().map(|(from, to)| to - from).sum();
+            fact(ui, "launch and copy", &numbers::nanoseconds(time));
+        }
         let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
         let count = numbers::thousands(done as u64);
         fact(

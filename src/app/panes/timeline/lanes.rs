@@ -9,15 +9,20 @@ pub struct Span {
     pub message: MessageId,
     /// Its phase.
     pub phase: Phase,
+    /// When its lane began to wait for it; `start` where it did not wait.
+    pub taken_up: f64,
     /// When it began.
     pub start: f64,
     /// When it ended.
     pub end: f64,
 }
 
-/// The messages that one thread computed, in the order of time. They do not overlap.
+/// Messages that one thread or one block of the GPU computed, in the order of time. They do not
+/// overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
+    /// The number of the thread or block; of several, one of them.
+    pub number: u32,
     /// The messages.
     pub spans: Vec<Span>,
 }
@@ -35,28 +40,57 @@ pub enum Shape {
         collect: f32,
         /// Share of the column in which messages away from the root run.
         distribute: f32,
+        /// Share of the column in which the lane waits.
+        wait: f32,
     },
+    /// A wait that is wide enough to be seen by itself: left and right edge.
+    Wait(f32, f32),
 }
 
-/// The messages of `trace`, one lane a thread; lane numbers without messages are left out.
+/// Which messages stand in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Those of one thread or block, with its waits; a block whose messages overlap has several.
+    Lanes,
+    /// As many as fit one after another, whoever computed them: the number of rows is how many
+    /// messages were computed at the same time. Waits are left out.
+    Packed,
+}
+
+/// The messages of `trace` in rows; lane numbers without messages are left out.
 #[must_use]
-pub fn lanes(trace: &MessageTrace, plan: &Plan) -> Vec<Lane> {
-    let mut lanes: std::collections::BTreeMap<u32, Lane> = std::collections::BTreeMap::new();
+pub fn lanes(trace: &MessageTrace, plan: &Plan, rows: Rows) -> Vec<Lane> {
+    let mut lanes: std::collections::BTreeMap<u32, Vec<Span>> = std::collections::BTreeMap::new();
     for timing in &trace.messages {
         let Some(message) = plan.messages().get(timing.message.index()) else { continue };
         let start = timing.start.as_nanos() as f64;
-        lanes.entry(timing.lane).or_default().spans.push(Span {
+        let (lane, wait) = match rows {
+            Rows::Lanes => (timing.lane, timing.wait.as_nanos() as f64),
+            Rows::Packed => (0, 0.0),
+        };
+        lanes.entry(lane).or_default().push(Span {
             message: timing.message,
             phase: message.phase,
+            taken_up: start - wait,
             start,
             end: start + timing.duration.as_nanos() as f64,
         });
     }
-    let mut lanes: Vec<Lane> = lanes.into_values().collect();
-    for lane in &mut lanes {
-        lane.spans.sort_by(|a, b| a.start.total_cmp(&b.start));
+    lanes.into_iter().flat_map(|(number, spans)| without_overlap(number, spans)).collect()
+}
+
+/// Puts each of `spans` into the first row that is free when it is taken up.
+fn without_overlap(number: u32, mut spans: Vec<Span>) -> Vec<Lane> {
+    spans.sort_by(|a, b| a.taken_up.total_cmp(&b.taken_up));
+    let mut rows: Vec<Lane> = Vec::new();
+    for span in spans {
+        let free = |row: &&mut Lane| row.spans.last().is_none_or(|last| last.end <= span.taken_up);
+        match rows.iter_mut().find(free) {
+            Some(row) => row.spans.push(span),
+            None => rows.push(Lane { number, spans: vec![span] }),
+        }
     }
-    lanes
+    rows
 }
 
 impl Lane {
@@ -64,7 +98,7 @@ impl Lane {
     #[must_use]
     pub fn between(&self, start: f64, end: f64) -> &[Span] {
         let first = self.spans.partition_point(|span| span.end < start);
-        let last = self.spans.partition_point(|span| span.start <= end);
+        let last = self.spans.partition_point(|span| span.taken_up <= end);
         &self.spans[first.min(last)..last]
     }
 
@@ -72,12 +106,12 @@ impl Lane {
     #[must_use]
     pub fn nearest(&self, time: f64, reach: f64) -> Option<Span> {
         let near = self.between(time - reach, time + reach);
-        let under = near.iter().find(|span| span.start <= time && time <= span.end);
+        let under = near.iter().find(|span| span.taken_up <= time && time <= span.end);
         let longest = || {
             let length = |span: &&Span| span.end - span.start;
             near.iter().max_by(|a, b| length(a).total_cmp(&length(b)))
         };
-        under.filter(|span| span.end - span.start >= reach).or_else(longest).copied()
+        under.filter(|span| span.end - span.taken_up >= reach).or_else(longest).copied()
     }
 
     /// What to draw of the lane on an axis where time `t` is at `x(t)` pixels, from `left` to
@@ -92,34 +126,44 @@ impl Lane {
     ) -> Vec<Shape> {
         /// From this width on a message is a bar of its own.
         const WIDE: f32 = 2.0;
+        /// After collect and distribute.
+        const WAIT: usize = 2;
         let columns = (right - left).ceil().max(0.0) as usize;
-        let mut cover = vec![[0.0_f32; 2]; columns];
-        let mut shapes = Vec::new();
-        for span in self.between(view.0, view.1) {
-            let (from, to) = (x(span.start).max(left), x(span.end).min(right));
-            if x(span.end) - x(span.start) >= WIDE {
-                shapes.push(Shape::Bar(*span, from, to));
-                continue;
-            }
-            let phase = usize::from(span.phase == Phase::Distribute);
+        let mut cover = vec![[0.0_f32; 3]; columns];
+        let mut fill = |kind: usize, from: f32, to: f32| {
             let mut at = from;
             loop {
                 let column = ((at - left).floor().max(0.0) as usize).min(columns.saturating_sub(1));
                 let Some(covered) = cover.get_mut(column) else { break };
                 let edge = left + column as f32 + 1.0;
                 // A message too short to measure still leaves a trace.
-                covered[phase] += (to.min(edge) - at).max(0.02);
+                covered[kind] += (to.min(edge) - at).max(0.02);
                 if to <= edge || column + 1 >= columns {
                     break;
                 }
                 at = edge;
             }
+        };
+        let mut shapes = Vec::new();
+        for span in self.between(view.0, view.1) {
+            let edges = [span.taken_up, span.start, span.end].map(&x);
+            let [taken_up, from, to] = edges.map(|edge| edge.clamp(left, right));
+            let kind = usize::from(span.phase == Phase::Distribute);
+            if edges[1] - edges[0] >= WIDE {
+                shapes.push(Shape::Wait(taken_up, from));
+            } else if span.taken_up < span.start {
+                fill(WAIT, taken_up, from);
+            }
+            if edges[2] - edges[1] >= WIDE {
+                shapes.push(Shape::Bar(*span, from, to));
+            } else {
+                fill(kind, from, to);
+            }
         }
-        let drawn = cover.iter().enumerate().filter(|(_, cover)| cover[0] + cover[1] > 0.0);
-        shapes.extend(drawn.map(|(index, cover)| Shape::Column {
-            x: left + index as f32,
-            collect: cover[0].min(1.0),
-            distribute: cover[1].min(1.0),
+        let drawn = cover.iter().enumerate().filter(|(_, cover)| cover.iter().any(|c| *c > 0.0));
+        shapes.extend(drawn.map(|(index, cover)| {
+            let [collect, distribute, wait] = cover.map(|share| share.min(1.0));
+            Shape::Column { x: left + index as f32, collect, distribute, wait }
         }));
         shapes
     }
@@ -166,10 +210,11 @@ mod tests {
         let span = |(index, &(start, end)): (usize, &(f64, f64))| Span {
             message: MessageId::new(index),
             phase: if index % 2 == 0 { Phase::Collect } else { Phase::Distribute },
+            taken_up: start,
             start,
             end,
         };
-        Lane { spans: spans.iter().enumerate().map(span).collect() }
+        Lane { number: 0, spans: spans.iter().enumerate().map(span).collect() }
     }
 
     #[test]
@@ -194,6 +239,30 @@ mod tests {
         assert_eq!(bars.len(), 1);
         assert!(matches!(bars[0], Shape::Bar(span, ..) if span.message == MessageId::new(1)));
         assert_eq!(shapes.len(), 3);
+    }
+
+    #[test]
+    fn a_wait_is_drawn_before_its_message_and_found_with_it() {
+        let mut lane = lane(&[(100.0, 200.0), (200.0, 300.0)]);
+        lane.spans[1].taken_up = 200.0;
+        lane.spans[0].taken_up = 10.0;
+        let shapes = lane.shapes(|t| t as f32, (0.0, 300.0), 0.0, 300.0);
+        assert_eq!(shapes[0], Shape::Wait(10.0, 100.0));
+        assert_eq!(shapes.len(), 3);
+        assert_eq!(lane.between(0.0, 50.0), &lane.spans[..1]);
+        assert_eq!(lane.nearest(50.0, 1.0), Some(lane.spans[0]));
+        let far = lane.shapes(|t| (t / 200.0) as f32, (0.0, 300.0), 0.0, 2.0);
+        let Shape::Column { wait, .. } = far[0] else { panic!("{far:?}") };
+        assert!((wait - 0.45).abs() < 1e-3);
+    }
+
+    #[test]
+    fn messages_that_overlap_stand_in_rows_of_their_own() {
+        let spans = lane(&[(0.0, 10.0), (5.0, 20.0), (10.0, 12.0), (20.0, 21.0)]).spans;
+        let rows = without_overlap(7, spans);
+        let of = |row: &Lane| row.spans.iter().map(|s| s.message.index()).collect::<Vec<_>>();
+        assert_eq!(rows.iter().map(of).collect::<Vec<_>>(), [vec![0, 2, 3], vec![1]]);
+        assert!(rows.iter().all(|row| row.number == 7));
     }
 
     #[test]

@@ -18,11 +18,14 @@ use crate::app::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use draw::Drawing;
-use lanes::{Lane, Span, Sum};
+use lanes::{Lane, Rows, Span, Sum};
 use scale::Window;
 
 /// How often the pane is drawn while a propagation runs.
 pub(super) const LIVE_INTERVAL: std::time::Duration = std::time::Duration::from_millis(33);
+
+/// From this many lanes on, a row of each is too low to be read.
+const CROWDED: usize = 24;
 
 /// The timeline and what part of it is in view.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub struct TimelinePane {
     window: Option<Window>,
     /// A range that was dragged over, from where to where, in nanoseconds.
     range: Option<(f64, f64)>,
+    /// Which messages stand in a row; `None` is by how many lanes there are.
+    rows: Option<Rows>,
     document: u64,
     fit_serial: u64,
 }
@@ -41,6 +46,11 @@ struct Scene<'a> {
     compiled: &'a CompiledNetwork,
     trace: &'a MessageTrace,
     lanes: Vec<Lane>,
+    rows: Rows,
+    /// The lanes are blocks of a GPU rather than threads.
+    on_gpu: bool,
+    /// When a GPU was launched, copied to or waited for, in nanoseconds.
+    launches: Vec<(f64, f64)>,
     /// Nanoseconds that the axis can show: to the end, or to now while it runs.
     total: f64,
     live: bool,
@@ -67,11 +77,48 @@ impl TimelinePane {
         if live {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
-        let lanes = lanes::lanes(&trace, compiled.plan());
-        let total = trace.elapsed.as_nanos() as f64;
-        let scene = Scene { model, compiled, trace: &trace, lanes, total, live };
+        let engine = match (&document.running, &document.result) {
+            (None, Some(result)) => result.engine,
+            _ => document.engine,
+        };
+        let on_gpu = engine.engine.name().starts_with("gpu");
+        let mut lanes = lanes::lanes(&trace, compiled.plan(), Rows::Lanes);
+        let crowded = lanes.len() > CROWDED;
+        let rows = self.rows.unwrap_or(if crowded { Rows::Packed } else { Rows::Lanes });
+        if rows == Rows::Packed {
+            lanes = lanes::lanes(&trace, compiled.plan(), rows);
+        }
+        let scene = Scene {
+            model,
+            compiled,
+            trace: &trace,
+            lanes,
+            rows,
+            on_gpu,
+            launches: if on_gpu && !live { between_stages(&trace) } else { Vec::new() },
+            total: trace.elapsed.as_nanos() as f64,
+            live,
+        };
         header::show(ui, &scene, commands);
+        if crowded {
+            self.rows_choice(ui, &scene);
+        }
         self.chart(ui, &scene, commands);
+    }
+
+    fn rows_choice(&mut self, ui: &mut Ui, scene: &Scene<'_>) {
+        ui.horizontal(|ui| {
+            ui.weak("Rows");
+            let lanes = if scene.on_gpu { "a row a block" } else { "a row a thread" };
+            for (rows, title, hint) in [
+                (Rows::Packed, "packed", "As many rows as messages were computed at once"),
+                (Rows::Lanes, lanes, "With the waits of each"),
+            ] {
+                if ui.selectable_label(scene.rows == rows, title).on_hover_text(hint).clicked() {
+                    self.rows = Some(rows);
+                }
+            }
+        });
     }
 
     fn chart(&mut self, ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
@@ -233,6 +280,24 @@ fn neighbour(scene: &Scene<'_>, step: i64) -> Option<Span> {
 fn span_of(scene: &Scene<'_>, message: MessageId) -> Option<Span> {
     let mut spans = scene.lanes.iter().flat_map(|lane| &lane.spans);
     spans.find(|span| span.message == message).copied()
+}
+
+/// The time that no stage covers, in nanoseconds: on a GPU, launches, copies and waiting for them.
+fn between_stages(trace: &MessageTrace) -> Vec<(f64, f64)> {
+    let nanoseconds = |time: std::time::Duration| time.as_nanos() as f64;
+    let stages =
+        trace.stages.iter().map(|stage| (nanoseconds(stage.start), nanoseconds(stage.end)));
+    let mut stages: Vec<(f64, f64)> = stages.collect();
+    stages.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let end = nanoseconds(trace.elapsed);
+    let (mut at, mut gaps) = (0.0, Vec::new());
+    for (from, to) in stages.into_iter().chain([(end, end)]) {
+        if from > at {
+            gaps.push((at, from));
+        }
+        at = to.max(at);
+    }
+    gaps
 }
 
 /// Durations of all messages of the lanes.

@@ -147,3 +147,73 @@ fn click(harness: &mut Harness<'_, Bench>, pos: Pos2) {
     press(harness, pos, false, Modifiers::NONE);
     harness.run();
 }
+
+/// Asia as if a GPU had propagated it, every message in a block of its own that waited for it.
+#[cfg(feature = "cuda")]
+fn on_a_gpu() -> crate::app::model::Model {
+    use std::time::Duration;
+
+    use crate::propagation::{MessageTiming, MessageTrace, StageTiming};
+
+    let mut model = model("asia");
+    let compiled = Arc::clone(model.compiled().unwrap());
+    let microseconds = |index: usize| Duration::from_micros(index as u64);
+    let messages = compiled.plan().ids().map(|message| MessageTiming {
+        message,
+        lane: 3 * message.index() as u32,
+        wait: microseconds(2),
+        start: microseconds(10 + message.index()),
+        duration: microseconds(1),
+    });
+    let stage =
+        |stage, from, to| StageTiming { stage, start: microseconds(from), end: microseconds(to) };
+    let trace = MessageTrace {
+        messages: messages.collect(),
+        stages: vec![stage(Stage::Initialise, 0, 2), stage(Stage::Collect, 10, 30)],
+        elapsed: microseconds(40),
+        ..MessageTrace::default()
+    };
+    let document = model.document.as_mut().unwrap();
+    document.engine.engine = crate::engine::by_name("gpu").expect("compiled in");
+    let before = document.result.as_ref().unwrap();
+    let mut result = crate::session::Propagation::clone(before);
+    (result.engine, result.trace) = (document.engine, trace);
+    document.result = Some(Arc::new(result));
+    model
+}
+
+#[test]
+#[cfg(feature = "cuda")]
+fn on_a_gpu_waits_and_launches_are_told_apart() {
+    let mut pane = TimelinePane::default();
+    let model = on_a_gpu();
+    let messages = model.compiled().unwrap().plan().messages().len();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    for (name, value) in [
+        ("waits", numbers::nanoseconds(2e3 * messages as f64)),
+        ("launch and copy", numbers::nanoseconds(18e3)),
+    ] {
+        harness.get_by_label(name);
+        label_containing(&harness, &value);
+    }
+    assert!(harness.query_by_label("packed").is_none(), "few blocks have a row each");
+}
+
+#[test]
+fn time_that_no_stage_covers_is_found() {
+    use crate::propagation::{MessageTrace, StageTiming};
+    let nanoseconds = std::time::Duration::from_nanos;
+    let stage =
+        |stage, from, to| StageTiming { stage, start: nanoseconds(from), end: nanoseconds(to) };
+    let trace = MessageTrace {
+        stages: vec![
+            stage(Stage::Initialise, 5, 10),
+            stage(Stage::Collect, 20, 50),
+            stage(Stage::Distribute, 40, 60),
+        ],
+        elapsed: nanoseconds(70),
+        ..MessageTrace::default()
+    };
+    assert_eq!(between_stages(&trace), [(0.0, 5.0), (10.0, 20.0), (60.0, 70.0)]);
+}
