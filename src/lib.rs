@@ -45,11 +45,13 @@
 //! | [`potential`] | tables over several variables, index mappings between them |
 //! | [`propagation`] | compiling, the plan of messages, forecasts, traces, posteriors |
 //! | [`engine`] | the ways to propagate |
+//! | [`experiment`] | the paper's table, figures and formulas as runs that give records |
 //! | [`session`] | a worker thread that keeps up with what the user wants |
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 
 pub mod cancel;
 pub mod engine;
+pub mod experiment;
 pub mod files;
 pub mod format;
 pub mod graph;

@@ -6,7 +6,7 @@ use crate::graph::JunctionTree;
 ///
 /// All sizes are entries of tables. A tree with one clique has no separator; its separator figures
 /// are zero.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TreeStatistics {
     /// Number of cliques.
     pub cliques: usize,

@@ -18,6 +18,17 @@ pub(super) struct Device {
     context: Arc<CudaContext>,
 }
 
+/// A GPU in figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Its name.
+    pub name: String,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Threads that are resident on each of them at once.
+    pub threads_per_multiprocessor: u32,
+}
+
 /// The GPU, or the reason why there is none. Looked for once: a driver does not come and go.
 pub(super) fn device() -> Result<&'static Device, String> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
@@ -100,6 +111,20 @@ impl Device {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = self.context.attribute(attribute)?;
         Ok(each as usize * usize::try_from(multiprocessors).unwrap_or(1))
+    }
+
+    /// What there is to tell of the GPU.
+    pub fn card(&self) -> Result<Card, DriverError> {
+        use sys::CUdevice_attribute as Attribute;
+        let number = |attribute| -> Result<u32, DriverError> {
+            Ok(u32::try_from(self.context.attribute(attribute)?).unwrap_or(0))
+        };
+        let threads = Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        Ok(Card {
+            name: self.context.name()?,
+            multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            threads_per_multiprocessor: number(threads)?,
+        })
     }
 
     /// Whether kernels of several processes run at the same time, as under the multi-process service.

@@ -15,6 +15,7 @@ mod flow;
 mod kernels;
 mod paper;
 
+pub use device::Card;
 pub use flow::GpuFlow;
 pub use paper::GpuPaper;
 
@@ -23,4 +24,10 @@ pub use paper::GpuPaper;
 #[must_use]
 pub fn launch_time() -> Option<std::time::Duration> {
     device::device().ok()?.launch_time().ok()
+}
+
+/// The GPU that is computed on; `None` where there is none.
+#[must_use]
+pub fn card() -> Option<Card> {
+    device::device().ok()?.card().ok()
 }

@@ -1,0 +1,131 @@
+//! Columns of small numbers in place of rows of fields: what repeats for every message would be
+//! most of the file.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Differences of each number from the one before.
+fn differences(numbers: impl Iterator<Item = u64>) -> Vec<i64> {
+    let mut before = 0;
+    numbers.map(|n| (n as i64).wrapping_sub(std::mem::replace(&mut before, n as i64))).collect()
+}
+
+/// The numbers whose differences these are.
+fn sums(differences: &[i64]) -> impl Iterator<Item = u64> {
+    differences.iter().scan(0_i64, |sum, difference| {
+        *sum = sum.wrapping_add(*difference);
+        Some(*sum as u64)
+    })
+}
+
+/// `column` without what says nothing: a column of zeros is left out.
+fn unless_zero(column: Vec<u64>) -> Vec<u64> {
+    if column.iter().all(|&n| n == 0) { Vec::new() } else { column }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The sizes of messages as three columns.
+pub(super) mod sizes {
+    use super::*;
+    use crate::experiment::MessageSizes;
+
+    pub fn serialize<S: Serializer>(sizes: &[MessageSizes], to: S) -> Result<S::Ok, S::Error> {
+        let column = |of: fn(&MessageSizes) -> u64| sizes.iter().map(of).collect::<Vec<u64>>();
+        [column(|m| m.from), column(|m| m.separator), column(|m| m.to)].serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<MessageSizes>, D::Error> {
+        let [from, separator, to] = <[Vec<u64>; 3]>::deserialize(from)?;
+        if from.len() != separator.len() || from.len() != to.len() {
+            return Err(serde::de::Error::custom("columns of different lengths"));
+        }
+        let rows = from.into_iter().zip(separator).zip(to);
+        Ok(rows.map(|((from, separator), to)| MessageSizes { from, separator, to }).collect())
+    }
+}
+
+/// A trace as columns of nanoseconds.
+pub(super) mod trace {
+    use super::*;
+    use crate::propagation::{MessageId, MessageTiming, MessageTrace, Savings, Stage, StageTiming};
+
+    #[derive(Serialize, Deserialize)]
+    struct Columns {
+        /// Stage, start and end.
+        stages: Vec<(Stage, u64, u64)>,
+        /// Differences between the ids of messages that follow one another.
+        messages: Vec<i64>,
+        /// Differences between their starts.
+        starts: Vec<i64>,
+        durations: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lanes: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        waits: Vec<u64>,
+        savings: Savings,
+        elapsed: u64,
+    }
+
+    pub fn serialize<S: Serializer>(
+        trace: &Option<MessageTrace>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let columns = trace.as_ref().map(|trace| {
+            let messages = &trace.messages;
+            let stage = |s: &StageTiming| (s.stage, nanoseconds(s.start), nanoseconds(s.end));
+            let waits = messages.iter().map(|m| nanoseconds(m.wait)).collect();
+            Columns {
+                stages: trace.stages.iter().map(stage).collect(),
+                messages: differences(messages.iter().map(|m| m.message.index() as u64)),
+                starts: differences(messages.iter().map(|m| nanoseconds(m.start))),
+                durations: messages.iter().map(|m| nanoseconds(m.duration)).collect(),
+                lanes: unless_zero(messages.iter().map(|m| u64::from(m.lane)).collect()),
+                waits: unless_zero(waits),
+                savings: trace.savings,
+                elapsed: nanoseconds(trace.elapsed),
+            }
+        });
+        columns.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<MessageTrace>, D::Error> {
+        let Some(columns) = Option::<Columns>::deserialize(from)? else { return Ok(None) };
+        let Columns { stages, messages, starts, durations, lanes, waits, savings, elapsed } =
+            columns;
+        let all = messages.len();
+        let whole = |column: &[u64]| column.is_empty() || column.len() == all;
+        if starts.len() != all || durations.len() != all || !whole(&lanes) || !whole(&waits) {
+            return Err(serde::de::Error::custom("columns of different lengths"));
+        }
+        let or_zero = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);
+        let rows = sums(&messages).zip(sums(&starts)).zip(&durations).enumerate();
+        let timing = |(index, ((message, start), &duration)): (usize, ((u64, u64), &u64))| {
+            let message = u32::try_from(message).map_err(serde::de::Error::custom)?;
+            let lane = u32::try_from(or_zero(&lanes, index)).map_err(serde::de::Error::custom)?;
+            Ok(MessageTiming {
+                message: MessageId::new(message as usize),
+                lane,
+                wait: Duration::from_nanos(or_zero(&waits, index)),
+                start: Duration::from_nanos(start),
+                duration: Duration::from_nanos(duration),
+            })
+        };
+        let stage = |(stage, start, end)| StageTiming {
+            stage,
+            start: Duration::from_nanos(start),
+            end: Duration::from_nanos(end),
+        };
+        Ok(Some(MessageTrace {
+            stages: stages.into_iter().map(stage).collect(),
+            messages: rows.map(timing).collect::<Result<_, D::Error>>()?,
+            savings,
+            elapsed: Duration::from_nanos(elapsed),
+        }))
+    }
+}
