@@ -4,6 +4,7 @@
 //! [`Propagator`], which owns the tables and is used from one thread at a time. All engines answer
 //! alike; `tests/conformance` holds them to it.
 
+pub mod algorithm;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use diagnosis::ImpossibleEvidence;
-pub use options::{LoadOptions, MappingLayout, PaperOptions};
+pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
+pub use sequential::{Passing, Walk};
 
 use crate::cancel::Cancelled;
 use crate::network::Evidence;

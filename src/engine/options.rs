@@ -58,6 +58,42 @@ impl MappingLayout {
             Self::Interleaved => "interleaved",
         }
     }
+
+    /// How far two mapping tables of a separator with `entries` entries lie apart, and two elements
+    /// of one table, which has `count`; in words of 4 bytes.
+    ///
+    /// Element n of the table of entry j stands at `j * tables + n * elements`.
+    #[must_use]
+    pub fn strides(self, entries: usize, count: usize) -> (usize, usize) {
+        match self {
+            Self::Naive => (count, 1),
+            Self::Interleaved => (1, entries),
+        }
+    }
+
+    /// The words that the threads of warp number `warp` read when each takes element `n` of its
+    /// mapping table, in the order of the threads (Figure 8). The last warp may be shorter.
+    #[must_use]
+    pub fn words_of_warp(self, entries: usize, count: usize, warp: usize, n: usize) -> Vec<usize> {
+        let (tables, elements) = self.strides(entries, count);
+        let threads = warp * WARP..((warp + 1) * WARP).min(entries);
+        threads.map(|j| j * tables + n * elements).collect()
+    }
+}
+
+/// Threads of a GPU that run in step.
+pub const WARP: usize = 32;
+
+/// Words of 4 bytes in one transaction of a GPU's memory: 32 bytes.
+pub const SECTOR: usize = 8;
+
+/// Transactions that reading `words` in one step takes: the number of different sectors.
+#[must_use]
+pub fn sectors(words: &[usize]) -> usize {
+    let mut sectors: Vec<usize> = words.iter().map(|word| word / SECTOR).collect();
+    sectors.sort_unstable();
+    sectors.dedup();
+    sectors.len()
 }
 
 impl fmt::Display for MappingLayout {
@@ -72,5 +108,32 @@ impl FromStr for MappingLayout {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|layout| layout.name() == name);
         found.ok_or_else(|| format!("'{name}' is not a layout; expected naive or interleaved"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warp_reads_words_side_by_side_only_if_the_tables_are_interleaved() {
+        // 40 tables of 16 elements.
+        let naive = MappingLayout::Naive.words_of_warp(40, 16, 0, 3);
+        let interleaved = MappingLayout::Interleaved.words_of_warp(40, 16, 0, 3);
+        assert_eq!(naive[..3], [3, 19, 35]);
+        assert_eq!(interleaved[..3], [120, 121, 122]);
+        assert_eq!((sectors(&naive), sectors(&interleaved)), (32, 4));
+        let last = MappingLayout::Interleaved.words_of_warp(40, 16, 1, 0);
+        assert_eq!(last, (32..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn both_layouts_give_every_element_a_word_of_its_own() {
+        for layout in MappingLayout::ALL {
+            let of_step = |n| layout.words_of_warp(5, 7, 0, n);
+            let mut words: Vec<usize> = (0..7).flat_map(of_step).collect();
+            words.sort_unstable();
+            assert!(words.into_iter().eq(0..35), "{layout}");
+        }
     }
 }

@@ -4,11 +4,13 @@
 //! cardinalities x, y, z the entry of (i, j, k) stands at (i * y + j) * z + k.
 
 mod mapping;
+mod mapping_tables;
 mod real;
 mod scope;
 mod table;
 
 pub use mapping::{IndexMapping, Odometer};
+pub use mapping_tables::MappingTables;
 pub use real::{Precision, Real, ratio};
 pub use scope::{Axis, Scope};
 pub use table::Potential;

@@ -12,12 +12,14 @@
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
 //! on with nothing loaded.
 
+mod explainer;
 mod improver;
 mod quiet;
 mod request;
 mod update;
 mod worker;
 
+pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
 pub use update::{Failure, Propagation, Update};

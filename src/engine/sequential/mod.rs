@@ -22,10 +22,13 @@
 //! that, and other evidence that favours another as strongly; double precision is the default.
 
 mod message;
+mod walk;
 
 use std::f64::consts::LN_2;
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use walk::{Passing, Walk};
 
 use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use crate::graph::{CliqueId, JunctionTree};

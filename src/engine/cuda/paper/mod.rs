@@ -212,6 +212,7 @@ mod tests {
     use crate::engine::cuda::device::tests::on_the_gpu;
     use crate::engine::cuda::fixtures::{assert_near, networks};
     use crate::engine::{MappingLayout, PaperOptions, by_name};
+    use crate::potential::{MappingTables, Scope};
     use crate::propagation::MemoryLimit;
 
     fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> Loaded<Twin> {
@@ -260,6 +261,27 @@ mod tests {
                 };
                 let lists = of(&a, a_message);
                 assert_eq!(lists, of(&b, b_message));
+                // As the arithmetic has it that shows them where there is no GPU.
+                let message = compiled.plan()[MessageId::new(a_message.index as usize)];
+                let scope =
+                    |variables: &[_]| Scope::of(compiled.network(), variables.iter().copied());
+                let sender = scope(&compiled.tree()[message.from].variables);
+                let arithmetic = MappingTables::new(
+                    &sender,
+                    &scope(&compiled.tree()[message.separator].variables),
+                );
+                let (entries, count) = (arithmetic.entries(), arithmetic.count());
+                for (tables, m, layout) in
+                    [(&a, a_message, MappingLayout::ALL[0]), (&b, b_message, MappingLayout::ALL[1])]
+                {
+                    for n in 0..count.min(40) {
+                        let words = layout.words_of_warp(entries, count, 0, n);
+                        for (j, word) in words.into_iter().enumerate() {
+                            let stored = tables.mappings[m.from_mapping as usize + word];
+                            assert_eq!(stored as usize, arithmetic.element(j, n));
+                        }
+                    }
+                }
                 // Each entry of the clique is in one of them.
                 let mut all: Vec<u32> = lists.into_iter().flatten().collect();
                 all.sort_unstable();

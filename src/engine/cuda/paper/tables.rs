@@ -228,10 +228,7 @@ fn mappings(
         let clique = &scopes[clique.index()];
         let entries = separator.entries();
         let count = clique.entries() / entries;
-        let (table_stride, stride) = match layout {
-            MappingLayout::Naive => (count, 1),
-            MappingLayout::Interleaved => (1, entries),
-        };
+        let (table_stride, stride) = layout.strides(entries, count);
         let first = all.len();
         all.resize(first + clique.entries(), 0);
         let mut filled = vec![0; entries];
