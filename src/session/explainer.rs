@@ -192,6 +192,7 @@ fn explain(
         PropagationFailure::Impossible => {
             Stopped::Failed("The evidence is impossible: this message is never passed.".to_owned())
         }
+        PropagationFailure::Device(reason) => Stopped::Failed(reason),
     })
 }
 
