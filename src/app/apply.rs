@@ -76,6 +76,11 @@ impl Workbench {
                     self.request();
                 }
             }
+            Command::ShowRecording(recorded) => {
+                if let Some(document) = self.document() {
+                    document.shown = recorded;
+                }
+            }
             Command::Propagate => {
                 self.run_serial += 1;
                 self.request_evidence();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::app::highlight::Item;
 use crate::app::model::{Pane, ThemeChoice};
+use crate::app::recordings::Recorded;
 use crate::graph::Triangulation;
 use crate::network::{Finding, VariableId};
 use crate::propagation::MemoryLimit;
@@ -54,6 +55,8 @@ pub enum Command {
     SetMemoryLimit(Option<MemoryLimit>),
     /// Propagate whenever evidence changes, or only when asked.
     SetAutoPropagate(bool),
+    /// Show the messages of a recorded run, or those of this machine.
+    ShowRecording(Option<Recorded>),
     /// Propagate now, even if nothing changed.
     Propagate,
     /// Give up what the worker is doing.

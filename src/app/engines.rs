@@ -3,7 +3,8 @@
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
 use crate::app::command::{Command, Commands};
-use crate::app::model::Model;
+use crate::app::model::{Model, Pane};
+use crate::app::recordings::Recorded;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
@@ -50,7 +51,31 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
         if let Err(reason) = &available {
             ui.label(RichText::new(format!("   {reason}")).weak().small());
+            recordings(ui, model, engine.name(), commands);
         }
+    }
+}
+
+/// The runs of an engine that cannot run here, as they were recorded where it can.
+fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands) {
+    let Some(document) = &model.document else { return };
+    let here = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);
+    let mut any = false;
+    for recorded in here {
+        any = true;
+        let text = format!("{}, {}", recorded.engine(), recorded.credit());
+        if ui.selectable_label(document.shown == Some(*recorded), text).clicked() {
+            commands.push(Command::ShowRecording(Some(*recorded)));
+            commands.push(Command::Show(Pane::Timeline));
+        }
+    }
+    let title = document.title();
+    let other = Recorded::all(model.recordings, &title)
+        .find(|recorded| recorded.run.engine == engine && recorded.trace().is_some());
+    if let Some(recorded) = other.filter(|_| !any) {
+        let method = &recorded.network.triangulation;
+        let text = format!("   {} with triangulation {method}", recorded.credit());
+        ui.label(RichText::new(text).weak().small());
     }
 }
 
@@ -90,10 +115,10 @@ fn explain(layout: MappingLayout) -> &'static str {
 
 #[cfg(all(test, feature = "cuda"))]
 mod tests {
-    use egui_kittest::kittest::Queryable as _;
+    use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
     use super::*;
-    use crate::app::testing::{drive_model, model};
+    use crate::app::testing::{drive_model, model, record_on_gpu};
     use crate::engine::by_name;
 
     /// As if a card were there, and `gpu-paper` chosen.
@@ -124,6 +149,26 @@ mod tests {
         let mut harness = drive_model(model("asia"), show);
         harness.run();
         assert!(harness.query_by_value("interleaved, 128").is_none());
+    }
+
+    #[test]
+    fn an_engine_that_cannot_run_says_why_and_offers_its_recording() {
+        if by_name("gpu").expect("compiled in").availability().is_ok() {
+            return;
+        }
+        let mut model = model("asia");
+        record_on_gpu(&mut model);
+        let mut harness = drive_model(model, show);
+        harness.run();
+        harness.get_by_value("sequential f64").click();
+        harness.run();
+        assert!(harness.get_by_label("gpu f32").accesskit_node().is_disabled());
+        let offer = "gpu f32, recorded on NVIDIA Abacus on 2026-01-02";
+        harness.get_by_label(offer).click();
+        harness.run();
+        let document = harness.state().model.document.as_ref().unwrap();
+        assert_eq!(document.shown.map(|shown| shown.engine()), Some("gpu f32".to_owned()));
+        assert!(harness.state().pushed.contains(&Command::Show(Pane::Timeline)));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::app::highlight::{Highlight, Item};
+use crate::app::recordings::Recorded;
 use crate::engine::ImpossibleEvidence;
+use crate::experiment::Recording;
 use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
 use crate::network::{Evidence, Network};
@@ -63,6 +65,10 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest posteriors, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
+    /// Recorded runs whose messages are those of the junction tree.
+    pub recorded: Vec<Recorded>,
+    /// The recorded run that is shown in place of what this machine computed.
+    pub shown: Option<Recorded>,
     /// The propagation at work.
     pub running: Option<Arc<Watch>>,
     /// Why the evidence is impossible, if it is.
@@ -98,11 +104,24 @@ impl Document {
         self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
     }
 
-    /// The trace to draw: of the propagation at work, or else of the newest.
+    /// The engine that computed the newest messages of this machine, or is at it.
+    #[must_use]
+    pub fn traced_engine(&self) -> EngineChoice {
+        match (&self.running, &self.result) {
+            (None, Some(result)) => result.engine,
+            _ => self.engine,
+        }
+    }
+
+    /// The trace to draw: of the recording that is shown, or else of the propagation at work, or
+    /// else of the newest.
     ///
     /// A running trace is read anew on every call.
     #[must_use]
     pub fn trace(&self) -> Option<Cow<'_, MessageTrace>> {
+        if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
+            return Some(Cow::Borrowed(trace));
+        }
         match (&self.running, &self.result) {
             (Some(watch), _) => Some(Cow::Owned(watch.trace())),
             (None, Some(result)) if self.is_of_this_tree(result) => {
@@ -130,6 +149,8 @@ pub struct Model {
     pub memory: Option<MemoryLimit>,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
+    /// What was recorded on other machines.
+    pub recordings: &'static [Recording],
     /// Whether a better junction tree is searched for whenever a network is open.
     pub keep_improving: bool,
     /// The search for a better junction tree of the open network, at work or over.

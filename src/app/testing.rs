@@ -1,6 +1,7 @@
 //! Models and a stand-in for the workbench, to drive a pane in a test.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use eframe::egui::Ui;
 use egui_kittest::kittest::Queryable as _;
@@ -9,12 +10,19 @@ use egui_kittest::{Harness, Node};
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Highlight;
 use crate::app::model::{Document, Model};
+use crate::app::recordings::Recorded;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
+use crate::experiment::{
+    Gpu, Machine, MessageSizes, Provenance, Quantiles, RecordedNetwork, RecordedRun, Recording,
+};
 use crate::format::open;
 use crate::graph::{JunctionTree, Triangulation};
 use crate::network::Evidence;
-use crate::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+use crate::potential::Precision;
+use crate::propagation::{
+    CompileOptions, MemoryLimit, MessageTiming, MessageTrace, Stage, StageTiming, Watch, compile,
+};
 use crate::session::{EngineChoice, Propagation, Source};
 
 /// A pane's model with the commands of the frame before applied, as far as panes rely on it.
@@ -39,6 +47,11 @@ impl Bench {
                 Command::Select(item) => {
                     self.model.selection = self.light(item.clone());
                     self.pushed.push(Command::Select(item));
+                }
+                Command::ShowRecording(recorded) => {
+                    let document = self.model.document.as_mut().expect("an open network");
+                    document.shown = recorded;
+                    self.pushed.push(Command::ShowRecording(recorded));
                 }
                 other => self.pushed.push(other),
             }
@@ -71,12 +84,71 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         triangulation: Triangulation::Auto,
         memory: None,
         auto_propagate: true,
+        recordings: &[],
         keep_improving: false,
         improvement: None,
         selection: Highlight::default(),
         hover: Highlight::default(),
         fit_serial: 0,
     }
+}
+
+/// As if the open network of `model` had been recorded on a GPU by engine `gpu`: messages of 1 µs, one
+/// after another, each of which was waited for 2 µs in a block of its own, after 8 µs of launching.
+pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
+    let microseconds = |index: usize| Duration::from_micros(index as u64);
+    let document = model.document.as_mut().expect("an open network");
+    let compiled = document.compiled.as_ref().expect("a compiled network");
+    let messages = compiled.plan().ids().map(|message| MessageTiming {
+        message,
+        lane: 3 * message.index() as u32,
+        wait: microseconds(2),
+        start: microseconds(10 + message.index()),
+        duration: microseconds(1),
+    });
+    let stage =
+        |stage, from, to| StageTiming { stage, start: microseconds(from), end: microseconds(to) };
+    let trace = MessageTrace {
+        messages: messages.collect(),
+        stages: vec![stage(Stage::Initialise, 0, 2), stage(Stage::Collect, 10, 30)],
+        elapsed: microseconds(40),
+        ..MessageTrace::default()
+    };
+    let run = RecordedRun {
+        engine: "gpu".to_owned(),
+        precision: Precision::F32,
+        threads: 1,
+        paper: None,
+        propagate_us: Quantiles::of(&[40.0]).expect("one number"),
+        overhead_us: Some(18.0),
+        launch_us: Some(2.0),
+        peak_bytes: 0,
+        trace: Some(trace),
+    };
+    let gpu = Gpu {
+        name: "NVIDIA Abacus".to_owned(),
+        multiprocessors: 1,
+        threads: 1,
+        driver: None,
+        clocks: None,
+    };
+    let mut recording = Recording::new(Provenance {
+        version: "0".to_owned(),
+        commit: None,
+        date: "2026-01-02T03:04:05Z".to_owned(),
+        machine: Machine { cpu: "fingers".to_owned(), threads: 10, gpu: Some(gpu) },
+    });
+    recording.networks.push(RecordedNetwork {
+        network: document.title(),
+        triangulation: "auto".to_owned(),
+        tree: compiled.statistics().clone(),
+        messages: MessageSizes::of(compiled.tree(), compiled.plan()),
+        runs: vec![run],
+    });
+    let recordings: &'static [Recording] = Box::leak(Box::new([recording]));
+    document.recorded = Recorded::of(recordings, &document.title(), compiled);
+    model.recordings = recordings;
+    &recordings[0]
 }
 
 fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Document {
@@ -118,6 +190,8 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         evidence,
         prior: Some(prior),
         result: Some(result),
+        recorded: Vec::new(),
+        shown: None,
         running: None,
         impossible: None,
         engine_bytes: Some(loaded.peak_bytes()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
 use crate::app::model::Document;
+use crate::app::recordings::Recorded;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
 use crate::graph::{KnownOrders, Triangulation};
@@ -52,7 +53,10 @@ impl Workbench {
                     (Some(item), Some(old)) => item.in_tree(old, &compiled),
                     _ => None,
                 };
+                let recordings = self.model.recordings;
                 if let Some(document) = self.document() {
+                    document.recorded = Recorded::of(recordings, &document.title(), &compiled);
+                    document.shown = None;
                     document.compiled = Some(compiled);
                     document.running = None;
                     document.engine_bytes = None;
@@ -123,6 +127,8 @@ impl Workbench {
             evidence,
             prior: None,
             result: None,
+            recorded: Vec::new(),
+            shown: None,
             running: None,
             impossible: None,
             engine_bytes: None,

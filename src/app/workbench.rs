@@ -15,6 +15,7 @@ use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::settings::Settings;
 use crate::app::{status, workspace};
+use crate::experiment::Recording;
 use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::Evidence;
@@ -77,6 +78,7 @@ impl Workbench {
             triangulation: settings.triangulation.parse().unwrap_or(Triangulation::Auto),
             memory: settings.memory,
             auto_propagate: settings.auto_propagate,
+            recordings: Recording::shipped(),
             keep_improving: settings.keep_improving,
             improvement: None,
             selection: Highlight::default(),

@@ -10,7 +10,8 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::naming;
-use crate::app::panes::timeline::{LIVE_INTERVAL, empty_reason, median, say};
+use crate::app::panes::timeline::{LIVE_INTERVAL, empty_reason, median, recorded, say};
+use crate::app::recordings::Recorded;
 use crate::app::table::{self, Cursor, Row, Sort, cell, number};
 use crate::graph::CliqueId;
 use crate::numbers;
@@ -86,10 +87,27 @@ struct Lines {
     whole: f64,
 }
 
+/// What a list is made from.
+#[derive(Clone, Debug)]
+enum Finished {
+    Here(Arc<Propagation>),
+    Recorded(Recorded),
+}
+
+impl PartialEq for Finished {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Here(one), Self::Here(other)) => Arc::ptr_eq(one, other),
+            (Self::Recorded(one), Self::Recorded(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
 /// Rows kept from the frame before, and what they were made from.
 #[derive(Debug)]
 struct Listed {
-    of: Arc<Propagation>,
+    of: Finished,
     query: Query,
     lines: Arc<Lines>,
 }
@@ -97,6 +115,7 @@ struct Listed {
 impl MessagesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        recorded::show(ui, model, commands);
         if let Some(reason) = empty_reason(model) {
             say(ui, reason);
             return;
@@ -104,13 +123,17 @@ impl MessagesPane {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
-        let lines = match (&document.running, &document.result) {
-            (None, Some(result)) => self.finished(result, compiled),
-            _ => {
-                ui.ctx().request_repaint_after(LIVE_INTERVAL);
-                let Some(trace) = document.trace() else { return };
-                Arc::new(list(&trace, compiled, self.query))
-            }
+        let Some(trace) = document.trace() else { return };
+        let finished = match (document.shown, &document.running, &document.result) {
+            (Some(recorded), ..) => Some(Finished::Recorded(recorded)),
+            (None, None, Some(result)) => Some(Finished::Here(Arc::clone(result))),
+            _ => None,
+        };
+        let lines = if let Some(finished) = finished {
+            self.finished(finished, &trace, compiled)
+        } else {
+            ui.ctx().request_repaint_after(LIVE_INTERVAL);
+            Arc::new(list(&trace, compiled, self.query))
         };
         self.controls(ui, &lines, compiled);
         ui.separator();
@@ -273,14 +296,18 @@ impl MessagesPane {
     }
 
     /// The rows of a finished propagation, worked out anew only when something changed.
-    fn finished(&mut self, result: &Arc<Propagation>, compiled: &CompiledNetwork) -> Arc<Lines> {
-        let fits = |listed: &&Listed| Arc::ptr_eq(&listed.of, result) && listed.query == self.query;
+    fn finished(
+        &mut self,
+        of: Finished,
+        trace: &MessageTrace,
+        compiled: &CompiledNetwork,
+    ) -> Arc<Lines> {
+        let fits = |listed: &&Listed| listed.of == of && listed.query == self.query;
         if let Some(listed) = self.listed.as_ref().filter(fits) {
             return Arc::clone(&listed.lines);
         }
-        let lines = Arc::new(list(&result.trace, compiled, self.query));
-        self.listed =
-            Some(Listed { of: Arc::clone(result), query: self.query, lines: Arc::clone(&lines) });
+        let lines = Arc::new(list(trace, compiled, self.query));
+        self.listed = Some(Listed { of, query: self.query, lines: Arc::clone(&lines) });
         lines
     }
 }

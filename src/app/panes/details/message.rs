@@ -107,6 +107,9 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
         ]);
     }
     facts(ui, "message work", lines);
+    if let Some(recorded) = scene.document.shown {
+        ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));
+    }
     if timing.is_none() {
         ui.weak("Not computed yet.");
     }

@@ -12,6 +12,7 @@ use eframe::egui::{
 use egui_plot::{Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
 
 use crate::app::command::{Command, Commands};
+use crate::app::figure::axis::{decade_label, decade_marks};
 use crate::app::highlight::{Highlight, Item};
 use crate::app::model::Model;
 use crate::app::theme::{Palette, size_colour};
@@ -294,30 +295,6 @@ impl Counted {
     }
 }
 
-/// A line at every power of ten, and a fainter one at every other whole multiple.
-fn decade_marks((low, high): (f64, f64)) -> Vec<GridMark> {
-    let mut marks = Vec::new();
-    for decade in low.floor() as i32..=high.ceil() as i32 {
-        for multiple in 1..10 {
-            let value = f64::from(decade) + f64::from(multiple).log10();
-            let step_size = if multiple == 1 { 1.0 } else { 0.1 };
-            marks.push(GridMark { value, step_size });
-        }
-    }
-    marks.retain(|mark| (low..=high).contains(&mark.value));
-    marks
-}
-
-/// `1`, `10`, `100`, `1 k` at the powers of ten; where fewer than two decades are in view (`span`),
-/// also at two and five times them.
-fn decade_label(value: f64, span: f64) -> String {
-    let size = 10_f64.powf(value).round();
-    let digit = size / 10_f64.powf((value + 1e-9).floor());
-    let written: &[f64] = if span < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let is_written = written.iter().any(|wanted| (digit - wanted).abs() < 1e-6);
-    if is_written && value > -1e-9 { numbers::short(size) } else { String::new() }
-}
-
 /// Lines at 1, 2 or 5 times a power of ten, few enough to read; the powers of ten themselves where
 /// counts are logarithmic.
 fn count_marks((low, high): (f64, f64), log_counts: bool) -> Vec<GridMark> {
@@ -339,22 +316,6 @@ mod tests {
     use super::*;
     use crate::app::testing::{drive, label_containing};
     use egui_kittest::kittest::Queryable as _;
-
-    #[test]
-    fn ticks_read_as_powers_of_ten() {
-        let labels: Vec<String> = decade_marks((-0.1, 4.3))
-            .iter()
-            .map(|mark| decade_label(mark.value, 4.4))
-            .filter(|label| !label.is_empty())
-            .collect();
-        assert_eq!(labels, ["1", "10", "100", "1 k", "10 k"]);
-        let labels: Vec<String> = decade_marks((0.3, 1.1))
-            .iter()
-            .map(|mark| decade_label(mark.value, 0.8))
-            .filter(|label| !label.is_empty())
-            .collect();
-        assert_eq!(labels, ["2", "5", "10"]);
-    }
 
     #[test]
     fn count_ticks_are_whole_and_few() {

@@ -4,6 +4,7 @@ mod card;
 mod draw;
 mod header;
 mod lanes;
+pub(super) mod recorded;
 mod scale;
 
 use eframe::egui::{
@@ -65,6 +66,7 @@ impl TimelinePane {
             let (document, fit_serial) = (document.serial, model.fit_serial);
             *self = Self { document, fit_serial, ..Self::default() };
         }
+        recorded::show(ui, model, commands);
         if let Some(reason) = empty_reason(model) {
             say(ui, reason);
             return;
@@ -73,15 +75,14 @@ impl TimelinePane {
             return;
         };
         let Some(trace) = document.trace() else { return };
-        let live = document.running.is_some();
+        let live = document.running.is_some() && document.shown.is_none();
         if live {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
-        let engine = match (&document.running, &document.result) {
-            (None, Some(result)) => result.engine,
-            _ => document.engine,
+        let on_gpu = match document.shown {
+            Some(recorded) => recorded.on_gpu(),
+            None => document.traced_engine().engine.name().starts_with("gpu"),
         };
-        let on_gpu = engine.engine.name().starts_with("gpu");
         let mut lanes = lanes::lanes(&trace, compiled.plan(), Rows::Lanes);
         let crowded = lanes.len() > CROWDED;
         let rows = self.rows.unwrap_or(if crowded { Rows::Packed } else { Rows::Lanes });

@@ -5,7 +5,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
-use crate::app::testing::{Bench, drive, drive_model, label_containing, model, model_with};
+use crate::app::testing::{
+    Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu,
+};
 use crate::cancel::CancelToken;
 use crate::propagation::{Stage, Watch};
 
@@ -148,56 +150,29 @@ fn click(harness: &mut Harness<'_, Bench>, pos: Pos2) {
     harness.run();
 }
 
-/// Asia as if a GPU had propagated it, every message in a block of its own that waited for it.
-#[cfg(feature = "cuda")]
-fn on_a_gpu() -> crate::app::model::Model {
-    use std::time::Duration;
-
-    use crate::propagation::{MessageTiming, MessageTrace, StageTiming};
-
-    let mut model = model("asia");
-    let compiled = Arc::clone(model.compiled().unwrap());
-    let microseconds = |index: usize| Duration::from_micros(index as u64);
-    let messages = compiled.plan().ids().map(|message| MessageTiming {
-        message,
-        lane: 3 * message.index() as u32,
-        wait: microseconds(2),
-        start: microseconds(10 + message.index()),
-        duration: microseconds(1),
-    });
-    let stage =
-        |stage, from, to| StageTiming { stage, start: microseconds(from), end: microseconds(to) };
-    let trace = MessageTrace {
-        messages: messages.collect(),
-        stages: vec![stage(Stage::Initialise, 0, 2), stage(Stage::Collect, 10, 30)],
-        elapsed: microseconds(40),
-        ..MessageTrace::default()
-    };
-    let document = model.document.as_mut().unwrap();
-    document.engine.engine = crate::engine::by_name("gpu").expect("compiled in");
-    let before = document.result.as_ref().unwrap();
-    let mut result = crate::session::Propagation::clone(before);
-    (result.engine, result.trace) = (document.engine, trace);
-    document.result = Some(Arc::new(result));
-    model
-}
-
 #[test]
-#[cfg(feature = "cuda")]
-fn on_a_gpu_waits_and_launches_are_told_apart() {
-    let mut pane = TimelinePane::default();
-    let model = on_a_gpu();
+fn a_recording_is_offered_shown_and_marked() {
+    let mut model = model("asia");
+    record_on_gpu(&mut model);
     let messages = model.compiled().unwrap().plan().messages().len();
+    let mut pane = TimelinePane::default();
     let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
     harness.run();
-    for (name, value) in [
-        ("waits", numbers::nanoseconds(2e3 * messages as f64)),
-        ("launch and copy", numbers::nanoseconds(18e3)),
-    ] {
+    assert!(harness.query_by_label("waits").is_none());
+    harness.get_by_value("sequential f64, this machine").click();
+    harness.run();
+    harness.get_by_label("gpu f32, recorded").click();
+    harness.run();
+    harness.get_by_label("recorded on NVIDIA Abacus on 2026-01-02, without evidence");
+    let waits = numbers::nanoseconds(2e3 * messages as f64);
+    for (name, value) in [("waits", waits), ("launch and copy", numbers::nanoseconds(18e3))] {
         harness.get_by_label(name);
         label_containing(&harness, &value);
     }
     assert!(harness.query_by_label("packed").is_none(), "few blocks have a row each");
+    harness.get_by_label("Show this machine").click();
+    harness.run();
+    assert!(harness.query_by_label("waits").is_none());
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! Which run is shown: one of this machine, or a recorded one.
+
+use eframe::egui::{ComboBox, RichText, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::model::Model;
+use crate::app::theme::Palette;
+
+/// Draws the choice, where there is one, and marks a recording as such.
+pub(in crate::app::panes) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let Some(document) = model.document.as_ref().filter(|document| !document.recorded.is_empty())
+    else {
+        return;
+    };
+    let engine = document.traced_engine();
+    ui.horizontal_wrapped(|ui| {
+        ui.weak("Messages of");
+        let here = format!("{} {}, this machine", engine.engine.name(), engine.precision);
+        let shown = document.shown.map_or_else(|| here.clone(), |recorded| recorded.engine());
+        ComboBox::from_id_salt("shown run").selected_text(shown).width(180.0).show_ui(ui, |ui| {
+            if ui.selectable_label(document.shown.is_none(), &here).clicked() {
+                commands.push(Command::ShowRecording(None));
+            }
+            for recorded in &document.recorded {
+                let text = format!("{}, recorded", recorded.engine());
+                let button = ui.selectable_label(document.shown == Some(*recorded), text);
+                if button.on_hover_text(recorded.credit()).clicked() {
+                    commands.push(Command::ShowRecording(Some(*recorded)));
+                }
+            }
+        });
+        if let Some(recorded) = document.shown {
+            let text = format!("{}, without evidence", recorded.credit());
+            ui.label(RichText::new(text).color(Palette::of(ui).warning).strong());
+            if ui.button("Show this machine").clicked() {
+                commands.push(Command::ShowRecording(None));
+            }
+        }
+    });
+}

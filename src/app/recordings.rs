@@ -1,0 +1,82 @@
+//! Recorded runs that are shown where this machine cannot run them.
+
+use crate::engine::PaperOptions;
+use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
+use crate::propagation::{CompiledNetwork, MessageTrace};
+
+/// One run of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// Where and when it was recorded.
+    pub recording: &'static Recording,
+    /// The network and its tree.
+    pub network: &'static RecordedNetwork,
+    /// The run.
+    pub run: &'static RecordedRun,
+}
+
+impl PartialEq for Recorded {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.run, other.run)
+    }
+}
+
+impl Recorded {
+    /// All runs of the network called `name` in `recordings`, on whatever tree.
+    pub fn all(recordings: &'static [Recording], name: &str) -> impl Iterator<Item = Self> {
+        recordings.iter().flat_map(move |recording| {
+            let named =
+                move |network: &&RecordedNetwork| network.network.eq_ignore_ascii_case(name);
+            recording.networks.iter().filter(named).flat_map(move |network| {
+                network.runs.iter().map(move |run| Self { recording, network, run })
+            })
+        })
+    }
+
+    /// The runs of the network called `name` whose messages can be shown on the tree of `compiled`.
+    #[must_use]
+    pub fn of(
+        recordings: &'static [Recording],
+        name: &str,
+        compiled: &CompiledNetwork,
+    ) -> Vec<Self> {
+        let fits = |recorded: &Self| recorded.trace().is_some() && recorded.network.is_of(compiled);
+        Self::all(recordings, name).filter(fits).collect()
+    }
+
+    /// When each message was computed, if that was recorded.
+    #[must_use]
+    pub fn trace(&self) -> Option<&'static MessageTrace> {
+        self.run.trace.as_ref()
+    }
+
+    /// Whether it ran on a GPU.
+    #[must_use]
+    pub fn on_gpu(&self) -> bool {
+        self.run.engine.starts_with("gpu")
+    }
+
+    /// The engine and what it was asked for: `gpu-paper f32, naive, 48 threads a block`.
+    #[must_use]
+    pub fn engine(&self) -> String {
+        let RecordedRun { engine, precision, paper, threads, .. } = self.run;
+        let more = match paper {
+            Some(PaperOptions { block_size, layout }) => {
+                format!(", {layout}, {block_size} threads a block")
+            }
+            None if *threads > 1 && !self.on_gpu() => format!(", {threads} threads"),
+            None => String::new(),
+        };
+        format!("{engine} {precision}{more}")
+    }
+
+    /// `recorded on NVIDIA H200 on 2026-11-21`.
+    #[must_use]
+    pub fn credit(&self) -> String {
+        let machine = &self.recording.provenance.machine;
+        if self.on_gpu() {
+            return self.recording.credit();
+        }
+        format!("recorded on {} on {}", machine.cpu, self.recording.provenance.day())
+    }
+}
