@@ -83,6 +83,38 @@ pub enum Warning {
         /// The line of that row, counted from one.
         line: usize,
     },
+    /// Decision nodes were opened as chance variables all of whose states have equal chances.
+    DecisionsAsChance {
+        /// The file, as the user called it.
+        file: String,
+        /// The nodes.
+        nodes: Vec<String>,
+    },
+    /// Nodes for which a Bayesian network has no place were left out.
+    LeftOut {
+        /// The file, as the user called it.
+        file: String,
+        /// What they are: `utility`, `constant`.
+        kind: &'static str,
+        /// The nodes.
+        nodes: Vec<String>,
+    },
+    /// Variables for which the file has no table were given equal chances.
+    WithoutTable {
+        /// The file, as the user called it.
+        file: String,
+        /// The variables.
+        variables: Vec<String>,
+    },
+    /// Rows that the file leaves open on purpose were given equal chances.
+    RowsLeftOpen {
+        /// The file, as the user called it.
+        file: String,
+        /// How many rows.
+        rows: usize,
+        /// The line of the first, counted from one.
+        line: usize,
+    },
 }
 
 impl std::fmt::Display for Warning {
@@ -93,6 +125,34 @@ impl std::fmt::Display for Warning {
                 "{file}: {off} of {rows} rows did not sum to 1 and were normalised; \
                  the worst, in line {line}, was off by {worst:.2e}"
             ),
+            Self::DecisionsAsChance { file, nodes } => write!(
+                f,
+                "{file}: decisions became chance variables with equal chances: {}",
+                some_of(nodes)
+            ),
+            Self::LeftOut { file, kind, nodes } => {
+                write!(f, "{file}: {kind} nodes were left out: {}", some_of(nodes))
+            }
+            Self::WithoutTable { file, variables } => write!(
+                f,
+                "{file}: variables without a table were given equal chances: {}",
+                some_of(variables)
+            ),
+            Self::RowsLeftOpen { file, rows, line } => write!(
+                f,
+                "{file}: {rows} rows that the file leaves open, the first in line {line}, were \
+                 given equal chances"
+            ),
         }
+    }
+}
+
+/// The first few of `names`, and how many there are beyond.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
     }
 }

@@ -1,0 +1,295 @@
+//! The blocks of a file as a tree, names not yet looked up.
+
+use std::borrow::Cow;
+
+use logos::{Lexer, Logos};
+
+use super::lexer::{Token, unquote};
+use crate::format::FormatError;
+use crate::format::nodes::Word;
+use crate::format::source::Source;
+
+/// How deep blocks may be nested.
+const MAX_DEPTH: usize = 100;
+
+/// What stands in a pair of braces.
+#[derive(Debug, Default)]
+pub(in crate::format) struct Block<'s> {
+    pub fields: Vec<Field<'s>>,
+}
+
+/// One part of a block: `name = value;`, or `name labels { ... };`.
+#[derive(Debug)]
+pub(in crate::format) struct Field<'s> {
+    pub name: &'s str,
+    pub at: usize,
+    /// The words between the name and the value: `link 2 {`, `node A (class) {`.
+    pub labels: Vec<Word<'s>>,
+    pub value: Value<'s>,
+}
+
+/// What a field holds.
+#[derive(Debug)]
+pub(in crate::format) enum Value<'s> {
+    Word(Word<'s>),
+    /// What stands in parentheses, parentheses within them left out.
+    List(Vec<Entry<'s>>),
+    Block(Block<'s>),
+}
+
+/// One entry of a list; `None` where nothing stands between two commas.
+#[derive(Debug)]
+pub(in crate::format) struct Entry<'s> {
+    pub word: Option<Cow<'s, str>>,
+    pub at: usize,
+}
+
+impl<'s> Block<'s> {
+    /// The last field called `name`: where a name comes twice, later ones win.
+    pub fn field(&self, name: &str) -> Option<&Field<'s>> {
+        self.fields.iter().rev().find(|field| field.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The word or text that the field called `name` holds.
+    pub fn word(&self, name: &str) -> Option<&Word<'s>> {
+        match &self.field(name)?.value {
+            Value::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The list that the field called `name` holds, and where the field stands.
+    pub fn list(&self, name: &str) -> Option<(&[Entry<'s>], usize)> {
+        let field = self.field(name)?;
+        match &field.value {
+            Value::List(entries) => Some((entries, field.at)),
+            _ => None,
+        }
+    }
+
+    /// The block that the field called `name` holds.
+    pub fn block(&self, name: &str) -> Option<&Block<'s>> {
+        match &self.field(name)?.value {
+            Value::Block(block) => Some(block),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the first words of `text` are `words`, and a name follows them.
+pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
+    let mut tokens = Token::lexer(text).filter(|token| *token != Ok(Token::Comment));
+    let fits = |(word, token): (&&str, _)| match token {
+        Ok(Token::Word(found)) => found.eq_ignore_ascii_case(word),
+        _ => false,
+    };
+    words.iter().zip(tokens.by_ref()).all(fits)
+        && matches!(tokens.next(), Some(Ok(Token::Word(_) | Token::Quoted(_))))
+}
+
+/// Reads a text token by token.
+#[derive(Debug)]
+pub(in crate::format) struct Parser<'s> {
+    source: Source<'s>,
+    lexer: Lexer<'s, Token<'s>>,
+    peeked: Option<(Token<'s>, usize)>,
+}
+
+impl<'s> Parser<'s> {
+    /// A parser at the start of a text.
+    pub fn new(source: Source<'s>) -> Self {
+        Self { source, lexer: Token::lexer(source.text), peeked: None }
+    }
+
+    /// Reads `keyword name { ... }` and what may follow it: the whole of a Netica or GeNIe file.
+    pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
+        let (token, at) = self.next()?;
+        match token {
+            Token::Word(word) if word.eq_ignore_ascii_case(keyword) => {}
+            found => return Err(self.expected(&format!("'{keyword}'"), found, at)),
+        }
+        let name = match self.peek()?.0 {
+            Token::OpenBrace => Word { text: Cow::Borrowed(""), at },
+            _ => self.word("the network's name")?,
+        };
+        let (open, open_at) = self.next()?;
+        if open != Token::OpenBrace {
+            return Err(self.expected("'{'", open, open_at));
+        }
+        let block = self.block(open_at, 0)?;
+        while self.peek()?.0 == Token::Semicolon {
+            self.next()?;
+        }
+        match self.next()? {
+            (Token::End, _) => Ok((name, block)),
+            (found, at) => Err(self.expected("the end of the file", found, at)),
+        }
+    }
+
+    /// The rest of a block whose brace, at byte `open_at`, was read last.
+    fn block(&mut self, open_at: usize, depth: usize) -> Result<Block<'s>, FormatError> {
+        if depth == MAX_DEPTH {
+            let message = format!("blocks are nested more than {MAX_DEPTH} deep");
+            return Err(self.source.error(open_at, message));
+        }
+        let mut block = Block::default();
+        loop {
+            match self.next()? {
+                (Token::CloseBrace, _) => return Ok(block),
+                (Token::Semicolon, _) => {}
+                (Token::Word(name), at) => block.fields.push(self.field(name, at, depth)?),
+                (Token::End, _) => {
+                    return Err(self.source.error(open_at, "this '{' is not closed"));
+                }
+                (found, at) => return Err(self.expected("a name or '}'", found, at)),
+            }
+        }
+    }
+
+    fn field(&mut self, name: &'s str, at: usize, depth: usize) -> Result<Field<'s>, FormatError> {
+        let mut labels = Vec::new();
+        let value = loop {
+            let (token, token_at) = self.next()?;
+            match token {
+                Token::Equals => {
+                    let value = self.value(depth)?;
+                    self.end_of_value()?;
+                    break value;
+                }
+                Token::OpenBrace => break Value::Block(self.block(token_at, depth + 1)?),
+                Token::Word(text) => {
+                    labels.push(Word { text: Cow::Borrowed(text), at: token_at });
+                }
+                Token::Quoted(raw) => {
+                    labels.push(Word { text: Cow::Owned(unquote(raw)), at: token_at });
+                }
+                Token::OpenParenthesis | Token::CloseParenthesis | Token::Comma
+                    if !labels.is_empty() => {}
+                found => {
+                    let message = format!("'=' or '{{' after '{name}'");
+                    return Err(self.expected(&message, found, token_at));
+                }
+            }
+        };
+        Ok(Field { name, at, labels, value })
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value<'s>, FormatError> {
+        let (token, at) = self.next()?;
+        match token {
+            Token::Quoted(raw) => Ok(Value::Word(Word { text: Cow::Owned(unquote(raw)), at })),
+            Token::Word(text) => match self.peek()? {
+                (Token::OpenBrace, open_at) => {
+                    self.next()?;
+                    Ok(Value::Block(self.block(open_at, depth + 1)?))
+                }
+                _ => Ok(Value::Word(Word { text: Cow::Borrowed(text), at })),
+            },
+            Token::OpenBrace => Ok(Value::Block(self.block(at, depth + 1)?)),
+            Token::OpenParenthesis => Ok(Value::List(self.list(at)?)),
+            found => Err(self.expected("a value", found, at)),
+        }
+    }
+
+    /// Every value ends with a semicolon, which some programs leave out before a brace.
+    fn end_of_value(&mut self) -> Result<(), FormatError> {
+        match self.peek()? {
+            (Token::Semicolon, _) => {
+                self.next()?;
+                Ok(())
+            }
+            (Token::CloseBrace, _) => Ok(()),
+            (found, at) => Err(self.expected("';'", found, at)),
+        }
+    }
+
+    /// The entries up to the parenthesis that closes the one at byte `open_at`. Inner parentheses
+    /// only show what the order says already.
+    pub fn list(&mut self, open_at: usize) -> Result<Vec<Entry<'s>>, FormatError> {
+        let mut entries = Vec::new();
+        let mut depth = 1_usize;
+        let mut after_comma = false; // or at the start of a list
+        let mut before_any = true;
+        while depth > 0 {
+            let (token, at) = self.next()?;
+            match token {
+                Token::OpenParenthesis => {
+                    depth += 1;
+                    before_any = true;
+                }
+                Token::CloseParenthesis => {
+                    depth -= 1;
+                    after_comma = false;
+                    before_any = false;
+                }
+                Token::Comma => {
+                    if after_comma || before_any {
+                        entries.push(Entry { word: None, at });
+                    }
+                    after_comma = true;
+                    before_any = false;
+                }
+                Token::Word(text) => {
+                    entries.push(Entry { word: Some(Cow::Borrowed(text)), at });
+                    (after_comma, before_any) = (false, false);
+                }
+                Token::Quoted(raw) => {
+                    entries.push(Entry { word: Some(Cow::Owned(unquote(raw))), at });
+                    (after_comma, before_any) = (false, false);
+                }
+                Token::End => return Err(self.source.error(open_at, "this '(' is not closed")),
+                found => return Err(self.expected("',' or ')'", found, at)),
+            }
+        }
+        Ok(entries)
+    }
+
+    /// A name, bare or in quotes.
+    pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
+        match self.next()? {
+            (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
+            (Token::Quoted(raw), at) => Ok(Word { text: Cow::Owned(unquote(raw)), at }),
+            (found, at) => Err(self.expected(what, found, at)),
+        }
+    }
+
+    /// The next token without taking it.
+    pub fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
+        let next = self.next()?;
+        self.peeked = Some(next);
+        Ok(next)
+    }
+
+    /// The next token and the byte at which it stands.
+    pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
+        if let Some(next) = self.peeked.take() {
+            return Ok(next);
+        }
+        loop {
+            match self.lexer.next() {
+                None => return Ok((Token::End, self.source.text.len())),
+                Some(Ok(Token::Comment)) => {}
+                Some(Ok(token)) => return Ok((token, self.lexer.span().start)),
+                Some(Err(())) => {
+                    let quote = self.lexer.slice().starts_with('"');
+                    let what = if quote { "quote" } else { "comment" };
+                    let message = format!("this {what} is not closed");
+                    return Err(self.source.error(self.lexer.span().start, message));
+                }
+            }
+        }
+    }
+
+    /// Takes the next token, which must be `sign`.
+    pub fn sign(&mut self, sign: Token<'s>) -> Result<usize, FormatError> {
+        match self.next()? {
+            (token, at) if token == sign => Ok(at),
+            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
+        }
+    }
+
+    /// The error that says that `what` should stand where `found` does.
+    pub fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
+        self.source.error(at, format!("expected {what}, found {found}"))
+    }
+}

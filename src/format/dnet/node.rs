@@ -1,0 +1,221 @@
+//! From the blocks of Netica nodes to nodes: kinds, parents, tables and functions.
+
+use std::collections::HashMap;
+
+use super::View;
+use super::states::{Levels, states};
+use crate::format::FormatError;
+use crate::format::braces::{Entry, Field};
+use crate::format::draft::MAX_ENTRIES;
+use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Word, number};
+use crate::format::source::Source;
+
+/// A node whose states are known, and whose table is still to be read: how long it must be is known
+/// when the states of all its parents are.
+pub(super) struct Sketch<'b, 's> {
+    node: Node<'s>,
+    levels: Levels,
+    view: View<'b, 's>,
+}
+
+/// Reads what a node is, its states and its parents.
+pub(super) fn sketch<'b, 's>(
+    source: Source<'_>,
+    field: &Field<'s>,
+    name: &Word<'s>,
+    view: View<'b, 's>,
+) -> Result<Sketch<'b, 's>, FormatError> {
+    let kind = view.word("kind").map_or("NATURE", |kind| kind.text.as_ref());
+    let role = match kind.to_ascii_uppercase().as_str() {
+        "NATURE" => Role::Chance,
+        "DECISION" => Role::Decision,
+        "UTILITY" => Role::LeftOut("utility"),
+        "ASSUME" | "CONSTANT" => Role::LeftOut("constant"),
+        "DISCONNECTED" => Role::LeftOut("disconnected"),
+        _ => {
+            let at = view.word("kind").map_or(field.at, |kind| kind.at);
+            let message = format!(
+                "'{}' is of the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
+                name.text
+            );
+            return Err(source.error(at, message));
+        }
+    };
+    let left_out = matches!(role, Role::LeftOut(_));
+    let mut node = Node {
+        name: name.clone(),
+        role,
+        states: Vec::new(),
+        parents: Vec::new(),
+        definition: Definition::Missing,
+        at: name.at,
+    };
+    if left_out {
+        return Ok(Sketch { node, levels: Levels::None, view });
+    }
+    let Some((states, levels)) = states(source, name, &view)? else {
+        let message =
+            format!("'{}' is continuous, expected 'levels' that cut it into intervals", name.text);
+        return Err(source.error(name.at, message));
+    };
+    if let Some((entries, at)) = view.list("delays")
+        && role == Role::Chance
+        && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))
+    {
+        let message = format!(
+            "'{}' depends on the past, expected no delays: time is not unrolled",
+            name.text
+        );
+        return Err(source.error(at, message));
+    }
+    for entry in view.list("parents").map(|(entries, _)| entries).unwrap_or_default() {
+        let text = entry.word.clone().ok_or_else(|| {
+            let message = format!("expected a parent of '{}', found ','", name.text);
+            source.error(entry.at, message)
+        })?;
+        node.parents.push(Word { text, at: entry.at });
+    }
+    node.states = states;
+    Ok(Sketch { node, levels, view })
+}
+
+/// Reads the tables, when the states of all nodes are known.
+pub(super) fn finish<'s>(
+    source: Source<'_>,
+    sketches: Vec<Sketch<'_, 's>>,
+) -> Result<Vec<Node<'s>>, FormatError> {
+    let states: HashMap<String, usize> = sketches
+        .iter()
+        .map(|sketch| (sketch.node.name.text.to_string(), sketch.node.states.len()))
+        .collect();
+    let mut nodes = Vec::with_capacity(sketches.len());
+    for Sketch { mut node, levels, view } in sketches {
+        if node.role == Role::Chance {
+            let rows = node.parents.iter().fold(1_usize, |rows, parent| {
+                rows.saturating_mul(states.get(parent.text.as_ref()).copied().unwrap_or(1))
+            });
+            (node.definition, node.at) = definition(source, &node, &levels, &view, rows)?;
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+fn definition(
+    source: Source<'_>,
+    node: &Node<'_>,
+    levels: &Levels,
+    view: &View<'_, '_>,
+    rows: usize,
+) -> Result<(Definition, usize), FormatError> {
+    let determined =
+        view.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
+    let (table, function) = (view.list("probs"), view.list("functable"));
+    match (table, function) {
+        (Some((entries, at)), None) => Ok((probabilities(source, node, &entries, rows)?, at)),
+        (Some((entries, at)), Some(_)) if !determined => {
+            Ok((probabilities(source, node, &entries, rows)?, at))
+        }
+        (_, Some((entries, at))) => Ok((outcomes(source, node, levels, &entries)?, at)),
+        (None, None) => match view.field("equation") {
+            None => Ok((Definition::Missing, node.name.at)),
+            Some(equation) => {
+                let message = format!(
+                    "'{}' is given by an equation, expected a table: 'probs' or 'functable'",
+                    node.name.text
+                );
+                Err(source.error(equation.at, message))
+            }
+        },
+    }
+}
+
+/// A table of probabilities. `#2` is a row; so is a mark for what is open, if the table would
+/// otherwise be too short.
+fn probabilities(
+    source: Source<'_>,
+    node: &Node<'_>,
+    entries: &[&Entry<'_>],
+    rows: usize,
+) -> Result<Definition, FormatError> {
+    let states = node.states.len();
+    let is_state = |entry: &&&Entry<'_>| word(entry).starts_with('#');
+    let is_mark = |entry: &&&Entry<'_>| word(entry).starts_with('@');
+    let rows_of_one = entries.iter().filter(is_state).count();
+    let marks = entries.iter().filter(is_mark).count();
+    let plain = entries.len() - rows_of_one - marks;
+    let longest = rows_of_one
+        .checked_add(marks)
+        .and_then(|rows| rows.checked_mul(states))
+        .and_then(|numbers| numbers.checked_add(plain));
+    if longest.is_none_or(|longest| longest > MAX_ENTRIES) {
+        let message = format!(
+            "the table of '{}' has more than {MAX_ENTRIES} entries, which is refused",
+            node.name.text
+        );
+        return Err(source.error(node.name.at, message));
+    }
+    let whole = plain + rows_of_one * states + marks != rows.saturating_mul(states);
+    let mut numbers = Vec::with_capacity(entries.len());
+    for &entry in entries {
+        let (text, at) = (word(entry), entry.at);
+        if let Some(index) = text.strip_prefix('#') {
+            let state = index.parse::<usize>().ok().filter(|&state| state < states);
+            let state = state.ok_or_else(|| {
+                let message = format!(
+                    "'{}' has no state '{text}', expected '#0' to '#{}'",
+                    node.name.text,
+                    states - 1
+                );
+                source.error(at, message)
+            })?;
+            let row = (0..states).map(|other| f64::from(u8::from(other == state)));
+            numbers.extend(row.map(|value| Number { value, at }));
+        } else if is_open(text) {
+            let count = if whole { states } else { 1 };
+            numbers.extend(std::iter::repeat_n(Number { value: UNDEFINED, at }, count));
+        } else {
+            let value = number(text).ok_or_else(|| {
+                let message =
+                    format!("expected a probability of '{}', found '{text}'", node.name.text);
+                source.error(at, message)
+            })?;
+            numbers.push(Number { value, at });
+        }
+    }
+    Ok(Definition::Table(numbers))
+}
+
+/// A state for each configuration of the parents: by label, title, position or value.
+fn outcomes(
+    source: Source<'_>,
+    node: &Node<'_>,
+    levels: &Levels,
+    entries: &[&Entry<'_>],
+) -> Result<Definition, FormatError> {
+    let labels = Labels::new(&node.name.text, &node.states);
+    let mut outcomes = Vec::with_capacity(entries.len());
+    for &entry in entries {
+        let (text, at) = (word(entry), entry.at);
+        let by_position = || {
+            let state = text.strip_prefix('#')?.parse::<usize>().ok()?;
+            (state < node.states.len()).then_some(state)
+        };
+        let by_value = || levels.state_of(number(text)?);
+        let state = labels.get(text).or_else(by_position).or_else(by_value);
+        if state.is_none() && !is_open(text) {
+            return Err(labels.unknown(source, text, at));
+        }
+        outcomes.push((state, at));
+    }
+    Ok(Definition::Function(outcomes))
+}
+
+fn word<'e>(entry: &'e Entry<'_>) -> &'e str {
+    entry.word.as_deref().unwrap_or(",")
+}
+
+/// Whether the word leaves an entry open.
+fn is_open(word: &str) -> bool {
+    word.eq_ignore_ascii_case("@imposs") || word.eq_ignore_ascii_case("@undef")
+}

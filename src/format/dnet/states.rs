@@ -1,0 +1,201 @@
+//! The states of a Netica node: labelled, counted, or cut out of a continuous range.
+
+use crate::format::FormatError;
+use crate::format::braces::Entry;
+use crate::format::nodes::{MAX_UNNAMED_STATES, Word, number};
+use crate::format::source::Source;
+
+use super::View;
+
+/// The values of the states, or the bounds of the intervals that they stand for.
+pub(super) enum Levels {
+    /// None are given.
+    None,
+    /// One for each state.
+    Points(Vec<f64>),
+    /// Bounds, one more than states, rising or falling.
+    Bounds(Vec<f64>),
+}
+
+impl Levels {
+    /// The state that the value `value` belongs to.
+    pub fn state_of(&self, value: f64) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::Points(points) => points.iter().position(|&point| point == value),
+            Self::Bounds(bounds) => {
+                let within = |pair: &[f64]| {
+                    let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+                    (low..high).contains(&value)
+                };
+                let last = bounds.last().filter(|&&last| last == value).map(|_| bounds.len() - 2);
+                bounds.windows(2).position(within).or(last)
+            }
+        }
+    }
+}
+
+/// The states of a node that is not left out; `None` if it is continuous.
+pub(super) fn states<'s>(
+    source: Source<'_>,
+    name: &Word<'_>,
+    view: &View<'_, 's>,
+) -> Result<Option<(Vec<Word<'s>>, Levels)>, FormatError> {
+    let discrete =
+        view.word("discrete").is_none_or(|word| !word.text.eq_ignore_ascii_case("FALSE"));
+    let levels = levels(source, name, view)?;
+    let labels = match view.list("states") {
+        Some((entries, _)) => Some(labels(source, name, &entries)?),
+        None => view.list("statetitles").map(|(entries, _)| titles(&entries)),
+    };
+    let levels = match levels {
+        None => Levels::None,
+        Some((levels, _))
+            if discrete && labels.as_ref().is_none_or(|l| l.len() == levels.len()) =>
+        {
+            Levels::Points(levels)
+        }
+        // A range alone does not cut it into intervals.
+        Some((levels, _)) if levels.len() < 3 && labels.is_none() => Levels::None,
+        Some((levels, at)) => {
+            if let Some(labels) = &labels
+                && labels.len() + 1 != levels.len()
+            {
+                let message = format!(
+                    "'{}' has {} levels, expected {}, one more than its states",
+                    name.text,
+                    levels.len(),
+                    labels.len() + 1
+                );
+                return Err(source.error(at, message));
+            }
+            Levels::Bounds(levels)
+        }
+    };
+    if let Some(labels) = labels {
+        return Ok(Some((labels, levels)));
+    }
+    let at = name.at;
+    let labels = match &levels {
+        Levels::Points(points) => points.iter().map(f64::to_string).collect(),
+        Levels::Bounds(bounds) => {
+            bounds.windows(2).map(|pair| interval(pair[0], pair[1])).collect()
+        }
+        Levels::None => match view.word("numstates") {
+            Some(count) if discrete => unnamed(source, name, count)?,
+            _ if discrete && view.word("discrete").is_some() => {
+                let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
+                return Err(source.error(at, message));
+            }
+            _ => return Ok(None),
+        },
+    };
+    let labels = labels.into_iter().map(|text: String| Word { text: text.into(), at }).collect();
+    Ok(Some((labels, levels)))
+}
+
+fn levels(
+    source: Source<'_>,
+    name: &Word<'_>,
+    view: &View<'_, '_>,
+) -> Result<Option<(Vec<f64>, usize)>, FormatError> {
+    let Some((entries, at)) = view.list("levels") else { return Ok(None) };
+    let mut levels = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let word = entry.word.as_deref().unwrap_or(",");
+        let level = level(word).ok_or_else(|| {
+            let message = format!("expected a level of '{}', found '{word}'", name.text);
+            source.error(entry.at, message)
+        })?;
+        levels.push(level);
+    }
+    Ok(Some((levels, at)))
+}
+
+fn level(word: &str) -> Option<f64> {
+    match word.trim_start_matches(['+', '-']).to_ascii_uppercase().as_str() {
+        "INFINITY" if word.starts_with('-') => Some(f64::NEG_INFINITY),
+        "INFINITY" => Some(f64::INFINITY),
+        _ => number(word),
+    }
+}
+
+fn labels<'s>(
+    source: Source<'_>,
+    name: &Word<'_>,
+    entries: &[&Entry<'s>],
+) -> Result<Vec<Word<'s>>, FormatError> {
+    let labels = entries.iter().map(|entry| match &entry.word {
+        Some(text) => Ok(Word { text: text.clone(), at: entry.at }),
+        None => {
+            let message = format!("expected the label of a state of '{}', found ','", name.text);
+            Err(source.error(entry.at, message))
+        }
+    });
+    labels.collect()
+}
+
+/// Titles stand in for labels; a state without a title goes by its number.
+fn titles<'s>(entries: &[&Entry<'s>]) -> Vec<Word<'s>> {
+    let label = |(index, entry): (usize, &&Entry<'s>)| Word {
+        text: entry.word.clone().unwrap_or_else(|| unnamed_state(index).into()),
+        at: entry.at,
+    };
+    entries.iter().enumerate().map(label).collect()
+}
+
+fn unnamed(
+    source: Source<'_>,
+    name: &Word<'_>,
+    count: &Word<'_>,
+) -> Result<Vec<String>, FormatError> {
+    match count.text.parse::<usize>() {
+        Ok(count) if (1..=MAX_UNNAMED_STATES).contains(&count) => {
+            Ok((0..count).map(unnamed_state).collect())
+        }
+        _ => {
+            let message = format!(
+                "'{}' has {} states, expected 1 to {MAX_UNNAMED_STATES}",
+                name.text, count.text
+            );
+            Err(source.error(count.at, message))
+        }
+    }
+}
+
+fn unnamed_state(index: usize) -> String {
+    format!("state{index}")
+}
+
+fn interval(from: f64, to: f64) -> String {
+    match (from == f64::NEG_INFINITY, to == f64::INFINITY) {
+        (true, false) => format!("< {to}"),
+        (false, true) => format!(">= {from}"),
+        _ => format!("{from} to {to}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_belongs_to_the_interval_that_begins_with_it() {
+        let rising = Levels::Bounds(vec![f64::NEG_INFINITY, 0.0, 5.0]);
+        assert_eq!(
+            [-1.0, 0.0, 4.9, 5.0, 6.0].map(|v| rising.state_of(v)),
+            [Some(0), Some(1), Some(1), Some(1), None]
+        );
+        let falling = Levels::Bounds(vec![5.0, 1.0, 0.0]);
+        assert_eq!([4.0, 1.0, 0.5].map(|v| falling.state_of(v)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(Levels::Points(vec![2.0, 7.0]).state_of(7.0), Some(1));
+        assert_eq!(Levels::None.state_of(0.0), None);
+    }
+
+    #[test]
+    fn intervals_are_labelled_by_their_bounds() {
+        assert_eq!(interval(f64::NEG_INFINITY, 2.5), "< 2.5");
+        assert_eq!(interval(2.5, 10.0), "2.5 to 10");
+        assert_eq!(interval(10.0, f64::INFINITY), ">= 10");
+    }
+}

@@ -1,0 +1,152 @@
+//! DSL, the format of GeNIe and SMILE before XDSL.
+//!
+//! Source: the manual of GeNIe, *DSL file format*. Tables and lists of resulting states are in
+//! odometer order over the parents and then the node, which turns fastest.
+
+use crate::format::braces::{self, Block, Entry, Field, Parser, Value};
+use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word, number};
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::Network;
+
+/// Whether `text` looks like DSL.
+pub(super) fn recognise(text: &str) -> bool {
+    braces::begins_with(text, &["net"])
+}
+
+/// Reads a network.
+pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+    let (name, block) = Parser::new(source).document("net")?;
+    let mut found = Vec::new();
+    collect(source, &block, &mut found)?;
+    nodes::network(source, &name.text, &found, IfMissing::Refuse)
+}
+
+/// The nodes of a block and of the submodels in it.
+fn collect<'s>(
+    source: Source<'s>,
+    block: &Block<'s>,
+    found: &mut Vec<Node<'s>>,
+) -> Result<(), FormatError> {
+    for field in &block.fields {
+        let Value::Block(inner) = &field.value else { continue };
+        if field.name.eq_ignore_ascii_case("node") {
+            found.push(node(source, field, inner)?);
+        } else if field.name.eq_ignore_ascii_case("submodel") {
+            collect(source, inner, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn node<'s>(
+    source: Source<'s>,
+    field: &Field<'s>,
+    block: &Block<'s>,
+) -> Result<Node<'s>, FormatError> {
+    let header = block.block("HEADER");
+    let name = field.labels.first().or_else(|| header.and_then(|header| header.word("ID")));
+    let name =
+        name.ok_or_else(|| source.error(field.at, "expected the name of this node"))?.clone();
+    let kind = block.word("TYPE").ok_or_else(|| {
+        source.error(field.at, format!("expected TYPE = ... in the node '{}'", name.text))
+    })?;
+    let empty = Block::default();
+    let body = block.block("DEFINITION").unwrap_or(&empty);
+    let states = body.list("NAMESTATES").or_else(|| body.list("NAMECHOICES"));
+    let states = words(source, states, "the label of a state")?;
+    let parents = words(source, block.list("PARENTS"), "the name of a parent")?;
+    let list = |part: &str| {
+        body.list(part).ok_or_else(|| {
+            source.error(field.at, format!("expected {part} = (...) in the node '{}'", name.text))
+        })
+    };
+    let (role, definition, at) = match kind.text.to_ascii_uppercase().as_str() {
+        "CPT" | "CHANCE" => {
+            let (entries, at) = list("PROBABILITIES")?;
+            (Role::Chance, Definition::Table(numbers(source, entries)?), at)
+        }
+        "TRUTHTABLE" | "DETERMINISTIC" => {
+            let (entries, at) = list("RESULTINGSTATES")?;
+            let labels = Labels::new(&name.text, &states);
+            let outcomes = entries.iter().map(|entry| {
+                let label = text(source, entry, "the label of a state")?;
+                match labels.get(label) {
+                    Some(state) => Ok((Some(state), entry.at)),
+                    None => Err(labels.unknown(source, label, entry.at)),
+                }
+            });
+            (Role::Chance, Definition::Function(outcomes.collect::<Result<_, _>>()?), at)
+        }
+        "NOISY_MAX" => {
+            let (entries, at) = list("PROBABILITIES")?;
+            let strengths = body.list("STRENGTHS").map_or(&[][..], |(entries, _)| entries);
+            let strengths = numbers(source, strengths)?;
+            let columns = numbers(source, entries)?;
+            (Role::Chance, Definition::NoisyMax { strengths, columns }, at)
+        }
+        "NOISY_ADDER" => {
+            let (entries, at) = list("PROBABILITIES")?;
+            let weights = body.list("WEIGHTS").map_or(&[][..], |(entries, _)| entries);
+            let weights = numbers(source, weights)?;
+            let columns = numbers(source, entries)?;
+            (Role::Chance, Definition::NoisyAdder { weights, columns }, at)
+        }
+        "LIST" | "DECISION" => (Role::Decision, Definition::Missing, field.at),
+        "TABLE" | "UTILITY" | "MAU" | "ALU" => {
+            (Role::LeftOut("utility"), Definition::Missing, field.at)
+        }
+        "EQUATION" => {
+            let message = format!(
+                "'{}' is continuous: it is given by an equation, expected a table",
+                name.text
+            );
+            return Err(source.error(kind.at, message));
+        }
+        _ => {
+            let message = format!(
+                "'{}' is of the type '{}', expected CPT, TRUTHTABLE, NOISY_MAX, NOISY_ADDER, \
+                 LIST, TABLE or MAU",
+                name.text, kind.text
+            );
+            return Err(source.error(kind.at, message));
+        }
+    };
+    Ok(Node { name, role, states, parents, definition, at })
+}
+
+/// What an entry of a list holds, which should be `what`.
+pub(super) fn text<'e>(
+    source: Source<'_>,
+    entry: &'e Entry<'_>,
+    what: &str,
+) -> Result<&'e str, FormatError> {
+    entry
+        .word
+        .as_deref()
+        .ok_or_else(|| source.error(entry.at, format!("expected {what}, found ','")))
+}
+
+/// The words of a list that may be missing.
+pub(super) fn words<'s>(
+    source: Source<'_>,
+    list: Option<(&[Entry<'s>], usize)>,
+    what: &str,
+) -> Result<Vec<Word<'s>>, FormatError> {
+    let entries = list.map_or(&[][..], |(entries, _)| entries);
+    let words = entries.iter().map(|entry| match &entry.word {
+        Some(text) => Ok(Word { text: text.clone(), at: entry.at }),
+        None => Err(source.error(entry.at, format!("expected {what}, found ','"))),
+    });
+    words.collect()
+}
+
+fn numbers(source: Source<'_>, entries: &[Entry<'_>]) -> Result<Vec<Number>, FormatError> {
+    let numbers = entries.iter().map(|entry| {
+        let word = text(source, entry, "a number")?;
+        let value = number(word)
+            .ok_or_else(|| source.error(entry.at, format!("expected a number, found '{word}'")))?;
+        Ok(Number { value, at: entry.at })
+    });
+    numbers.collect()
+}

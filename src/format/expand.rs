@@ -1,0 +1,186 @@
+//! Tables of nodes that are given by few numbers: noisy-MAX and noisy-adder.
+//!
+//! Source: the manual of SMILE, *Canonical nodes*; F. J. Diez, *Parameter adjustment in Bayes
+//! networks: the generalized noisy OR-gate*, UAI 1993. The numbers are columns, one for each state
+//! of each parent and a last one for the leak, each a distribution over the states of the node.
+
+use crate::format::nodes::{Node, Number};
+use crate::network::normalise_row;
+
+/// What is wrong, and the byte at which it stands.
+type Refusal = (usize, String);
+
+/// The table of a noisy-MAX node: each parent alone would bring about a state of the node, so would
+/// the leak, and the strongest of these comes about. The first state of the node is the strongest.
+///
+/// `strengths` lists the states of each parent from the strongest to the one without effect, which
+/// is the order of that parent's columns; empty where that is the order of the states.
+pub(super) fn noisy_max(
+    node: &Node<'_>,
+    cards: &[usize],
+    strengths: &[Number],
+    columns: &[Number],
+) -> Result<Vec<f64>, Refusal> {
+    let states = node.states.len();
+    let mut columns = Columns::new(node, cards, columns)?;
+    columns.reorder(node, cards, strengths)?;
+    // From here on a column holds the chance that its state or a weaker one comes about.
+    for column in columns.values.chunks_mut(states) {
+        for state in (0..states - 1).rev() {
+            column[state] += column[state + 1];
+        }
+        column[0] = 1.0;
+    }
+    Ok(columns.combine(cards, |chosen, row| {
+        row.fill(1.0);
+        for column in chosen {
+            row.iter_mut().zip(*column).for_each(|(product, weaker)| *product *= weaker);
+        }
+        for state in 0..states - 1 {
+            row[state] = (row[state] - row[state + 1]).max(0.0);
+        }
+    }))
+}
+
+/// The table of a noisy-adder node: the mean of what each parent alone and the leak would bring
+/// about (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
+///
+/// `weights` has one for each parent and one for the leak; where it is empty all count the same.
+pub(super) fn noisy_adder(
+    node: &Node<'_>,
+    cards: &[usize],
+    weights: &[Number],
+    columns: &[Number],
+) -> Result<Vec<f64>, Refusal> {
+    let columns = Columns::new(node, cards, columns)?;
+    let name = &node.name.text;
+    if !weights.is_empty() && weights.len() != cards.len() + 1 {
+        let message = format!(
+            "'{name}' has {} weights, expected {}, one for each parent and the leak",
+            weights.len(),
+            cards.len() + 1
+        );
+        return Err((weights[0].at, message));
+    }
+    if let Some(bad) = weights.iter().find(|w| !(w.value.is_finite() && w.value >= 0.0)) {
+        return Err((bad.at, format!("'{name}' has the weight {}, expected 0 or more", bad.value)));
+    }
+    let weights: Vec<f64> = match weights {
+        [] => vec![1.0; cards.len() + 1],
+        given => given.iter().map(|weight| weight.value).collect(),
+    };
+    let sum: f64 = weights.iter().sum();
+    if !(sum.is_normal()) {
+        return Err((node.at, format!("the weights of '{name}' sum to {sum}, expected more")));
+    }
+    Ok(columns.combine(cards, |chosen, row| {
+        for (column, weight) in chosen.iter().zip(&weights) {
+            row.iter_mut().zip(*column).for_each(|(mean, p)| *mean += weight / sum * p);
+        }
+    }))
+}
+
+/// The columns of a node, one after another.
+struct Columns {
+    values: Vec<f64>,
+    states: usize,
+}
+
+impl Columns {
+    fn new(node: &Node<'_>, cards: &[usize], numbers: &[Number]) -> Result<Self, Refusal> {
+        let states = node.states.len();
+        let columns = cards.iter().sum::<usize>() + 1;
+        let name = &node.name.text;
+        // Some files leave the leak out, which then is none.
+        let complete = numbers.len() == columns * states;
+        if !complete && numbers.len() != (columns - 1) * states {
+            let message = format!(
+                "'{name}' has {} parameters, expected {}: {states} for each state of each parent \
+                 and for the leak",
+                numbers.len(),
+                columns * states
+            );
+            return Err((node.at, message));
+        }
+        let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+        for (values, numbers) in values.chunks_mut(states).zip(numbers.chunks(states)) {
+            normalise_row(values).map_err(|error| {
+                (numbers[0].at, format!("these {states} parameters of '{name}': {error}"))
+            })?;
+        }
+        if !complete {
+            values.extend((1..=states).map(|state| f64::from(u8::from(state == states))));
+        }
+        Ok(Self { values, states })
+    }
+
+    /// Puts the columns of every parent into the order of its states.
+    fn reorder(
+        &mut self,
+        node: &Node<'_>,
+        cards: &[usize],
+        strengths: &[Number],
+    ) -> Result<(), Refusal> {
+        let Some(first) = strengths.first() else { return Ok(()) };
+        let name = &node.name.text;
+        let total: usize = cards.iter().sum();
+        if strengths.len() != total {
+            let message = format!(
+                "'{name}' has {} strengths, expected {total}, one for each state of each parent",
+                strengths.len()
+            );
+            return Err((first.at, message));
+        }
+        let given = self.values.clone();
+        let mut base = 0;
+        for (parent, &card) in cards.iter().enumerate() {
+            let mut seen = vec![false; card];
+            for (column, strength) in strengths[base..base + card].iter().enumerate() {
+                let state = strength.value;
+                let fits = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
+                if !fits || std::mem::replace(&mut seen[state as usize], true) {
+                    let message = format!(
+                        "the strengths of parent '{}' of '{name}' hold {state}, expected each of \
+                         0 to {} once",
+                        node.parents[parent].text,
+                        card - 1
+                    );
+                    return Err((strength.at, message));
+                }
+                let to = (base + state as usize) * self.states;
+                let from = (base + column) * self.states;
+                self.values[to..to + self.states].copy_from_slice(&given[from..from + self.states]);
+            }
+            base += card;
+        }
+        Ok(())
+    }
+
+    /// One row for each configuration of parents of `cards` states, which `combine` makes of zeros
+    /// and the columns of their states and of the leak.
+    fn combine(&self, cards: &[usize], combine: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
+        let states = self.states;
+        let rows: usize = cards.iter().product();
+        let mut table = vec![0.0; rows * states];
+        let column = |index: usize| &self.values[index * states..(index + 1) * states];
+        let mut configuration = vec![0; cards.len()];
+        let mut chosen = Vec::with_capacity(cards.len() + 1);
+        for row in table.chunks_mut(states) {
+            chosen.clear();
+            let mut base = 0;
+            for (&state, &card) in configuration.iter().zip(cards) {
+                chosen.push(column(base + state));
+                base += card;
+            }
+            chosen.push(column(base));
+            combine(&chosen, row);
+            for (state, &card) in configuration.iter_mut().zip(cards).rev() {
+                *state = (*state + 1) % card;
+                if *state > 0 {
+                    break;
+                }
+            }
+        }
+        table
+    }
+}

@@ -1,0 +1,35 @@
+//! Every file of a folder beside the repository, where it is there: none may do harm, and every
+//! refusal must name a place.
+
+use std::path::Path;
+
+use cliquescope::format::{self, OpenError};
+
+const FOLDERS: [&str; 6] = ["bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
+
+#[test]
+fn every_file_opens_or_is_refused_with_its_place() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    if !corpus.is_dir() {
+        eprintln!("skipped: there is no {}", corpus.display());
+        return;
+    }
+    for folder in FOLDERS {
+        let Ok(files) = std::fs::read_dir(corpus.join(folder)) else { continue };
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.sort();
+        let mut opened = 0;
+        for path in &paths {
+            match format::open_path(path) {
+                Ok(_) => opened += 1,
+                Err(OpenError::Format(error)) => {
+                    assert!(error.line > 0 && !error.message.is_empty());
+                    println!("{error}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        println!("{folder}: {opened} of {} opened", paths.len());
+        assert!(opened * 2 >= paths.len(), "most of {folder} should open");
+    }
+}

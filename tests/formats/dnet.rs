@@ -1,0 +1,177 @@
+//! Netica's DNET.
+
+use super::{assert_close, parents, read, refused, values, warnings};
+
+fn with(nodes: &str) -> String {
+    format!(
+        "// ~->[DNET-1]->~\n\nbnet small {{\nautoupdate = TRUE;\ncomment = \"one \\\n\ttwo\";\n\
+         define node tf {{ kind = NATURE; discrete = TRUE; states = (no, yes); }};\n\
+         node A (tf) {{ parents = (); probs = (0.25, 0.75); title = \"A\"; visual V1 {{ center = (1, 2); \
+         link 2 {{ path = ((1, 2), (3, 4)); }}; }}; }};\n{nodes}\n}};\n"
+    )
+}
+
+#[test]
+fn tables_are_read_with_and_without_inner_parentheses() {
+    let flat = ".1, .9, .2, .8, .3, .7, .4, .6, .5, .5, .6, .4";
+    let nested =
+        "// f  t  // A  B\n(((.1, .9), (.2, .8), (.3, .7)),\n((.4, .6), (.5, .5), (.6, .4)))";
+    for table in [format!("({flat})"), nested.to_owned()] {
+        let text = with(&format!(
+            "node B {{ kind = NATURE; states = (x, y, z); parents = (); probs = (.2, .3, .5); }};\n\
+             node C (tf) {{ parents = (A, B); probs = {table}; }};"
+        ));
+        let network = read("t.dne", &text).network;
+        assert_eq!(parents(&network, "C"), ["A", "B"]);
+        let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
+        assert_close(values(&network, "C"), &expected);
+    }
+}
+
+#[test]
+fn functions_give_a_state_by_label_position_or_value() {
+    let text = with(
+        "node R { kind = NATURE; discrete = FALSE; chance = DETERMIN; levels = (-INFINITY, 0, 10, 20); \
+         parents = (A); functable = (-3, 20); };\n\
+         node S (tf) { chance = DETERMIN; parents = (A); functable = (yes, #0); };\n\
+         node T { discrete = TRUE; levels = (1, 5, 7); parents = (A); functable = ((5), (#2)); };",
+    );
+    let network = read("t.dne", &text).network;
+    let states = |name: &str| network[network.find(name).unwrap()].states().to_vec();
+    assert_eq!(states("R"), ["< 0", "0 to 10", "10 to 20"]);
+    assert_eq!(states("T"), ["1", "5", "7"]);
+    assert_close(values(&network, "R"), &[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    assert_close(values(&network, "S"), &[0.0, 1.0, 1.0, 0.0]);
+    assert_close(values(&network, "T"), &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn states_are_labelled_titled_or_counted() {
+    let text = with(
+        "node B { kind = NATURE; discrete = TRUE; numstates = 3; parents = (); };\n\
+         node C { kind = NATURE; statetitles = (\"first one\", , \"last\"); parents = (); };\n\
+         node D { kind = NATURE; discrete = FALSE; states = (new, old); levels = (0, 2, INFINITY); \
+         probs = (.5, .5); };",
+    );
+    let read = read("t.dnet", &text);
+    let states = |name: &str| read.network[read.network.find(name).unwrap()].states().to_vec();
+    assert_eq!(states("B"), ["state0", "state1", "state2"]);
+    assert_eq!(states("C"), ["first one", "state1", "last"]);
+    assert_eq!(states("D"), ["new", "old"]);
+    let expected = "t.dnet: variables without a table were given equal chances: B, C";
+    assert_eq!(warnings(&read), [expected]);
+}
+
+#[test]
+fn what_is_impossible_or_undefined_is_given_equal_chances() {
+    let text = with(
+        "node B (tf) { parents = (A); probs = ((@imposs, @imposs), (@undef, 1)); };\n\
+         node C (tf) { parents = (A); probs = (@imposs, (.5, .5)); };\n\
+         node D (tf) { parents = (A); probs = (#1, .5, .5); };\n\
+         node E (tf) { chance = DETERMIN; parents = (A); functable = (@imposs, no); };",
+    );
+    let read = read("t.dne", &text);
+    assert_close(values(&read.network, "B"), &[0.5, 0.5, 0.0, 1.0]);
+    assert_close(values(&read.network, "C"), &[0.5, 0.5, 0.5, 0.5]);
+    assert_close(values(&read.network, "D"), &[0.0, 1.0, 0.5, 0.5]);
+    assert_close(values(&read.network, "E"), &[0.5, 0.5, 1.0, 0.0]);
+    assert_eq!(
+        warnings(&read),
+        ["t.dne: 3 rows that the file leaves open, the first in line 9, were given equal chances"]
+    );
+}
+
+#[test]
+fn decisions_utilities_and_constants_are_told_of() {
+    let text = with(
+        "node D (tf) { kind = DECISION; parents = (A); };\n\
+         node U { kind = UTILITY; discrete = FALSE; parents = (D); functable = (1, @imposs); };\n\
+         node g { kind = ASSUME; value = 9.81; };\nnode Text { kind = CONSTANT; title = \"x\"; };\n\
+         NodeSet N { Nodes = (A, D); };",
+    );
+    let read = read("t.dne", &text);
+    assert_close(values(&read.network, "D"), &[0.5, 0.5]);
+    assert_eq!(
+        warnings(&read),
+        [
+            "t.dne: decisions became chance variables with equal chances: D",
+            "t.dne: utility nodes were left out: U",
+            "t.dne: constant nodes were left out: g, Text"
+        ]
+    );
+}
+
+#[test]
+fn mistakes_are_reported_where_they_stand() {
+    let cases: &[(String, &str)] = &[
+        (
+            with("node B { discrete = FALSE; levels = (-1, 1); equation = \"B = 1\"; };"),
+            "t.dne:9:6: 'B' is continuous, expected 'levels' that cut it into intervals",
+        ),
+        (
+            with("node B (tf) { equation = \"B = 1\"; };"),
+            "t.dne:9:15: 'B' is given by an equation, expected a table: 'probs' or 'functable'",
+        ),
+        (
+            with("node B (tf) { parents = (B); delays = ((1)); };"),
+            "t.dne:9:30: 'B' depends on the past, expected no delays: time is not unrolled",
+        ),
+        (with("node B (ft) { };"), "t.dne:9:9: 'B' inherits from 'ft', which is not defined"),
+        (
+            with("define node x (y) {};\ndefine node y (x) {};\nnode B (x) { };"),
+            "t.dne:10:16: 'B' inherits from itself, or too deeply",
+        ),
+        (
+            with("node B { kind = THING; };"),
+            "t.dne:9:17: 'B' is of the kind 'THING', expected NATURE, DECISION, UTILITY or CONSTANT",
+        ),
+        (
+            with("node B { discrete = TRUE; numstates = 1000000000; };"),
+            "t.dne:9:39: 'B' has 1000000000 states, expected 1 to 65536",
+        ),
+        (
+            with("node B { discrete = TRUE; };"),
+            "t.dne:9:6: 'B' has neither 'states' nor 'numstates'",
+        ),
+        (
+            with("node B { discrete = FALSE; states = (x, y); levels = (1, 2); };"),
+            "t.dne:9:45: 'B' has 2 levels, expected 3, one more than its states",
+        ),
+        (
+            with("node B (tf) { parents = (, A); };"),
+            "t.dne:9:26: expected a parent of 'B', found ','",
+        ),
+        (
+            with("node B (tf) { probs = (.5, half); };"),
+            "t.dne:9:28: expected a probability of 'B', found 'half'",
+        ),
+        (
+            with("node B (tf) { probs = (#2); };"),
+            "t.dne:9:24: 'B' has no state '#2', expected '#0' to '#1'",
+        ),
+        (
+            with("node B (tf) { chance = DETERMIN; functable = (maybe); };"),
+            "t.dne:9:47: 'B' has no state 'maybe'; its states are no, yes",
+        ),
+        (
+            with("node B (tf) { parents = (A); probs = (.5, .5); };"),
+            "t.dne:9:30: the table of 'B' has 2 numbers, expected 4: 2 states in each of 2 \
+             configurations of 1 parents",
+        ),
+        (
+            with("node g { kind = CONSTANT; };\nnode B (tf) { parents = (g); probs = (.5, .5); };"),
+            "t.dne:10:26: 'g' is a constant node and cannot be a parent of 'B'",
+        ),
+        (with("node B (tf) { probs = (.5, .5; };"), "t.dne:9:30: expected ',' or ')', found ';'"),
+        ("net x {}".into(), "t.dne:1:1: expected 'bnet', found 'net'"),
+        ("bnet x {".into(), "t.dne:1:8: this '{' is not closed"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(&refused("t.dne", text), expected, "{text}");
+    }
+}
+
+#[test]
+fn it_is_known_by_its_content() {
+    assert_eq!(read("file", &with("")).network.variables().len(), 1);
+}

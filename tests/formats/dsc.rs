@@ -1,0 +1,81 @@
+//! MSBN's DSC.
+
+use super::{assert_close, parents, read, refused, values};
+
+fn with(rest: &str) -> String {
+    format!(
+        "belief network \"small net\"\nnode A {{ name : \"first\"; type : discrete[2] = {{ \"no\", \"yes\" }}; \
+         position : (12, 30); }}\nnode B {{ type is discrete [ 3 ] = {{ low, mid, high }}; }}\n\
+         probability(A) {{ 0.25, 0.75; }}\n{rest}\n"
+    )
+}
+
+#[test]
+fn rows_name_states_by_position_or_label_and_default_fills_the_rest() {
+    let text = with(
+        "node C { type : discrete[2] = { f, t }; }\n\
+         probability(B | A) { default : 0.2, 0.3, 0.5; (\"yes\") : 0, 0, 1; }\n\
+         probability(C | A, B) { (1, 2) : .6, .4; (0, 0) : .1, .9; (0, 1) = .2, .8; \
+         (0, high) is .3 .7; (1,0) : 0.4, 0.6; (1, mid) : .5, .5; }",
+    );
+    let network = read("some file", &text).network;
+    assert_eq!(network.name(), "small net");
+    assert_eq!(parents(&network, "C"), ["A", "B"]);
+    assert_close(values(&network, "B"), &[0.2, 0.3, 0.5, 0.0, 0.0, 1.0]);
+    let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
+    assert_close(values(&network, "C"), &expected);
+}
+
+#[test]
+fn headers_and_properties_are_skipped() {
+    let text = "network \"n\" { format is \"MSR DTAS\"; version is 1.0; }\n\
+                properties { type X = array of string, \"{\"; }\n\
+                node A { type : discrete[2]; parent of { } = 3; }\nprobability(A) { 0.5, 0.5; }";
+    let network = read("t.dsc", text).network;
+    assert_eq!(network.variables()[0].states(), ["0", "1"]);
+}
+
+#[test]
+fn mistakes_are_reported_where_they_stand() {
+    let b = |rows: &str| with(&format!("probability(B | A) {{ {rows} }}"));
+    let cases: &[(String, &str)] = &[
+        (b("(0) : 1, 0; (1) : 0, 0, 1;"), "t.dsc:5:22: the row of 'B' has 2 numbers, expected 3"),
+        (b("(0) : 1, 0, 0;"), "t.dsc:5:1: the table of 'B' lacks 1 of 2 rows, and has no default"),
+        (
+            b("(0) : 1, 0, 0; (no) : 1, 0, 0;"),
+            "t.dsc:5:37: this row of 'B' is given a second time; line 5 has it",
+        ),
+        (b("(2) : 1, 0, 0;"), "t.dsc:5:23: 'A' has no state '2', expected 0 to 1 or a label"),
+        (
+            b("(0, 1) : 1, 0, 0;"),
+            "t.dsc:5:22: the row names 2 states, expected 1, one for each parent of 'B'",
+        ),
+        (b("(0) : 1, x, 0;"), "t.dsc:5:31: expected a number or ';', found 'x'"),
+        (
+            b("function is max;"),
+            "t.dsc:5:22: 'B' is given by a function, expected the rows of a table",
+        ),
+        (with(""), "t.dsc:3:6: 'B' has no probability table"),
+        (
+            with("probability(A) { .5, .5; }"),
+            "t.dsc:5:1: a second probability block for 'A'; line 4 has one",
+        ),
+        (with("probability(Q) { 1; }"), "t.dsc:5:13: there is no node 'Q'"),
+        (
+            with("node C { type : discrete[3] = { x }; }"),
+            "t.dsc:5:26: 3 states are announced, but 1 follow",
+        ),
+        (
+            with("node C { type : discrete[1000000000]; }"),
+            "t.dsc:5:26: 1000000000 states are more than 65536",
+        ),
+        (with("node C { }"), "t.dsc:5:8: expected a type for the node 'C'"),
+        (
+            with("nodes"),
+            "t.dsc:5:1: expected 'belief network', 'properties', 'node' or 'probability', found 'nodes'",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(&refused("t.dsc", text), expected, "{text}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Reading and writing the formats of other programs: what is understood, and how mistakes are
+//! reported.
+
+mod corpus;
+mod dnet;
+mod dsc;
+mod dsl;
+mod xdsl;
+mod xmlbif;
+
+use cliquescope::format::{self, ReadNetwork};
+use cliquescope::network::Network;
+
+/// Reads `text`, which comes under the name `file`.
+fn read(file: &str, text: &str) -> ReadNetwork {
+    format::open_bytes(file, text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// What is said of `text`, which must not be read.
+fn refused(file: &str, text: &str) -> String {
+    match format::open_bytes(file, text) {
+        Ok(_) => panic!("this was read:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn values<'n>(network: &'n Network, variable: &str) -> &'n [f64] {
+    network.cpt(network.find(variable).unwrap()).values()
+}
+
+fn parents<'n>(network: &'n Network, variable: &str) -> Vec<&'n str> {
+    let parents = network.cpt(network.find(variable).unwrap()).parents();
+    parents.iter().map(|&parent| network[parent].name()).collect()
+}
+
+fn warnings(read: &ReadNetwork) -> Vec<String> {
+    read.warnings.iter().map(ToString::to_string).collect()
+}
+
+/// Asserts that the numbers are those expected, up to rounding.
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    let far = found.iter().zip(expected).any(|(a, b)| (a - b).abs() > 1e-12);
+    assert!(!far, "{found:?}\nexpected {expected:?}");
+}
