@@ -4,10 +4,12 @@
 
 mod bench;
 mod engines;
+mod experiment;
 mod info;
 mod options;
 mod output;
 mod query;
+mod record;
 mod window;
 
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ enum Command {
     Bench(bench::Args),
     /// List the engines and whether they can run here
     Engines(engines::Args),
+    /// Record all engines on this machine, for machines that have no GPU
+    Record(record::Args),
 }
 
 /// What a command comes to: the exit code, or a message that ends it.
@@ -51,6 +55,7 @@ pub fn main() -> ExitCode {
         Some(Command::Query(args)) => query::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
+        Some(Command::Record(args)) => record::run(&args),
         None => window::run(cli.window),
     };
     outcome.unwrap_or_else(|message| {

@@ -5,12 +5,15 @@
 //! for want of a GPU is taken from a shipped [`Recording`] and marked as such; what a model
 //! predicts and what the paper prints stand apart from both by their [`Origin`].
 
+mod measure;
 mod progress;
 mod provenance;
 mod quantiles;
 mod record;
+mod recorder;
 mod recording;
 mod setup;
+mod trees;
 
 pub use progress::{Progress, Status};
 pub use provenance::{Gpu, Machine, Provenance};
@@ -19,8 +22,10 @@ pub use record::{
     At, Axis, Cell, Cells, Column, Figure, Mark, Origin, Panel, Point, Record, Scale, Series,
     Shape, Table,
 };
+pub use recorder::{RecordingSetup, record as record_all};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording};
 pub use setup::{Setup, Subject};
+pub use trees::{MERGE_THRESHOLDS, merged};
 
 use crate::cancel::Cancelled;
 
@@ -59,6 +64,9 @@ pub enum Parameter {
 /// The paper's eight networks, in the order of its Table 1.
 pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
+
+/// Threads of a block that experiment `fig5` goes through (section 4.2).
+pub const BLOCK_SIZES: [u32; 13] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 1024];
 
 /// Why an experiment has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -39,6 +39,18 @@ impl Quantiles {
             max: at(1.0)?,
         })
     }
+
+    /// Each of them as `change` makes it.
+    pub(super) fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self {
+            count: self.count,
+            min: change(self.min),
+            lower: change(self.lower),
+            median: change(self.median),
+            upper: change(self.upper),
+            max: change(self.max),
+        }
+    }
 }
 
 #[cfg(test)]
