@@ -98,6 +98,8 @@ impl Workbench {
             Command::TogglePalette => {
                 self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) };
             }
+            Command::Restore => self.restore(),
+            Command::Decline => self.recovery.discard(),
             Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
         }
     }
@@ -116,16 +118,8 @@ impl Workbench {
     /// Reads the open network anew, and keeps what is known as far as the names still mean something.
     fn reload(&mut self) {
         let Some(document) = &self.model.document else { return };
-        let network = document.network();
-        let named = document.evidence.iter().map(|(variable, finding)| {
-            let variable = &network[variable];
-            let finding = match finding {
-                Finding::Observed(state) => NamedFinding::State(variable.states()[*state].clone()),
-                Finding::Likelihood(weights) => NamedFinding::Likelihood(weights.clone()),
-            };
-            (variable.name().to_owned(), finding)
-        });
-        let (named, source) = (named.collect(), document.source.clone());
+        let named = NamedFinding::all(document.network(), &document.evidence);
+        let source = document.source.clone();
         self.begin_opening(source, named);
     }
 

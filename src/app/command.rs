@@ -75,6 +75,10 @@ pub enum Command {
     ToggleHelp,
     /// Show or hide the command palette.
     TogglePalette,
+    /// Open what a run that did not end as it should has left.
+    Restore,
+    /// Forget what a run that did not end as it should has left.
+    Decline,
     /// Close the window.
     Quit,
 }

@@ -23,6 +23,7 @@ pub mod model;
 pub mod naming;
 pub mod panes;
 pub mod recordings;
+mod recovery;
 mod screenshot;
 mod settings;
 mod status;
@@ -53,6 +54,8 @@ use screenshot::Screenshot;
 const FIRST_SAMPLE: &str = "asia";
 /// The window's size at first, in points.
 const FIRST_SIZE: [f32; 2] = [1440.0, 900.0];
+/// What the system knows the program by, and where it keeps its files.
+const APP_ID: &str = "cliquescope";
 /// Under which name the settings are stored.
 const SETTINGS_KEY: &str = "settings";
 
@@ -106,7 +109,7 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     let size = options.size.map_or(FIRST_SIZE, |(width, height)| [width, height]);
     let viewport = egui::ViewportBuilder::default()
         .with_title("Cliquescope")
-        .with_app_id("cliquescope")
+        .with_app_id(APP_ID)
         .with_icon(icon()?)
         .with_inner_size(size)
         .with_min_inner_size([640.0, 400.0])
@@ -159,6 +162,11 @@ impl Window {
         let for_this_run = options.settings_for_this_run(&settings);
         let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
         workbench.use_for_this_run(&for_this_run);
+        if screenshot.is_none()
+            && let Some(folder) = eframe::storage_dir(APP_ID)
+        {
+            workbench.recover_in(&folder.join("unfinished"));
+        }
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
         workbench.open(Source::Named(network), options.evidence);
         Self { workbench, screenshot, title: String::new() }
@@ -190,6 +198,10 @@ impl eframe::App for Window {
             self.title.clone_from(&title);
             ui.ctx().send_viewport_cmd(egui::ViewportCommand::Title(title));
         }
+    }
+
+    fn on_exit(&mut self, _: Option<&eframe::glow::Context>) {
+        self.workbench.end();
     }
 
     /// What outlasts a run stands in the [`Settings`]; where a list was scrolled to does not.

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use eframe::egui::{self, ColorImage, ViewportCommand};
 
+use crate::files::write_atomically;
+
 /// Frames that are drawn after everything is there, so that layouts and fonts have settled.
 const SETTLING_FRAMES: u32 = 8;
 
@@ -58,7 +60,12 @@ impl Screenshot {
         let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
         let file = image::RgbaImage::from_raw(width, height, pixels)
             .ok_or("the picture has the wrong size")?;
-        file.save_with_format(&self.path, image::ImageFormat::Png)
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        file.write_to(&mut bytes, image::ImageFormat::Png)
+            .map_err(|error| error.to_string())
+            .and_then(|()| {
+                write_atomically(&self.path, bytes.get_ref()).map_err(|error| error.to_string())
+            })
             .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 

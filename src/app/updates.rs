@@ -108,6 +108,7 @@ impl Workbench {
 
     fn opened(&mut self, read: Arc<ReadNetwork>) {
         let Some(opening) = self.opening.take() else { return };
+        self.recovery.opened(opening.serial);
         if let Origin::File(path) = &read.origin {
             // Absolute: the next run may begin in another folder.
             self.settings.remember(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
@@ -144,6 +145,7 @@ impl Workbench {
         let message = failure.to_string();
         if step == Step::Open {
             self.opening = None;
+            self.recovery.failed();
             self.complain(&message);
             // What was open stays open, and what was interrupted for the other is taken up again.
             self.request();

@@ -13,12 +13,13 @@ use crate::app::history::History;
 use crate::app::menu::{self, Palette};
 use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
+use crate::app::recovery::{self, Recovery};
 use crate::app::settings::Settings;
 use crate::app::{status, workspace};
 use crate::experiment::Recording;
 use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
-use crate::network::Evidence;
+use crate::network::{Evidence, Finding, Network};
 use crate::session::{Session, Source};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
@@ -44,6 +45,7 @@ pub struct Workbench {
     pub(super) searches: u64,
     /// The evidence that the worker was last asked for.
     pub(super) asked: Evidence,
+    pub(super) recovery: Recovery,
     panes: Panes,
     hovered: Option<Item>,
 }
@@ -58,12 +60,28 @@ pub(super) struct Opening {
 }
 
 /// A finding that outlives the network it was made in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum NamedFinding {
     /// The label of the observed state.
     State(String),
     /// One weight a state.
     Likelihood(Box<[f64]>),
+}
+
+impl NamedFinding {
+    /// All findings of `evidence`, which is about `network`, with the names of their variables.
+    pub(super) fn all(network: &Network, evidence: &Evidence) -> Vec<(String, Self)> {
+        let named = |(variable, finding): (_, &Finding)| {
+            let variable = &network[variable];
+            let finding = match finding {
+                Finding::Observed(state) => Self::State(variable.states()[*state].clone()),
+                Finding::Likelihood(weights) => Self::Likelihood(weights.clone()),
+            };
+            (variable.name().to_owned(), finding)
+        };
+        evidence.iter().map(named).collect()
+    }
 }
 
 impl Workbench {
@@ -105,6 +123,7 @@ impl Workbench {
             run_serial: 0,
             searches: 0,
             asked: Evidence::none(),
+            recovery: Recovery::default(),
             panes: Panes::default(),
             hovered: None,
         }
@@ -156,8 +175,9 @@ impl Workbench {
     pub fn show(&mut self, ui: &mut Ui) {
         self.hear();
         self.collect_input(ui.ctx());
-        let Self { model, settings, commands, layout, panes, .. } = self;
+        let Self { model, settings, commands, layout, panes, recovery, .. } = self;
         Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
+        recovery::show(ui, recovery, commands);
         Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
         CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
         menu::help(ui.ctx(), &mut self.help);
@@ -169,6 +189,7 @@ impl Workbench {
         self.toasts.show(ui.ctx());
         self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
+        self.keep_what_changed();
     }
 
     /// Keys, dropped files and the answer of a dialog become commands.

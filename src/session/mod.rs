@@ -12,6 +12,7 @@
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
 //! on with nothing loaded.
 
+mod autosave;
 mod explainer;
 mod improver;
 mod quiet;
@@ -19,6 +20,7 @@ mod request;
 mod update;
 mod worker;
 
+pub use autosave::{Abandoned, Autosave};
 pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};

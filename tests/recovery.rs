@@ -1,0 +1,142 @@
+//! What was open and known outlives a crash of the window.
+#![cfg(feature = "app")]
+
+mod driven;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cliquescope::app::{Settings, Workbench};
+use cliquescope::session::Source;
+use driven::{settle, until};
+use eframe::egui::Vec2;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+/// A window on `network` that keeps what it does in `folder`.
+fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    workbench.recover_in(folder);
+    workbench.open(Source::Named(network.to_owned()), Vec::new());
+    let mut harness = Harness::builder()
+        .with_size(Vec2::new(1440.0, 900.0))
+        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+    settle(&mut harness);
+    harness
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
+}
+
+/// The folder as a crash at this moment leaves it, once `part` is written in it.
+fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
+    for _ in 0..10_000 {
+        let text = files(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
+        if let Some(text) = text.filter(|text| text.contains(part)) {
+            let left = tempfile::tempdir().expect("a folder for a test");
+            std::fs::write(left.path().join("1-1.json"), text).expect("it can be written to");
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    panic!("{part} is not written");
+}
+
+fn findings(harness: &Harness<'_, Workbench>) -> usize {
+    harness.state().model().document.as_ref().map_or(0, |document| document.evidence.len())
+}
+
+fn title(harness: &Harness<'_, Workbench>) -> String {
+    harness.state().model().document.as_ref().expect("a network is open").title()
+}
+
+#[test]
+fn the_evidence_of_a_run_that_crashed_is_offered_and_restored() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let mut harness = window(folder.path(), "cancer");
+    harness.get_by_label_contains("Xray = positive").click();
+    settle(&mut harness);
+    let left = crashed(folder.path(), "positive");
+    drop(harness);
+    assert_eq!(files(folder.path()), [] as [PathBuf; 0], "an end as it should be leaves nothing");
+
+    let mut harness = window(left.path(), "asia");
+    assert_eq!((title(&harness).as_str(), findings(&harness)), ("asia", 0), "nothing unasked");
+    harness.get_by_label_contains("cancer was open with 1 finding");
+    harness.get_by_label("Restore the evidence of cancer").click();
+    until(&mut harness, |workbench| {
+        let document = workbench.model().document.as_ref();
+        document.is_some_and(|document| document.title() == "cancer" && !document.is_stale())
+    });
+    assert_eq!(findings(&harness), 1);
+    assert!(harness.query_by_label_contains("The last run").is_none());
+    drop(harness);
+    assert_eq!(files(left.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn the_offer_is_declined_or_waits() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let harness = window(folder.path(), "asia");
+    let left = crashed(folder.path(), "asia");
+    drop(harness);
+    // Neither taken nor declined: it is there the next time.
+    drop(window(left.path(), "asia"));
+    let mut harness = window(left.path(), "asia");
+    harness.get_by_label("Discard it").click();
+    harness.run_steps(2);
+    assert!(harness.query_by_label_contains("The last run").is_none());
+    drop(harness);
+    assert!(window(left.path(), "asia").query_by_label_contains("The last run").is_none());
+}
+
+#[test]
+fn what_cannot_be_opened_any_more_is_offered_again() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let network = folder.path().join("mine.bif");
+    let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
+    std::fs::write(&network, text).expect("it can be written to");
+    let harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
+    let left = crashed(&folder.path().join("kept"), "mine");
+    drop(harness);
+    std::fs::remove_file(&network).expect("it is there");
+    let mut harness = window(left.path(), "asia");
+    harness.get_by_label("Restore the evidence of mine").click();
+    settle(&mut harness);
+    assert_eq!(title(&harness), "asia");
+    assert!(harness.query_by_label("Restore the evidence of mine").is_some());
+    std::fs::write(&network, text).expect("it can be written to");
+    harness.get_by_label("Restore the evidence of mine").click();
+    until(&mut harness, |workbench| {
+        workbench.model().document.as_ref().is_some_and(|document| document.title() == "mine")
+    });
+    drop(harness);
+    assert_eq!(files(left.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn what_is_no_session_is_passed_over() {
+    let left = tempfile::tempdir().expect("a folder for a test");
+    std::fs::write(left.path().join("1-1.json"), "{\"half\": ").expect("it can be written to");
+    let harness = window(left.path(), "asia");
+    assert!(harness.query_by_label_contains("The last run").is_none());
+}
+
+#[test]
+fn the_network_file_is_never_written_to() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let network = folder.path().join("mine.bif");
+    let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
+    std::fs::write(&network, text).expect("it can be written to");
+    let before = std::fs::metadata(&network).expect("it is there");
+    let mut harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
+    harness.get_by_label_contains("a = x").click();
+    settle(&mut harness);
+    drop(harness);
+    assert_eq!(std::fs::read_to_string(&network).expect("it is there"), text);
+    let after = std::fs::metadata(&network).expect("it is there");
+    assert_eq!(before.modified().expect("a time"), after.modified().expect("a time"));
+}
