@@ -75,6 +75,8 @@ pub struct Document {
     pub impossible: Option<ImpossibleEvidence>,
     /// Bytes that the engine holds.
     pub engine_bytes: Option<u64>,
+    /// What propagates in the place of [`engine`](Self::engine), and why that cannot.
+    pub stand_in: Option<(EngineChoice, String)>,
 }
 
 impl Document {
@@ -93,9 +95,10 @@ impl Document {
     /// Whether the posteriors shown are not those of the evidence and the engine shown.
     #[must_use]
     pub fn is_stale(&self) -> bool {
+        let engine = self.stand_in.as_ref().map_or(self.engine, |(engine, _)| *engine);
         self.result
             .as_ref()
-            .is_none_or(|result| result.evidence != self.evidence || result.engine != self.engine)
+            .is_none_or(|result| result.evidence != self.evidence || result.engine != engine)
     }
 
     /// Whether `propagation` ran on the tree that is shown: its messages are those of that plan.

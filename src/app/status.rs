@@ -74,7 +74,19 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     fact(ui, "network", document.title(), "The open network");
     let memory = document.engine_bytes.map(human_bytes).unwrap_or_default();
     let holds = format!("Engine and precision. It holds {memory}");
-    fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &holds);
+    match &document.stand_in {
+        None => {
+            fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &holds);
+        }
+        Some((used, reason)) => {
+            let (used, wanted) = (used.engine.name(), engine.engine.name());
+            ui.weak("engine");
+            let text = RichText::new(format!("{used} in place of {wanted}"));
+            ui.label(text.color(Palette::of(ui).warning).strong())
+                .on_hover_text(format!("{reason}. Propagate (F5) tries {wanted} again."));
+            ui.separator();
+        }
+    }
     warnings(ui, document);
     if let Some(compiled) = &document.compiled {
         let tree = compiled.statistics();

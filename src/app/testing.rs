@@ -195,6 +195,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         running: None,
         impossible: None,
         engine_bytes: Some(loaded.peak_bytes()),
+        stand_in: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::format::{Origin, ReadNetwork};
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, EvidenceError, Network};
 use crate::numbers;
-use crate::session::{Failure, Step, Update};
+use crate::session::{EngineChoice, Failure, Step, Update};
 
 /// Characters in a line of a notice.
 const TOAST_COLUMNS: usize = 64;
@@ -38,8 +38,10 @@ impl Workbench {
                 self.model.failure = None;
                 if let (Step::Load, Some(document)) = (step, self.document()) {
                     document.engine_bytes = None;
+                    document.stand_in = None;
                 }
             }
+            Update::FellBack { wanted, engine, reason } => self.fell_back(wanted, engine, reason),
             Update::Opened(read) => self.opened(read),
             Update::Compiled(compiled) => {
                 let found = compiled.triangulation() == Some(Triangulation::Auto);
@@ -133,11 +135,23 @@ impl Workbench {
             running: None,
             impossible: None,
             engine_bytes: None,
+            stand_in: None,
         });
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();
         self.history = History::default();
         self.request();
+    }
+
+    fn fell_back(&mut self, wanted: EngineChoice, engine: EngineChoice, reason: String) {
+        self.warn(&format!(
+            "Engine {} cannot be used, so engine {} propagates: {reason}. Propagate (F5) tries it again.",
+            wanted.engine.name(),
+            engine.engine.name(),
+        ));
+        if let Some(document) = self.document() {
+            document.stand_in = Some((engine, reason));
+        }
     }
 
     fn failed(&mut self, step: Step, failure: Failure) {

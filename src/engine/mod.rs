@@ -199,6 +199,14 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the device is to blame, not the request: another engine may do.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, Self::Device { .. } | Self::Unavailable { .. })
+    }
+}
+
 /// Refuses a precision that `engine` does not know.
 fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
     if engine.precisions().contains(&precision) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::{Engine, PaperOptions};
+use crate::engine::{self, Engine, PaperOptions};
 use crate::format::{self, OpenError, ReadNetwork};
 use crate::network::Evidence;
 use crate::potential::Precision;
@@ -27,6 +27,16 @@ impl EngineChoice {
     #[must_use]
     pub fn heeds_paper(&self) -> bool {
         self.engine.name() == "gpu-paper"
+    }
+
+    /// What is used where the device of the engine fails: the engine that runs everywhere, in the
+    /// same precision.
+    #[must_use]
+    pub fn stand_in(&self) -> Self {
+        let engine = engine::default_engine();
+        let precisions = engine.precisions();
+        let same = precisions.iter().copied().find(|&precision| precision == self.precision);
+        Self { engine, precision: same.unwrap_or(precisions[0]), ..*self }
     }
 }
 
@@ -95,7 +105,8 @@ pub struct Request {
     pub memory: Option<MemoryLimit>,
     /// What is known.
     pub evidence: Evidence,
-    /// Counts up whenever posteriors are to be computed anew, even if nothing else changed.
+    /// Counts up whenever posteriors are to be computed anew, even if nothing else changed; an
+    /// engine that another stands in for is then tried again.
     pub run_serial: u64,
 }
 

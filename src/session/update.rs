@@ -8,6 +8,8 @@ use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MessageTrace, Posteriors, Watch};
+#[cfg(doc)]
+use crate::session::Request;
 use crate::session::{EngineChoice, Step};
 
 /// A finished propagation.
@@ -36,6 +38,16 @@ pub enum Update {
     Opened(Arc<ReadNetwork>),
     /// The network was compiled.
     Compiled(Arc<CompiledNetwork>),
+    /// The engine that was asked for cannot be used, because its device is lost, has too little
+    /// memory or is not there; another stands in for it until it is [tried again](Request::run_serial).
+    FellBack {
+        /// What was asked for.
+        wanted: EngineChoice,
+        /// What stands in for it.
+        engine: EngineChoice,
+        /// Why, as a sentence for the user.
+        reason: String,
+    },
     /// An engine has loaded the compiled network.
     Loaded {
         /// The engine.
@@ -73,6 +85,9 @@ pub enum Failure {
     /// The evidence has probability zero.
     #[error(transparent)]
     Impossible(#[from] ImpossibleEvidence),
+    /// The GPU failed or is lost, and nothing stands in for it.
+    #[error("the GPU failed while propagating: {0}")]
+    Device(String),
     /// A step panicked: a defect of the program, with what the panic said.
     #[error("internal error: {0}")]
     Panicked(String),

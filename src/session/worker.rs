@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::{LoadOptions, PropagationError, Propagator, propagate};
+use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, propagate};
 use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
@@ -196,9 +196,31 @@ struct Worker {
 struct State {
     opened: Option<(u64, Arc<ReadNetwork>)>,
     compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
-    loaded: Option<(EngineChoice, Option<MemoryLimit>, Box<dyn Propagator>)>,
+    loaded: Option<Loaded>,
+    /// The engine that does not do, for the network that is compiled.
+    lost: Option<Lost>,
     prior: Option<Arc<Propagation>>,
     propagated: Option<(Evidence, u64)>,
+}
+
+/// An engine with its tables.
+struct Loaded {
+    /// What was asked for.
+    wanted: EngineChoice,
+    memory: Option<MemoryLimit>,
+    /// What it is: what was asked for, or what stands in for it.
+    engine: EngineChoice,
+    /// If it stands in: the run at which what was asked for was tried last.
+    tried: Option<u64>,
+    propagator: Box<dyn Propagator>,
+}
+
+/// An engine whose device failed.
+struct Lost {
+    engine: EngineChoice,
+    /// The run at which it failed. With another it is tried again.
+    run_serial: u64,
+    reason: String,
 }
 
 impl State {
@@ -210,10 +232,12 @@ impl State {
         if self.compiled.as_ref().is_none_or(|(options, _)| *options != request.compile) {
             return Some(Step::Compile);
         }
-        let differs = |engine: &EngineChoice, memory: &Option<MemoryLimit>| {
-            *engine != request.engine || *memory != request.memory
+        let outdated = |loaded: &Loaded| {
+            loaded.wanted != request.engine
+                || loaded.memory != request.memory
+                || loaded.tried.is_some_and(|run_serial| run_serial != request.run_serial)
         };
-        if self.loaded.as_ref().is_none_or(|(engine, memory, _)| differs(engine, memory)) {
+        if self.loaded.as_ref().is_none_or(outdated) {
             return Some(Step::Load);
         }
         if self.prior.is_none() {
@@ -232,6 +256,8 @@ impl State {
         }
         if step <= Step::Compile {
             self.compiled = None;
+            // What one network is too much for may do for another.
+            self.lost = None;
         }
         if step <= Step::Load {
             self.loaded = None;
@@ -287,7 +313,7 @@ impl Worker {
                     self.tell(Update::Failed(step, failure));
                 }
                 Err(panic) => {
-                    self.state = State::default();
+                    drop_quietly(std::mem::take(&mut self.state));
                     self.settle(&request);
                     self.tell(Update::Failed(step, Failure::Panicked(panic_message(&*panic))));
                 }
@@ -377,20 +403,46 @@ impl Worker {
         let compiled = Arc::clone(compiled);
         // The old tables go first, so that the two never have to fit into memory together.
         self.state.forget_from(Step::Load);
-        let EngineChoice { engine, precision, threads, paper } = request.engine;
-        let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
-        let options = LoadOptions { precision, threads, memory, paper };
-        let propagator = engine
-            .load(&compiled, &options)
+        let (engine, run_serial) = (request.engine, request.run_serial);
+        let lost = self.state.lost.take();
+        let lost = lost.filter(|lost| lost.engine == engine && lost.run_serial == run_serial);
+        let reason = match lost {
+            Some(lost) => lost.reason,
+            None => match load_engine(engine, request, &compiled) {
+                Ok(propagator) => {
+                    self.loaded(request, engine, None, propagator);
+                    return Ok(());
+                }
+                Err(error) if error.is_of_device() && engine != engine.stand_in() => {
+                    error.to_string()
+                }
+                Err(error) => return Err(Stopped::Failed(Failure::Load(error))),
+            },
+        };
+        self.state.lost = Some(Lost { engine, run_serial, reason: reason.clone() });
+        self.tell(Update::FellBack { wanted: engine, engine: engine.stand_in(), reason });
+        let engine = engine.stand_in();
+        let propagator = load_engine(engine, request, &compiled)
             .map_err(|error| Stopped::Failed(Failure::Load(error)))?;
-        let peak_bytes = propagator.peak_bytes();
-        self.state.loaded = Some((request.engine, request.memory, propagator));
-        self.tell(Update::Loaded { engine: request.engine, peak_bytes });
+        self.loaded(request, engine, Some(run_serial), propagator);
         Ok(())
     }
 
+    fn loaded(
+        &mut self,
+        request: &Request,
+        engine: EngineChoice,
+        tried: Option<u64>,
+        propagator: Box<dyn Propagator>,
+    ) {
+        let peak_bytes = propagator.peak_bytes();
+        let (wanted, memory) = (request.engine, request.memory);
+        self.state.loaded = Some(Loaded { wanted, memory, engine, tried, propagator });
+        self.tell(Update::Loaded { engine, peak_bytes });
+    }
+
     fn propagate_prior(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
-        let prior = self.propagate(&Evidence::none(), token)?;
+        let Some(prior) = self.propagate(&Evidence::none(), request, token)? else { return Ok(()) };
         self.state.prior = Some(Arc::clone(&prior));
         self.tell(Update::Prior(Arc::clone(&prior)));
         if request.evidence.is_empty() {
@@ -405,41 +457,69 @@ impl Worker {
         request: &Request,
         token: &CancelToken,
     ) -> Result<(), Stopped> {
-        let propagation = self.propagate(&request.evidence, token)?;
+        let propagation = self.propagate(&request.evidence, request, token)?;
+        let Some(propagation) = propagation else { return Ok(()) };
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
         self.tell(Update::Propagated(propagation));
         Ok(())
     }
 
+    /// Propagates `evidence`. `None` if the device of the engine failed: it is no longer loaded then,
+    /// and loading is the next step.
     fn propagate(
         &mut self,
         evidence: &Evidence,
+        request: &Request,
         token: &CancelToken,
-    ) -> Result<Arc<Propagation>, Stopped> {
+    ) -> Result<Option<Arc<Propagation>>, Stopped> {
         let (_, compiled) = self.state.compiled.as_ref().expect("compiled before");
         let compiled = Arc::clone(compiled);
         let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
         self.tell(Update::Propagating(Arc::clone(&watch)));
-        let (engine, _, propagator) = self.state.loaded.as_mut().expect("loaded before");
-        match propagate(&mut **propagator, &compiled, evidence, &watch) {
+        let loaded = self.state.loaded.as_mut().expect("loaded before");
+        match propagate(&mut *loaded.propagator, &compiled, evidence, &watch) {
             Ok(posteriors) => {
                 let trace = watch.trace();
-                Ok(Arc::new(Propagation {
+                Ok(Some(Arc::new(Propagation {
                     evidence: evidence.clone(),
                     posteriors,
                     elapsed: trace.elapsed,
                     trace,
-                    engine: *engine,
+                    engine: loaded.engine,
                     compiled,
-                }))
+                })))
             }
             Err(PropagationError::Cancelled(_)) => Err(Stopped::Cancelled),
             Err(PropagationError::Impossible(impossible)) => {
                 Err(Stopped::Failed(Failure::Impossible(impossible)))
             }
-            Err(PropagationError::Device(reason)) => panic!("the GPU failed: {reason}"),
+            Err(PropagationError::Device(reason)) => {
+                if loaded.engine == loaded.engine.stand_in() {
+                    return Err(Stopped::Failed(Failure::Device(reason)));
+                }
+                drop_quietly(self.state.loaded.take());
+                self.state.forget_from(Step::Load);
+                let (engine, run_serial) = (request.engine, request.run_serial);
+                self.state.lost = Some(Lost { engine, run_serial, reason });
+                Ok(None)
+            }
         }
     }
+}
+
+fn load_engine(
+    choice: EngineChoice,
+    request: &Request,
+    compiled: &Arc<CompiledNetwork>,
+) -> Result<Box<dyn Propagator>, LoadError> {
+    let EngineChoice { engine, precision, threads, paper } = choice;
+    let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
+    engine.load(compiled, &LoadOptions { precision, threads, memory, paper })
+}
+
+/// Drops what has panicked or failed, and may panic once more when it is dropped.
+fn drop_quietly(value: impl Sized) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

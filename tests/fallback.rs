@@ -1,0 +1,201 @@
+//! Where an engine's device fails the default engine stands in, and what was chosen is kept.
+
+mod broken;
+#[cfg(feature = "app")]
+mod driven;
+
+use std::sync::Arc;
+
+use broken::{Breaks, Broken, default_choice};
+use cliquescope::engine::LoadError;
+use cliquescope::network::Evidence;
+use cliquescope::propagation::{CompileOptions, MemoryLimit};
+use cliquescope::session::{
+    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Update,
+};
+
+fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
+    let network = cliquescope::format::open("asia").expect("a sample opens").network;
+    let mut evidence = Evidence::none();
+    for (variable, state) in findings {
+        evidence.observe_named(&network, variable, state).expect("the names are right");
+    }
+    Request {
+        source: Source::Named("asia".to_owned()),
+        source_serial: 1,
+        compile: CompileOptions::default(),
+        engine,
+        memory: None,
+        evidence,
+        run_serial: 0,
+    }
+}
+
+fn until_rest(session: &Session) -> Vec<Update> {
+    let mut updates = Vec::new();
+    while let Some((_, update)) = session.wait() {
+        let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
+        updates.push(update);
+        if rests {
+            return updates;
+        }
+    }
+    panic!("the worker is gone");
+}
+
+/// The last posteriors, which must be those of `xray = yes` or of no evidence.
+fn checked(updates: &[Update]) -> Arc<Propagation> {
+    let propagated = updates.iter().rev().find_map(|update| match update {
+        Update::Propagated(propagation) => Some(Arc::clone(propagation)),
+        _ => None,
+    });
+    let propagation = propagated.unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
+    let lung = propagation.compiled.network().find("lung").expect("a variable of the sample");
+    let expected = if propagation.evidence.is_empty() { 0.055 } else { 0.488_711_29 };
+    assert!((propagation.posteriors.of(lung)[0] - expected).abs() < 1e-6);
+    propagation
+}
+
+fn reasons(updates: &[Update]) -> Vec<&str> {
+    let fell_back = |update| match update {
+        &Update::FellBack { ref reason, wanted, engine } => {
+            assert_eq!((wanted.engine.name(), engine), ("gpu-like", default_choice()));
+            Some(reason.as_str())
+        }
+        _ => None,
+    };
+    updates.iter().filter_map(fell_back).collect()
+}
+
+fn steps(updates: &[Update]) -> Vec<Step> {
+    let started = |update: &Update| match update {
+        Update::Started(step) => Some(*step),
+        _ => None,
+    };
+    updates.iter().filter_map(started).collect()
+}
+
+const XRAY: [(&str, &str); 1] = [("xray", "yes")];
+
+#[test]
+fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
+    for (breaks, part) in [(Breaks::InMemory, "out of memory"), (Breaks::NotThere, "unplugged")] {
+        let engine = Broken::new("gpu-like", breaks);
+        let session = Session::start(|| {});
+        session.submit(request(engine.choice(), &[]));
+        let updates = until_rest(&session);
+        let reasons = reasons(&updates);
+        assert!(reasons.len() == 1 && reasons[0].contains(part), "{reasons:?}");
+        assert_eq!(checked(&updates).engine, default_choice());
+
+        session.submit(request(engine.choice(), &XRAY));
+        let updates = until_rest(&session);
+        assert_eq!(steps(&updates), [Step::Propagate], "evidence alone tries nothing again");
+        checked(&updates);
+
+        let again = |run_serial| Request { run_serial, ..request(engine.choice(), &XRAY) };
+        session.submit(again(1));
+        let updates = until_rest(&session);
+        assert_eq!(self::reasons(&updates).len(), 1);
+        assert_eq!(checked(&updates).engine, default_choice());
+
+        engine.mend();
+        session.submit(again(2));
+        let updates = until_rest(&session);
+        assert!(self::reasons(&updates).is_empty());
+        assert_eq!(checked(&updates).engine, engine.choice());
+        session.submit(again(3));
+        assert_eq!(steps(&until_rest(&session)), [Step::Propagate], "it stays loaded");
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
+    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let session = Session::start(|| {});
+    session.submit(request(engine.choice(), &[]));
+    assert_eq!(checked(&until_rest(&session)).engine, engine.choice());
+    session.submit(request(engine.choice(), &XRAY));
+    let updates = until_rest(&session);
+    assert_eq!(reasons(&updates), ["the device is lost"]);
+    assert_eq!(steps(&updates), [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]);
+    assert_eq!(checked(&updates).engine, default_choice());
+
+    // Another network is another try.
+    session.submit(Request { source_serial: 2, ..request(engine.choice(), &[]) });
+    assert_eq!(checked(&until_rest(&session)).engine, engine.choice());
+}
+
+#[test]
+fn nothing_stands_in_for_the_engine_that_stands_in() {
+    let session = Session::start(|| {});
+    let lost = Broken::new(default_choice().engine.name(), Breaks::WithEvidence);
+    session.submit(request(lost.choice(), &XRAY));
+    let updates = until_rest(&session);
+    let Some(Update::Failed(Step::Propagate, failure @ Failure::Device(_))) = updates.last() else {
+        panic!("{updates:?}");
+    };
+    assert_eq!(failure.to_string(), "the GPU failed while propagating: the device is lost");
+    assert!(reasons(&updates).is_empty());
+}
+
+#[test]
+fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
+    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let session = Session::start(|| {});
+    let memory = Some(MemoryLimit::of_bytes(10));
+    session.submit(Request { memory, ..request(engine.choice(), &[]) });
+    let updates = until_rest(&session);
+    assert!(matches!(
+        updates.last(),
+        Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(_))))
+    ));
+    assert!(reasons(&updates).is_empty());
+}
+
+#[test]
+fn the_worker_outlives_a_panic_and_another_in_its_wake() {
+    let engine = Broken::new("gpu-like", Breaks::InPanic);
+    let session = Session::start(|| {});
+    for _ in 0..3 {
+        session.submit(request(engine.choice(), &XRAY));
+        let updates = until_rest(&session);
+        let Some(Update::Failed(Step::Propagate, Failure::Panicked(message))) = updates.last()
+        else {
+            panic!("{updates:?}");
+        };
+        assert_eq!(message, "the engine has a defect");
+        session.submit(request(default_choice(), &XRAY));
+        checked(&until_rest(&session));
+        session.submit(request(default_choice(), &[]));
+        until_rest(&session);
+    }
+}
+
+#[cfg(feature = "app")]
+#[test]
+fn the_window_says_what_stands_in_and_tries_again() {
+    use cliquescope::app::command::Command;
+    use egui_kittest::kittest::Queryable;
+
+    let mut harness = driven::window("asia");
+    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::SetEngine(engine.choice()));
+    driven::settle(&mut harness);
+    assert!(harness.query_by_label_contains("in place of").is_none());
+    harness.get_by_label_contains("xray = yes").click();
+    driven::settle(&mut harness);
+    harness.get_by_label("cpu in place of gpu-like");
+    harness.get_by_label_contains("lung = yes: 48.87%");
+    assert_eq!(harness.state().model().engine, engine.choice(), "the choice is kept");
+    assert!(harness.state().model().failure.is_none());
+    engine.mend();
+    harness.get_by_label("Propagate").click();
+    // The posteriors on screen are right already, so the window has nothing to settle.
+    driven::until(&mut harness, |workbench| {
+        let result = workbench.model().document.as_ref().and_then(|open| open.result.as_ref());
+        result.is_some_and(|result| result.engine == engine.choice())
+    });
+    assert!(harness.query_by_label_contains("in place of").is_none());
+}
