@@ -30,7 +30,7 @@ const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
 }
 
 /// All panes with their titles, in the order of the View menu.
-pub const PANES: [(Pane, &str); 8] = [
+pub const PANES: [(Pane, &str); 9] = [
     (Pane::Variables, "Variables"),
     (Pane::JunctionTree, "Junction tree"),
     (Pane::Network, "Network"),
@@ -39,6 +39,7 @@ pub const PANES: [(Pane, &str); 8] = [
     (Pane::Timeline, "Timeline"),
     (Pane::Messages, "Messages"),
     (Pane::Histogram, "Histogram"),
+    (Pane::Overhead, "Overhead"),
 ];
 
 /// The title of `pane`.

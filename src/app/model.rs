@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::app::highlight::{Highlight, Item};
 use crate::app::recordings::Recorded;
@@ -32,6 +33,8 @@ pub enum Pane {
     Messages,
     /// Histograms of table sizes.
     Histogram,
+    /// Kernel overhead against compute time.
+    Overhead,
 }
 
 /// Dark, light, or as the system has it.
@@ -77,6 +80,8 @@ pub struct Document {
     pub engine_bytes: Option<u64>,
     /// What propagates in the place of [`engine`](Self::engine), and why that cannot.
     pub stand_in: Option<(EngineChoice, String)>,
+    /// What the engine's launches and copies take with empty kernels, if it launches anything.
+    pub launch_overhead: Option<Duration>,
 }
 
 impl Document {
@@ -135,6 +140,19 @@ impl Document {
     }
 }
 
+/// What launching took of a propagation without evidence on this machine's GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredOverhead {
+    /// What the network is called.
+    pub network: String,
+    /// The engine and what it was asked for, as of a [recorded run](Recorded::engine).
+    pub engine: String,
+    /// Its launches and copies with empty kernels, microseconds.
+    pub overhead_us: f64,
+    /// All of the propagation, its messages timed, microseconds.
+    pub whole_us: f64,
+}
+
 /// Everything that a pane may look at.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -154,6 +172,9 @@ pub struct Model {
     pub auto_propagate: bool,
     /// What was recorded on other machines.
     pub recordings: &'static [Recording],
+    /// What launching took of the propagations of this machine's GPU, the newest of each network and
+    /// engine.
+    pub overheads: Vec<MeasuredOverhead>,
     /// Whether a better junction tree is searched for whenever a network is open.
     pub keep_improving: bool,
     /// The search for a better junction tree of the open network, at work or over.

@@ -85,6 +85,7 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         memory: None,
         auto_propagate: true,
         recordings: &[],
+        overheads: Vec::new(),
         keep_improving: false,
         improvement: None,
         selection: Highlight::default(),
@@ -196,6 +197,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         impossible: None,
         engine_bytes: Some(loaded.peak_bytes()),
         stand_in: None,
+        launch_overhead: None,
     }
 }
 

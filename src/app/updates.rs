@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
-use crate::app::model::Document;
+use crate::app::model::{Document, MeasuredOverhead};
 use crate::app::recordings::Recorded;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, EvidenceError, Network};
 use crate::numbers;
-use crate::session::{EngineChoice, Failure, Step, Update};
+use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
 
 /// Characters in a line of a notice.
 const TOAST_COLUMNS: usize = 64;
@@ -67,9 +67,10 @@ impl Workbench {
                 self.model.hover = Highlight::default();
                 self.go_on_improving();
             }
-            Update::Loaded { peak_bytes, .. } => {
+            Update::Loaded { peak_bytes, launch_overhead, .. } => {
                 if let Some(document) = self.document() {
                     document.engine_bytes = Some(peak_bytes);
+                    document.launch_overhead = launch_overhead;
                 }
             }
             Update::Propagating(watch) => {
@@ -84,6 +85,7 @@ impl Workbench {
                 }
             }
             Update::Propagated(result) => {
+                self.note_overhead(&result);
                 if let Some(document) = self.document() {
                     document.result = Some(result);
                     document.running = None;
@@ -99,6 +101,25 @@ impl Workbench {
             Update::Failed(step, failure) => self.failed(step, failure),
             Update::Idle => self.stop_working(),
         }
+    }
+
+    /// Keeps what launching took, if the engine launches anything.
+    fn note_overhead(&mut self, result: &Propagation) {
+        let Some(document) = &self.model.document else { return };
+        let Some(overhead) = document.launch_overhead.filter(|_| result.evidence.is_empty()) else {
+            return;
+        };
+        let measured = MeasuredOverhead {
+            network: document.title(),
+            engine: result.engine.title(),
+            overhead_us: overhead.as_secs_f64() * 1e6,
+            whole_us: result.elapsed.as_secs_f64() * 1e6,
+        };
+        let same = |known: &MeasuredOverhead| {
+            known.network == measured.network && known.engine == measured.engine
+        };
+        self.model.overheads.retain(|known| !same(known));
+        self.model.overheads.push(measured);
     }
 
     fn stop_working(&mut self) {
@@ -136,6 +157,7 @@ impl Workbench {
             impossible: None,
             engine_bytes: None,
             stand_in: None,
+            launch_overhead: None,
         });
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();

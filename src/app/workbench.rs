@@ -97,6 +97,7 @@ impl Workbench {
             memory: settings.memory,
             auto_propagate: settings.auto_propagate,
             recordings: Recording::shipped(),
+            overheads: Vec::new(),
             keep_improving: settings.keep_improving,
             improvement: None,
             selection: Highlight::default(),

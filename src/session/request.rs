@@ -38,6 +38,17 @@ impl EngineChoice {
         let same = precisions.iter().copied().find(|&precision| precision == self.precision);
         Self { engine, precision: same.unwrap_or(precisions[0]), ..*self }
     }
+
+    /// The engine, its number type and what else it heeds: `gpu-paper f32, naive, 48 threads a block`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let title = format!("{} {}", self.engine.name(), self.precision);
+        if !self.heeds_paper() {
+            return title;
+        }
+        let PaperOptions { block_size, layout } = self.paper;
+        format!("{title}, {layout}, {block_size} threads a block")
+    }
 }
 
 /// Choices that load the same are the same: what an engine ignores does not count.

@@ -54,6 +54,8 @@ pub enum Update {
         engine: EngineChoice,
         /// Bytes that it holds at most.
         peak_bytes: u64,
+        /// What its launches and copies take with empty kernels, if it launches anything.
+        launch_overhead: Option<Duration>,
     },
     /// A propagation has begun; the watch can be read while it runs.
     Propagating(Arc<Watch>),

@@ -269,6 +269,9 @@ impl State {
     }
 }
 
+/// How often the launches of an engine are timed with empty kernels when it has loaded.
+const EMPTY_RUNS: u32 = 5;
+
 /// How a step ended that gave no result.
 enum Stopped {
     Cancelled,
@@ -433,12 +436,13 @@ impl Worker {
         request: &Request,
         engine: EngineChoice,
         tried: Option<u64>,
-        propagator: Box<dyn Propagator>,
+        mut propagator: Box<dyn Propagator>,
     ) {
         let peak_bytes = propagator.peak_bytes();
+        let launch_overhead = propagator.launch_overhead(EMPTY_RUNS);
         let (wanted, memory) = (request.engine, request.memory);
         self.state.loaded = Some(Loaded { wanted, memory, engine, tried, propagator });
-        self.tell(Update::Loaded { engine, peak_bytes });
+        self.tell(Update::Loaded { engine, peak_bytes, launch_overhead });
     }
 
     fn propagate_prior(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {

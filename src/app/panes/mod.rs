@@ -7,6 +7,7 @@ pub mod histogram;
 pub mod junction_tree;
 pub mod messages;
 pub mod network;
+pub mod overhead;
 pub mod timeline;
 pub mod variables;
 
@@ -24,6 +25,7 @@ pub struct Panes {
     junction_tree: junction_tree::JunctionTreePane,
     messages: messages::MessagesPane,
     network: network::NetworkPane,
+    overhead: overhead::OverheadPane,
     timeline: timeline::TimelinePane,
     variables: variables::VariablesPane,
 }
@@ -34,6 +36,7 @@ impl Panes {
         match pane {
             Pane::JunctionTree => self.junction_tree.show(ui, model, commands),
             Pane::Network => self.network.show(ui, model, commands),
+            Pane::Overhead => self.overhead.show(ui, model, commands),
             Pane::Variables => self.variables.show(ui, model, commands),
             Pane::Cliques => self.cliques.show(ui, model, commands),
             Pane::Details => self.details.show(ui, model, commands),

@@ -1,0 +1,206 @@
+//! A point a message: how large its tables are against how long it takes.
+
+use std::sync::Arc;
+
+use eframe::egui::Ui;
+
+use super::crossover::{Crossover, crossover};
+use crate::app::figure::Hit;
+use crate::app::model::Document;
+use crate::app::naming;
+use crate::app::recordings::Recorded;
+use crate::experiment::{At, Axis, Mark, Origin, Panel, Series, Shape};
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
+use crate::session::Propagation;
+
+/// A propagation on the tree of the open network.
+#[derive(Clone, Debug)]
+pub(super) enum Run {
+    Here(Arc<Propagation>),
+    Recorded(Recorded),
+}
+
+impl PartialEq for Run {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Here(one), Self::Here(other)) => Arc::ptr_eq(one, other),
+            (Self::Recorded(one), Self::Recorded(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// All runs that there are: this machine's, then the recorded ones.
+pub(super) fn runs(document: &Document) -> Vec<Run> {
+    let here = document.result.iter().filter(|result| document.is_of_this_tree(result));
+    let here = here.map(|result| Run::Here(Arc::clone(result)));
+    here.chain(document.recorded.iter().copied().map(Run::Recorded)).collect()
+}
+
+impl Run {
+    /// The engine and what it was asked for.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Here(run) => format!("{} {}", run.engine.engine.name(), run.engine.precision),
+            Self::Recorded(recorded) => format!("{}, recorded", recorded.engine()),
+        }
+    }
+
+    /// Where it ran.
+    pub fn credit(&self) -> String {
+        match self {
+            Self::Here(_) => "the newest propagation of this machine".to_owned(),
+            Self::Recorded(recorded) => recorded.credit(),
+        }
+    }
+
+    pub fn trace(&self) -> &MessageTrace {
+        match self {
+            Self::Here(run) => &run.trace,
+            Self::Recorded(recorded) => {
+                recorded.trace().expect("only runs with traces are offered")
+            }
+        }
+    }
+
+    fn on_gpu(&self) -> bool {
+        match self {
+            Self::Here(run) => run.engine.engine.name().starts_with("gpu"),
+            Self::Recorded(recorded) => recorded.on_gpu(),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Self::Here(_) => self.name(),
+            Self::Recorded(recorded) => recorded.engine(),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Here(_) => Origin::Live,
+            Self::Recorded(_) => Origin::Recorded,
+        }
+    }
+}
+
+/// The messages of some runs as points.
+pub(super) struct Cloud {
+    of: Arc<CompiledNetwork>,
+    runs: Vec<Run>,
+    /// The messages of each series.
+    messages: Vec<Vec<MessageId>>,
+    /// Entries of both cliques' tables across, microseconds upward.
+    pub panel: Panel,
+    /// From what size on the GPU is faster.
+    pub summary: String,
+}
+
+impl Cloud {
+    pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run]) -> Self {
+        let mut series = Vec::new();
+        let mut messages = Vec::new();
+        for run in runs {
+            let timings = &run.trace().messages;
+            let points = timings.iter().map(|timing| {
+                let entries = naming::entries_touched(compiled, timing.message);
+                (entries as f64, timing.duration.as_nanos() as f64 / 1e3)
+            });
+            series.push(Series::new(run.label(), run.origin(), Shape::Points, points));
+            messages.push(timings.iter().map(|timing| timing.message).collect());
+        }
+        let mut marks = Vec::new();
+        let floor = runs.iter().find_map(|run| match run {
+            Run::Recorded(recorded) => recorded.run.launch_us,
+            Run::Here(_) => None,
+        });
+        if let Some(floor) = floor {
+            let label = format!("one launch: {}", numbers::nanoseconds(floor * 1e3));
+            marks.push(Mark { label, origin: Origin::Recorded, at: At::Y(floor) });
+        }
+        let summary = compare(runs, &series, &mut marks);
+        let panel = Panel {
+            title: String::new(),
+            x: Axis::log("Table entries of both cliques"),
+            y: Axis::log("Time of a message, µs"),
+            series,
+            marks,
+        };
+        Self { of: Arc::clone(compiled), runs: runs.to_vec(), messages, panel, summary }
+    }
+
+    /// Whether it was made of this.
+    pub fn is_of(&self, compiled: &Arc<CompiledNetwork>, runs: &[Run]) -> bool {
+        Arc::ptr_eq(&self.of, compiled) && self.runs == runs
+    }
+
+    /// The message that a point stands for.
+    pub fn message(&self, hit: Hit) -> Option<MessageId> {
+        self.messages.get(hit.series)?.get(hit.point).copied()
+    }
+
+    /// The points that stand for `message`.
+    pub fn hits(&self, message: MessageId) -> Vec<Hit> {
+        let of = |(series, messages): (usize, &Vec<MessageId>)| {
+            let point = messages.iter().position(|known| *known == message)?;
+            Some(Hit { series, point })
+        };
+        self.messages.iter().enumerate().filter_map(of).collect()
+    }
+}
+
+/// Marks where the first GPU run overtakes the first CPU run, and says so.
+fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
+    let (gpu, cpu) = (runs.iter().position(Run::on_gpu), runs.iter().position(|r| !r.on_gpu()));
+    let Some((gpu, cpu)) = gpu.zip(cpu) else {
+        return "A message is a point: how large its tables are, how long it takes.".to_owned();
+    };
+    let points = |index: usize| -> Vec<(f64, f64)> {
+        series[index].points.iter().map(|point| (point.x, point.y)).collect()
+    };
+    let (fast, slow) = (runs[gpu].name(), runs[cpu].name());
+    match crossover(&points(cpu), &points(gpu)) {
+        Crossover::At(entries) => {
+            let size = numbers::short(entries);
+            let label = format!("crossover: {size} entries");
+            let origin = match (runs[gpu].origin(), runs[cpu].origin()) {
+                (Origin::Live, Origin::Live) => Origin::Live,
+                _ => Origin::Recorded,
+            };
+            marks.push(Mark { label, origin, at: At::X(entries) });
+            format!("From about {size} entries on, a message of {fast} is faster than of {slow}.")
+        }
+        Crossover::SecondAlways => format!("{fast} is faster than {slow} for every size of table."),
+        Crossover::FirstAlways => {
+            format!("A message of {slow} is faster than of {fast} for every size of table.")
+        }
+        Crossover::Unknown => format!("{fast} and {slow} have no sizes of tables in common."),
+    }
+}
+
+/// What is shown beside the pointer over a point.
+pub(super) fn card(
+    ui: &mut Ui,
+    compiled: &CompiledNetwork,
+    cloud: &Cloud,
+    hit: Hit,
+    id: MessageId,
+) {
+    let message = compiled.plan()[id];
+    let (series, run) = (&cloud.panel.series[hit.series], &cloud.runs[hit.series]);
+    let point = &series.points[hit.point];
+    let title = format!("Message {}, {}", id.index(), message.phase.name());
+    ui.strong(title);
+    ui.label(format!("{}, {}", run.label(), run.credit()));
+    ui.label(format!("from {}", naming::clique(compiled, message.from)));
+    ui.label(format!("to {}", naming::clique(compiled, message.to)));
+    let separator = numbers::thousands(compiled.tree()[message.separator].entries);
+    ui.label(format!("over {separator} separator entries"));
+    ui.label(format!(
+        "{} for {} entries",
+        numbers::nanoseconds(point.y * 1e3),
+        numbers::thousands(point.x as u64)
+    ));
+}

@@ -1,0 +1,178 @@
+//! Kernel overhead against compute time: a bar a network, as in Figure 7 of Zheng, Mengshoel and
+//! Chong, and a point a message of the open network.
+
+mod crossover;
+mod messages;
+mod networks;
+
+use std::sync::Arc;
+
+use eframe::egui::{ComboBox, Id, ScrollArea, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::figure::{Hit, Legend, Lit, PanelView, describe};
+use crate::app::highlight::Item;
+use crate::app::model::Model;
+use crate::app::recordings::Recorded;
+use crate::app::theme::Palette;
+use messages::Cloud;
+
+/// Side by side from this width on.
+const WIDE: f32 = 760.0;
+
+/// The pane and what is chosen in it.
+#[derive(Default)]
+pub struct OverheadPane {
+    /// The engine whose recorded bars are shown; `None` is the first.
+    engine: Option<String>,
+    as_share: bool,
+    /// Runs of the open network that are left out of the cloud of messages, by name.
+    hidden: Vec<String>,
+    cloud: Option<Arc<Cloud>>,
+}
+
+impl OverheadPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let engines = networks::engines(model);
+        let wide = ui.available_width() >= WIDE;
+        let height = ui.available_height();
+        if wide {
+            ui.columns_const(|[left, right]: &mut [Ui; 2]| {
+                self.networks(left, model, &engines, height);
+                self.messages(right, model, commands, height);
+            });
+            return;
+        }
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            self.networks(ui, model, &engines, 300.0);
+            ui.separator();
+            self.messages(ui, model, commands, 340.0);
+        });
+    }
+
+    fn networks(&mut self, ui: &mut Ui, model: &Model, engines: &[String], height: f32) {
+        let top = ui.cursor().top();
+        ui.horizontal_wrapped(|ui| {
+            ui.strong("Networks");
+            let chosen = self.engine.take().filter(|engine| engines.contains(engine));
+            let mut chosen = chosen.or_else(|| engines.first().cloned());
+            if let Some(engine) = &mut chosen {
+                ComboBox::from_id_salt("overhead engine").selected_text(engine.as_str()).show_ui(
+                    ui,
+                    |ui| {
+                        for other in engines {
+                            ui.selectable_value(engine, other.clone(), other);
+                        }
+                    },
+                );
+            }
+            self.engine = chosen;
+            ui.selectable_value(&mut self.as_share, false, "Time");
+            ui.selectable_value(&mut self.as_share, true, "Share");
+        });
+        let Some(engine) = &self.engine else {
+            ui.weak(
+                "Nothing was propagated on a GPU yet, and no recording is there: choose an engine \
+                 that runs on a GPU.",
+            );
+            return;
+        };
+        let panel = networks::panel(model, engine, self.as_share);
+        if let Some(credit) = networks::credit(model, engine) {
+            ui.colored_label(Palette::of(ui).warning, credit);
+        }
+        let legend = Legend::of(ui, std::slice::from_ref(&panel));
+        legend.show(ui);
+        let height = (height - (ui.cursor().top() - top) - 26.0).max(140.0);
+        let id = Id::new("overhead networks");
+        let view = PanelView { id, panel: &panel, legend: &legend, height, lit: &[] };
+        let (hit, response) = view.show(ui);
+        if let Some(hit) = hit {
+            response.on_hover_ui_at_pointer(|ui| {
+                describe(ui, &panel, hit);
+                networks::whole(ui, &panel, hit, self.as_share);
+            });
+        }
+    }
+
+    fn messages(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands, height: f32) {
+        let top = ui.cursor().top();
+        let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
+            ui.weak("Open a network to see what each of its messages takes.");
+            return;
+        };
+        let runs = messages::runs(document);
+        ui.horizontal_wrapped(|ui| {
+            ui.strong(format!("Messages of {}", document.title()));
+            for run in &runs {
+                let name = run.name();
+                let mut shown = !self.hidden.contains(&name);
+                if ui.checkbox(&mut shown, &name).on_hover_text(run.credit()).changed() {
+                    if shown {
+                        self.hidden.retain(|hidden| *hidden != name);
+                    } else {
+                        self.hidden.push(name);
+                    }
+                }
+            }
+        });
+        let shown: Vec<_> =
+            runs.into_iter().filter(|run| !self.hidden.contains(&run.name())).collect();
+        if shown.iter().all(|run| run.trace().messages.is_empty()) {
+            ui.weak("There is no propagation with messages to show. Press F5 to propagate.");
+            return;
+        }
+        let cloud = match self.cloud.take() {
+            Some(cloud) if cloud.is_of(compiled, &shown) => cloud,
+            _ => Arc::new(Cloud::new(compiled, &shown)),
+        };
+        ui.label(&cloud.summary);
+        let legend = Legend::of(ui, std::slice::from_ref(&cloud.panel));
+        legend.show(ui);
+        let height = (height - (ui.cursor().top() - top) - 26.0).max(160.0);
+        let lit = lit(ui, model, &cloud);
+        let id = Id::new("overhead messages");
+        let view = PanelView { id, panel: &cloud.panel, legend: &legend, height, lit: &lit };
+        let (hit, response) = view.show(ui);
+        let message = hit.and_then(|hit| cloud.message(hit));
+        if response.clicked() {
+            commands.push(Command::Select(message.map(Item::Message)));
+        }
+        if let Some((message, hit)) = message.zip(hit) {
+            commands.push(Command::Hover(Item::Message(message)));
+            response.on_hover_ui_at_pointer(|ui| {
+                ui.set_max_width(360.0);
+                messages::card(ui, compiled, &cloud, hit, message);
+            });
+        }
+        self.cloud = Some(cloud);
+    }
+}
+
+/// The points of the message that is selected and of the one under the pointer.
+fn lit(ui: &Ui, model: &Model, cloud: &Cloud) -> Vec<Lit> {
+    let palette = Palette::of(ui);
+    let mut lit = Vec::new();
+    for (item, colour) in [(model.selected(), palette.selected), (model.hovered(), palette.hovered)]
+    {
+        if let Some(Item::Message(message)) = item {
+            let hits: Vec<Hit> = cloud.hits(*message);
+            lit.extend(hits.into_iter().map(|hit| Lit { hit, colour }));
+        }
+    }
+    lit
+}
+
+/// Recorded runs on a GPU of all networks.
+fn on_gpus(model: &Model) -> impl Iterator<Item = Recorded> + '_ {
+    model.recordings.iter().flat_map(|recording| {
+        recording.networks.iter().flat_map(move |network| {
+            let runs = network.runs.iter().map(move |run| Recorded { recording, network, run });
+            runs.filter(Recorded::on_gpu)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! A bar a network: what launching takes, and what computing takes.
+
+use eframe::egui::Ui;
+
+use super::on_gpus;
+use crate::app::figure::Hit;
+use crate::app::model::{MeasuredOverhead, Model};
+use crate::app::recordings::Recorded;
+use crate::experiment::{Axis, Origin, Panel, Point, Scale, Series, Shape};
+use crate::numbers;
+
+/// The engines that bars can be shown of: recorded ones, and those that ran here.
+pub(super) fn engines(model: &Model) -> Vec<String> {
+    let mut engines: Vec<String> = Vec::new();
+    let recorded =
+        on_gpus(model).filter(|run| run.run.overhead_us.is_some()).map(|run| run.engine());
+    for engine in recorded.chain(model.overheads.iter().map(|live| live.engine.clone())) {
+        if !engines.contains(&engine) {
+            engines.push(engine);
+        }
+    }
+    engines
+}
+
+/// Where the recorded bars of `engine` come from.
+pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
+    on_gpus(model).find(|run| run.engine() == engine).map(|run| run.credit())
+}
+
+/// The recorded runs of `engine`, one a network: of several trees that which the window makes.
+fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
+    let mut runs: Vec<Recorded> = Vec::new();
+    let method = model.triangulation.name();
+    for run in on_gpus(model) {
+        if run.engine() != engine || run.run.overhead_us.is_none() {
+            continue;
+        }
+        match runs.iter_mut().find(|known| known.network.network == run.network.network) {
+            Some(known) if run.network.triangulation == method => *known = run,
+            Some(_) => {}
+            None => runs.push(run),
+        }
+    }
+    runs
+}
+
+/// The bars of `engine`, in microseconds or as shares of the whole.
+pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
+    let recorded = recorded(model, engine);
+    let live: Vec<&MeasuredOverhead> =
+        model.overheads.iter().filter(|live| live.engine == engine).collect();
+    let mut names: Vec<String> = recorded.iter().map(|run| run.network.network.clone()).collect();
+    for one in &live {
+        if !names.contains(&one.network) {
+            names.push(one.network.clone());
+        }
+    }
+    let place = |name: &str| names.iter().position(|known| known == name).unwrap_or(0) as f64;
+    let split = |overhead: f64, whole: f64| {
+        let overhead = overhead.min(whole);
+        let scale = if as_share { 100.0 / whole.max(f64::MIN_POSITIVE) } else { 1.0 };
+        (overhead * scale, (whole - overhead) * scale)
+    };
+    let recorded: Vec<(f64, (f64, f64))> = (recorded.iter())
+        .map(|run| {
+            let whole = run.run.propagate_us.median;
+            let overhead = run.run.overhead_us.unwrap_or(0.0);
+            (place(&run.network.network), split(overhead, whole))
+        })
+        .collect();
+    let live: Vec<(f64, (f64, f64))> = live
+        .iter()
+        .map(|one| (place(&one.network), split(one.overhead_us, one.whole_us)))
+        .collect();
+    let mut series = Vec::new();
+    for (bars, origin, stack) in
+        [(&recorded, Origin::Recorded, 0), (&live, Origin::Live, usize::from(!recorded.is_empty()))]
+    {
+        if bars.is_empty() {
+            continue;
+        }
+        let shape = Shape::Bars { stack };
+        let overhead = bars.iter().map(|(x, (overhead, _))| (*x, *overhead));
+        let execution = bars.iter().map(|(x, (_, execution))| (*x, *execution));
+        series.push(Series::new("kernel overhead", origin, shape, overhead));
+        series.push(Series::new("execution", origin, shape, execution));
+    }
+    let label = if as_share { "Share of the time, %" } else { "Time of a propagation, µs" };
+    Panel {
+        title: String::new(),
+        x: Axis::of("", names),
+        y: Axis::linear(label),
+        series,
+        marks: Vec::new(),
+    }
+}
+
+/// What both parts of a bar come to.
+pub(super) fn whole(ui: &mut Ui, panel: &Panel, hit: Hit, as_share: bool) {
+    let bar = &panel.series[hit.series];
+    let Some(at) = bar.points.get(hit.point).map(|point: &Point| point.x) else { return };
+    let parts = panel.series.iter().filter(|series| series.shape == bar.shape);
+    let whole: f64 =
+        parts.flat_map(|series| &series.points).filter(|point| point.x == at).map(|p| p.y).sum();
+    if as_share {
+        return;
+    }
+    let share = numbers::share(bar.points[hit.point].y, whole);
+    ui.label(format!("{share} of {}", numbers::nanoseconds(whole * 1e3)));
+    debug_assert!(matches!(panel.x.scale, Scale::Categories(_)));
+}

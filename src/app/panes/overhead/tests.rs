@@ -1,0 +1,95 @@
+use eframe::egui::{Event, Modifiers, PointerButton, Pos2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::model::MeasuredOverhead;
+use crate::app::testing::{Bench, drive_model, label_containing, model, record_on_gpu};
+
+fn pane(model: Model) -> Harness<'static, Bench> {
+    let mut pane = OverheadPane::default();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness
+}
+
+fn recorded() -> Model {
+    let mut model = model("asia");
+    record_on_gpu(&mut model);
+    model
+}
+
+#[test]
+fn recorded_and_live_networks_stand_apart() {
+    let mut model = recorded();
+    model.overheads.push(MeasuredOverhead {
+        network: "cancer".to_owned(),
+        engine: "gpu f32".to_owned(),
+        overhead_us: 10.0,
+        whole_us: 50.0,
+    });
+    let panel = networks::panel(&model, "gpu f32", false);
+    let bars: Vec<_> =
+        panel.series.iter().map(|s| (s.origin, s.points[0].x, s.points[0].y)).collect();
+    use crate::experiment::Origin::{Live, Recorded};
+    assert_eq!(
+        bars,
+        [(Recorded, 0.0, 18.0), (Recorded, 0.0, 22.0), (Live, 1.0, 10.0), (Live, 1.0, 40.0)]
+    );
+    let share = networks::panel(&model, "gpu f32", true);
+    assert_eq!(share.series[0].points[0].y, 45.0);
+    let mut harness = pane(model);
+    harness.get_by_label("kernel overhead (recorded)");
+    harness.get_by_label("kernel overhead (live)");
+    harness.get_by_label("recorded on NVIDIA Abacus on 2026-01-02");
+    harness.get_by_label("Share").click();
+    harness.run();
+    label_containing(&harness, "Share of the time, %");
+}
+
+#[test]
+fn a_click_on_a_point_selects_its_message() {
+    let mut harness = pane(recorded());
+    let plot = label_containing(&harness, "Time of a message, µs against").rect();
+    let mut found = None;
+    'search: for y in (plot.top() as i32..plot.bottom() as i32).step_by(5) {
+        for x in (plot.left() as i32..plot.right() as i32).step_by(5) {
+            let at = Pos2::new(x as f32, y as f32);
+            harness.hover_at(at);
+            harness.run_steps(2);
+            if let Some(Item::Message(message)) = harness.state().model.hovered() {
+                found = Some((at, *message));
+                break 'search;
+            }
+        }
+    }
+    let (pos, message) = found.expect("a point in the plot");
+    for pressed in [true, false] {
+        let (button, modifiers) = (PointerButton::Primary, Modifiers::NONE);
+        harness.event(Event::PointerButton { pos, button, pressed, modifiers });
+        harness.step();
+    }
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.selected(), Some(&Item::Message(message)));
+}
+
+#[test]
+fn a_run_can_be_left_out() {
+    let mut harness = pane(recorded());
+    label_containing(&harness, "sequential f64 (live)");
+    harness.get_by_label("sequential f64").click();
+    harness.run();
+    assert!(harness.query_by_label("sequential f64 (live)").is_none());
+    harness.get_by_label("gpu f32, recorded").click();
+    harness.run();
+    label_containing(&harness, "There is no propagation with messages to show");
+}
+
+#[test]
+fn without_recordings_and_without_a_gpu_it_says_what_to_do() {
+    let harness = pane(model("asia"));
+    label_containing(&harness, "Nothing was propagated on a GPU yet");
+    label_containing(&harness, "Plot");
+    let harness = pane(model(""));
+    label_containing(&harness, "Open a network");
+}
