@@ -1,6 +1,6 @@
 //! Reading BIF: what is understood, and how mistakes are reported.
 
-use cliquescope::format::{self, OpenError, Origin, ReadNetwork, SAMPLES, Warning};
+use cliquescope::format::{self, Format, OpenError, Origin, ReadNetwork, SAMPLES, Warning};
 use cliquescope::network::Network;
 
 /// A network of two binary variables whose second block is `block`.
@@ -259,20 +259,27 @@ fn a_short_file_cannot_ask_for_a_table_without_bounds() {
 #[test]
 fn what_is_no_network_says_what_it_is() {
     let message = |name: &str, text: &str| format::open_bytes(name, text).unwrap_err().to_string();
+    let known = Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     assert_eq!(
-        message("a.xml", "<?xml version=\"1.0\"?>\n<BIF/>"),
-        "a.xml: not in a format that is read here (BIF): it begins with '<?xml version=\\\"1.0\\\"?>'"
+        message("a.html", "<html>\n<body/>"),
+        format!("a.html: not in a format that is read here ({known}): it begins with '<html>'")
     );
     assert_eq!(
         message("empty", " \n "),
-        "empty: not in a format that is read here (BIF): it is empty"
+        format!("empty: not in a format that is read here ({known}): it is empty")
+    );
+    let read = format::open_bytes("a.xdsl", "network n { }").unwrap();
+    assert_eq!(read.format, Format::Bif, "what stands in the file decides");
+    assert_eq!(
+        read.warnings[0].to_string(),
+        "a.xdsl: is called like XDSL, but holds BIF and was read as that"
     );
     assert_eq!(
         message("empty.bif", "  "),
         "empty.bif:1:3: expected 'network', 'variable' or 'probability', found the end of the file"
     );
     assert!(
-        format::open_bytes("anything.txt", "/* BIF */ network n { }").is_ok(),
+        format::open_bytes("anything.txt", "/* BIF */ network n { }").unwrap().warnings.is_empty(),
         "by its content"
     );
     let error = format::open("no/such/file.bif").unwrap_err();

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use crate::format::braces::{self, Parser, Token};
 use crate::format::draft::MAX_ENTRIES;
+use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{
     self, Definition, IfMissing, MAX_UNNAMED_STATES, Node, Number, Role, Word, number,
 };
@@ -16,13 +17,23 @@ use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "DSC",
+    extensions: &["dsc"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
 /// Whether `text` looks like DSC.
-pub(super) fn recognise(text: &str) -> bool {
+fn recognise(text: &str) -> bool {
     braces::begins_with(text, &["belief", "network"])
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
     let mut found = Vec::new();
     let mut distributions = Vec::new();

@@ -4,18 +4,29 @@
 //! odometer order over the parents and then the node, which turns fastest.
 
 use crate::format::braces::{self, Block, Entry, Field, Parser, Value};
+use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word, number};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "DSL",
+    extensions: &["dsl"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
 /// Whether `text` looks like DSL.
-pub(super) fn recognise(text: &str) -> bool {
+fn recognise(text: &str) -> bool {
     braces::begins_with(text, &["net"])
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let (name, block) = Parser::new(source).document("net")?;
     let mut found = Vec::new();
     collect(source, &block, &mut found)?;

@@ -63,7 +63,7 @@ fn sample_names() -> String {
 }
 
 fn format_names() -> String {
-    Format::ALL.map(Format::name).join(", ")
+    Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// Something that was put right while reading, and that the user should know of.
@@ -82,6 +82,15 @@ pub enum Warning {
         worst: f64,
         /// The line of that row, counted from one.
         line: usize,
+    },
+    /// What stands in the file is not what its ending says.
+    OtherFormat {
+        /// The file, as the user called it.
+        file: String,
+        /// The format that files with this ending have.
+        ending: Format,
+        /// The format that it is in, and was read as.
+        found: Format,
     },
     /// Decision nodes were opened as chance variables all of whose states have equal chances.
     DecisionsAsChance {
@@ -124,6 +133,12 @@ impl std::fmt::Display for Warning {
                 f,
                 "{file}: {off} of {rows} rows did not sum to 1 and were normalised; \
                  the worst, in line {line}, was off by {worst:.2e}"
+            ),
+            Self::OtherFormat { file, ending, found } => write!(
+                f,
+                "{file}: is called like {}, but holds {} and was read as that",
+                ending.name(),
+                found.name()
             ),
             Self::DecisionsAsChance { file, nodes } => write!(
                 f,

@@ -14,10 +14,12 @@ mod dsc;
 mod dsl;
 mod error;
 mod expand;
+mod language;
 mod nodes;
 mod open;
 mod samples;
 mod source;
+mod write;
 mod xdsl;
 mod xml;
 mod xmlbif;
@@ -25,12 +27,13 @@ mod xmlbif;
 pub use error::{FormatError, OpenError, Warning};
 pub use open::{Origin, ReadNetwork, open, open_bytes, open_path};
 pub use samples::{SAMPLES, Sample, sample};
+pub use write::{WriteError, Written, write};
 
-use crate::network::Network;
-use source::Source;
+use language::Language;
 
 /// The formats that networks are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// The Bayesian network interchange format, version 0.15.
     Bif,
@@ -48,67 +51,68 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Bif, Self::XmlBif, Self::Xdsl, Self::Dnet, Self::Dsl, Self::Dsc];
+    pub const ALL: &[Self] =
+        &[Self::Bif, Self::XmlBif, Self::Xdsl, Self::Dnet, Self::Dsl, Self::Dsc];
+
+    /// What is known of it: the one place that tells formats apart.
+    fn language(self) -> &'static Language {
+        match self {
+            Self::Bif => &bif::LANGUAGE,
+            Self::XmlBif => &xmlbif::LANGUAGE,
+            Self::Xdsl => &xdsl::LANGUAGE,
+            Self::Dnet => &dnet::LANGUAGE,
+            Self::Dsl => &dsl::LANGUAGE,
+            Self::Dsc => &dsc::LANGUAGE,
+        }
+    }
 
     /// What the format is called.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Bif => "BIF",
-            Self::XmlBif => "XMLBIF",
-            Self::Xdsl => "XDSL",
-            Self::Dnet => "DNET",
-            Self::Dsl => "DSL",
-            Self::Dsc => "DSC",
-        }
+        self.language().name
     }
 
-    /// The endings of its files, without the dot.
+    /// The endings of its files, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Bif => &["bif"],
-            Self::XmlBif => &["xml", "bifxml", "xmlbif"],
-            Self::Xdsl => &["xdsl"],
-            Self::Dnet => &["dne", "dnet"],
-            Self::Dsl => &["dsl"],
-            Self::Dsc => &["dsc"],
-        }
+        self.language().extensions
+    }
+
+    /// Whether networks can be written in it.
+    #[must_use]
+    pub fn is_written(self) -> bool {
+        self.language().write.is_some()
+    }
+
+    /// The format called `name`, or that has files with this ending; capital letters make no difference.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        let is = |known: &str| known.eq_ignore_ascii_case(name);
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|format| is(format.name()) || format.extensions().iter().any(|known| is(known)))
+    }
+
+    /// The format that files called `file` have by their ending, if it is one of ours.
+    #[must_use]
+    pub fn by_ending(file: &str) -> Option<Self> {
+        let (_, ending) = decode::without_gz(file).rsplit_once('.')?;
+        Self::ALL.iter().copied().find(|format| {
+            format.extensions().iter().any(|known| known.eq_ignore_ascii_case(ending))
+        })
     }
 
     /// The format of a file called `file` that holds `text`, if it is one of ours.
     ///
-    /// The ending decides where it is known, so that a mistake at the start of a file is reported
-    /// as the mistake it is; otherwise the first word does.
+    /// What stands in the file decides. The ending decides between formats that both could be
+    /// it, and where the text looks like none: then a mistake at its start is reported as such.
     fn detect(file: &str, text: &str) -> Option<Self> {
-        let ending = file.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        let by_ending = ending.and_then(|ending| {
-            Self::ALL.into_iter().find(|format| format.extensions().contains(&ending.as_str()))
-        });
-        by_ending.or_else(|| Self::ALL.into_iter().find(|format| format.is_recognised(text)))
-    }
-
-    /// Whether `text` looks like this format.
-    fn is_recognised(self, text: &str) -> bool {
-        match self {
-            Self::Bif => bif::recognise(text),
-            Self::XmlBif => xmlbif::recognise(text),
-            Self::Xdsl => xdsl::recognise(text),
-            Self::Dnet => dnet::recognise(text),
-            Self::Dsl => dsl::recognise(text),
-            Self::Dsc => dsc::recognise(text),
-        }
-    }
-
-    fn read(self, source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-        match self {
-            Self::Bif => bif::read(source),
-            Self::XmlBif => xmlbif::read(source),
-            Self::Xdsl => xdsl::read(source),
-            Self::Dnet => dnet::read(source),
-            Self::Dsl => dsl::read(source),
-            Self::Dsc => dsc::read(source),
-        }
+        let by_ending = Self::by_ending(file);
+        let looks_like = |format: &Self| (format.language().recognise)(text);
+        by_ending
+            .filter(looks_like)
+            .or_else(|| Self::ALL.iter().copied().find(looks_like))
+            .or(by_ending)
     }
 }

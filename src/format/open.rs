@@ -103,7 +103,10 @@ fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenErr
     let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {
         OpenError::UnknownFormat { file: name.to_owned(), found: what_stands_in(&text) }
     })?;
-    let (network, warnings) = format.read(Source { file: name, text: &text })?;
+    let (network, mut warnings) = (format.language().read)(Source { file: name, text: &text })?;
+    if let Some(ending) = Format::by_ending(name).filter(|&ending| ending != format) {
+        warnings.insert(0, Warning::OtherFormat { file: name.to_owned(), ending, found: format });
+    }
     Ok(ReadNetwork { network: Arc::new(network), warnings, origin, format })
 }
 

@@ -4,6 +4,7 @@
 //! order over the parents and then the node, which turns fastest. Noisy-MAX and noisy-adder nodes
 //! are expanded. Equations and networks over time are not tables, and are refused.
 
+use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word};
 use crate::format::source::Source;
 use crate::format::xml::{self, Element};
@@ -11,13 +12,23 @@ use crate::format::xmlbif::numbers;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "XDSL",
+    extensions: &["xdsl"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
 /// Whether `text` looks like XDSL.
-pub(super) fn recognise(text: &str) -> bool {
+fn recognise(text: &str) -> bool {
     xml::root_name(text).is_some_and(|name| name.eq_ignore_ascii_case("smile"))
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let root = xml::parse(source)?;
     if !root.is("smile") {
         let message = format!("expected <smile>, found <{}>", root.name);

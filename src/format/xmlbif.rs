@@ -8,19 +8,30 @@
 
 use std::collections::HashMap;
 
+use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Number, Role, Word, number};
 use crate::format::source::Source;
 use crate::format::xml::{self, Element};
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "XMLBIF",
+    extensions: &["xml", "bifxml", "xmlbif"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
 /// Whether `text` looks like XMLBIF.
-pub(super) fn recognise(text: &str) -> bool {
+fn recognise(text: &str) -> bool {
     xml::root_name(text).is_some_and(|name| name.eq_ignore_ascii_case("BIF"))
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let text = xml::without_half_comments(source.text);
     let source = Source { file: source.file, text: &text };
     let root = xml::parse(source)?;

@@ -4,12 +4,14 @@
 //! A [`Network`] that exists is valid: its graph has no directed cycle, every variable has one
 //! table of the right size, and every row of every table sums to one.
 
+mod annotations;
 mod cpt;
 mod draw;
 mod evidence;
 mod model;
 mod variable;
 
+pub use annotations::{Annotation, Annotations, Attribute};
 pub use cpt::{Cpt, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, normalise_row};
 pub use evidence::{Evidence, EvidenceError, Finding};
 pub use model::{Network, NetworkError};

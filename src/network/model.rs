@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::network::{Cpt, RowError, Variable, VariableId, normalise_row};
+use crate::network::{Annotations, Cpt, RowError, Variable, VariableId, normalise_row};
 
 /// A discrete Bayesian network.
 ///
@@ -14,6 +14,7 @@ pub struct Network {
     cpts: Vec<Cpt>,
     children: Vec<Vec<VariableId>>,
     by_name: HashMap<String, VariableId>,
+    annotations: Annotations,
 }
 
 /// Why variables and tables do not make a network.
@@ -111,7 +112,8 @@ impl Network {
                 children[parent.index()].push(cpt.child());
             }
         }
-        let network = Self { name: name.into(), variables, cpts, children, by_name };
+        let annotations = Annotations::default();
+        let network = Self { name: name.into(), variables, cpts, children, by_name, annotations };
         match network.find_cycle() {
             Some(cycle) => Err(NetworkError::Cycle(
                 cycle.iter().map(|&v| network[v].name().to_owned()).collect(),
@@ -124,6 +126,19 @@ impl Network {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The same network with `annotations` in place of those it has.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// What the file says beside the model.
+    #[must_use]
+    pub fn annotations(&self) -> &Annotations {
+        &self.annotations
     }
 
     /// All variables, in file order.

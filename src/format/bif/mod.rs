@@ -21,16 +21,22 @@ mod build;
 mod lexer;
 mod parser;
 
+use crate::format::language::{Keeps, Language};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
-/// Whether `text` looks like BIF: its first word opens a block.
-pub(super) fn recognise(text: &str) -> bool {
-    parser::begins_with_block(text)
-}
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "BIF",
+    extensions: &["bif"],
+    recognise: parser::begins_with_block,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     build::network(source, &parser::parse(source)?)
 }

@@ -18,18 +18,29 @@ mod states;
 use std::collections::HashMap;
 
 use crate::format::braces::{self, Block, Entry, Field, Parser, Value};
+use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, IfMissing, Word};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "DNET",
+    extensions: &["dne", "dnet"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
 /// Whether `text` looks like DNET.
-pub(super) fn recognise(text: &str) -> bool {
+fn recognise(text: &str) -> bool {
     braces::begins_with(text, &["bnet"])
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let (name, block) = Parser::new(source).document("bnet")?;
     let mut classes = HashMap::new();
     let mut blocks = Vec::new();

@@ -1,0 +1,85 @@
+//! Writing a network in a format of one's choice.
+
+use crate::format::Format;
+use crate::format::language::Keeps;
+use crate::network::{Annotation, Network};
+
+/// A network as a text in some format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The text, to be stored in UTF-8.
+    pub text: String,
+    /// What the format has no place for, as sentences for the user; empty if nothing was lost.
+    pub lost: Vec<String>,
+}
+
+/// Why a network cannot be written in a format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The format is only read.
+    #[error("{} is read but not written; written are {}", .0.name(), written_formats())]
+    NotWritten(Format),
+    /// The format has no spelling for a name or label.
+    #[error("{} has no spelling for the name '{name}': {reason}", .format.name())]
+    Name {
+        /// The format.
+        format: Format,
+        /// The name of a variable, or the label of a state.
+        name: String,
+        /// What the format asks of names.
+        reason: &'static str,
+    },
+}
+
+/// The names of the formats that are written.
+fn written_formats() -> String {
+    let written = Format::ALL.iter().filter(|format| format.is_written());
+    written.map(|format| format.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes `network` in `format`.
+///
+/// Reading the text again gives the same variables and states in the same order and the same
+/// numbers, to the last digit. Annotations stay as far as the format has a place for them.
+///
+/// # Errors
+/// If the format is only read, or cannot hold this network.
+pub fn write(network: &Network, format: Format) -> Result<Written, WriteError> {
+    let writer = format.language().write.ok_or(WriteError::NotWritten(format))?;
+    Ok(Written { text: writer(network)?, lost: lost(network, format) })
+}
+
+/// What annotations have, whether it is kept, and how it shows.
+type Part = (&'static str, bool, fn(&Annotation) -> bool);
+
+/// What `format` has no place for in `network`.
+fn lost(network: &Network, format: Format) -> Vec<String> {
+    let Keeps { names, titles, comments, positions, colours, attributes } = format.language().keeps;
+    let annotations = network.annotations();
+    let mut lost = Vec::new();
+    if !names {
+        lost.push("the names of variables and states".to_owned());
+    }
+    let parts: [Part; 4] = [
+        ("titles", titles, |annotation| annotation.title.is_some()),
+        ("comments", comments, |annotation| annotation.comment.is_some()),
+        ("positions", positions, |annotation| annotation.position.is_some()),
+        ("colours", colours, |annotation| annotation.colour.is_some()),
+    ];
+    for (what, kept, has) in parts {
+        let count = network.ids().filter(|&variable| has(annotations.of(variable))).count();
+        if !kept && count > 0 {
+            lost.push(format!("{what} of {count} variables"));
+        }
+    }
+    for &other in Format::ALL {
+        let kept = other == format && attributes;
+        let count: usize =
+            annotations.all().map(|each| each.attributes_of(other.name()).count()).sum();
+        if !kept && count > 0 {
+            lost.push(format!("{count} attributes that only {} has", other.name()));
+        }
+    }
+    lost
+}
