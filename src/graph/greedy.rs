@@ -5,6 +5,9 @@
 //! which are short in the networks that can be compiled at all, beside one bit matrix that answers
 //! whether two vertices are neighbours.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use fixedbitset::FixedBitSet;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -29,6 +32,8 @@ pub(super) struct Greedy {
     adjacent: FixedBitSet,
     neighbours: Vec<Vec<u32>>,
     scores: Vec<u64>,
+    /// Vertices whose score changed while one went that is no neighbour of theirs.
+    touched: Vec<u32>,
 }
 
 /// What a run came to.
@@ -73,6 +78,7 @@ impl Greedy {
             adjacent,
             neighbours,
             scores: Vec::new(),
+            touched: Vec::new(),
         };
         for v in 0..n {
             cancel.check()?;
@@ -91,22 +97,25 @@ impl Greedy {
     ) -> Result<Run, Cancelled> {
         let n = self.neighbours.len();
         // Among equals the first in here goes.
-        let mut remaining: Vec<u32> = (0..n as u32).collect();
+        let mut preference: Vec<u32> = (0..n as u32).collect();
         if seed != 0 {
-            remaining.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+            preference.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
         }
+        let mut queue = Queue::new(&preference, &self.scores);
         let mut order = Vec::with_capacity(n);
         let mut entries = 0_u64;
         let mut tied = false;
         let mut residues = Residues::new(n);
-        while !remaining.is_empty() {
+        while let Some((v, equals)) = queue.pop() {
             cancel.check()?;
-            let (place, equals) = self.cheapest(&remaining);
-            let v = remaining.remove(place) as usize;
             // Fill is zero where the neighbours already are a clique. Such vertices can go in any
             // order before all others, to the same cliques.
             tied |= equals && !(self.counts_fill() && self.scores[v] == 0);
             let around = self.remove(v);
+            for &changed in around.iter().chain(&self.touched) {
+                queue.update(changed as usize, self.scores[changed as usize]);
+            }
+            self.touched.clear();
             if residues.is_maximal(v, &around) {
                 entries = entries.saturating_add(self.cluster_entries(v, &around));
                 if bound.is_some_and(|bound| entries >= bound) {
@@ -116,22 +125,6 @@ impl Greedy {
             order.push(VariableId::new(v));
         }
         Ok(Run { tied, found: Some(Found { order, entries }) })
-    }
-
-    /// Where in `remaining` the first of the least score is, and whether another one equals it.
-    fn cheapest(&self, remaining: &[u32]) -> (usize, bool) {
-        let mut place = 0;
-        let mut least = u64::MAX;
-        let mut count = 0;
-        for (index, &v) in remaining.iter().enumerate() {
-            let score = self.scores[v as usize];
-            if score < least {
-                (place, least, count) = (index, score, 1);
-            } else {
-                count += usize::from(score == least);
-            }
-        }
-        (place, count > 1)
     }
 
     /// Takes `v` out, joins its neighbours pairwise and returns them.
@@ -178,6 +171,7 @@ impl Greedy {
                 if self.are_adjacent(b, c) {
                     // One edge less to add when c is eliminated.
                     self.scores[c] -= weight_a * weight_b;
+                    self.touched.push(c as u32);
                 } else {
                     gain += self.weights[c];
                 }
@@ -225,6 +219,59 @@ impl Greedy {
 
     fn are_adjacent(&self, a: usize, b: usize) -> bool {
         self.adjacent.contains(a * self.neighbours.len() + b)
+    }
+}
+
+/// The vertices that are left, the one with the least score first.
+struct Queue {
+    /// Scores that vertices have or had, with the rank of the vertex.
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Among equal scores the least rank goes first.
+    rank: Vec<u32>,
+    vertex: Vec<u32>,
+    /// The present score of each vertex, by rank; `None` once it is gone.
+    scores: Vec<Option<u64>>,
+}
+
+impl Queue {
+    fn new(preference: &[u32], scores: &[u64]) -> Self {
+        let mut rank = vec![0; preference.len()];
+        preference.iter().zip(0..).for_each(|(&v, place)| rank[v as usize] = place);
+        let by_rank = || preference.iter().map(|&v| scores[v as usize]);
+        Self {
+            heap: by_rank().zip(0..).map(Reverse).collect(),
+            rank,
+            vertex: preference.to_vec(),
+            scores: by_rank().map(Some).collect(),
+        }
+    }
+
+    fn update(&mut self, v: usize, score: u64) {
+        let rank = self.rank[v];
+        let known = &mut self.scores[rank as usize];
+        if known.is_some_and(|known| known != score) {
+            *known = Some(score);
+            self.heap.push(Reverse((score, rank)));
+        }
+    }
+
+    /// Takes out the first, and says whether another has the same score.
+    fn pop(&mut self) -> Option<(usize, bool)> {
+        let (score, rank) = self.first()?;
+        self.scores[rank as usize] = None;
+        let equals = self.first().is_some_and(|(other, _)| other == score);
+        Some((self.vertex[rank as usize] as usize, equals))
+    }
+
+    /// The first, with what is out of date before it thrown away.
+    fn first(&mut self) -> Option<(u64, u32)> {
+        while let Some(&Reverse((score, rank))) = self.heap.peek() {
+            if self.scores[rank as usize] == Some(score) {
+                return Some((score, rank));
+            }
+            self.heap.pop();
+        }
+        None
     }
 }
 

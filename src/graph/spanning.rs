@@ -1,6 +1,7 @@
 //! From an elimination to a rooted junction tree.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::graph::centre::Forest;
 use crate::graph::critical_path::{cost, shorten};
@@ -98,26 +99,36 @@ impl Link {
 /// found through the cliques of each variable, so no two cliques are ever intersected.
 fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
-    let mut outside: Vec<usize> = (0..cliques.len()).collect();
+    let mut is_inside = vec![false; cliques.len()];
+    // Every link that was the best of its clique once, the best first; of equals the first clique's.
+    let mut links = BinaryHeap::new();
     let mut shared = vec![0; cliques.len()];
     let mut starts = Vec::new();
-    while let Some(place) = (0..outside.len())
-        .max_by_key(|&place| (best[outside[place]].rank(), Reverse(outside[place])))
-    {
-        let clique = outside.swap_remove(place);
-        match best[clique] {
-            Link { size: 0, .. } => starts.push(clique),
-            Link { near, .. } => forest.join(clique, near),
+    for start in 0..cliques.len() {
+        if is_inside[start] {
+            continue;
         }
-        let touched = cliques[clique].variables.iter().flat_map(|v| &holders[v.index()]);
-        touched.clone().for_each(|&other| shared[other] += 1);
-        for &other in touched {
-            // Zero where a clique comes up again that shares more than one variable.
-            let size = std::mem::take(&mut shared[other]);
-            let cost = cliques[clique].entries.saturating_add(cliques[other].entries);
-            let link = Link { size, cost, near: clique };
-            if link.rank() > best[other].rank() && size > 0 {
-                best[other] = link;
+        starts.push(start);
+        links.push((best[start].rank(), Reverse(start)));
+        while let Some((rank, Reverse(clique))) = links.pop() {
+            if std::mem::replace(&mut is_inside[clique], true) {
+                continue;
+            }
+            debug_assert_eq!(rank, best[clique].rank(), "a better link came out before");
+            if best[clique].size > 0 {
+                forest.join(clique, best[clique].near);
+            }
+            let touched = cliques[clique].variables.iter().flat_map(|v| &holders[v.index()]);
+            touched.clone().for_each(|&other| shared[other] += 1);
+            for &other in touched {
+                // Zero where a clique comes up again that shares more than one variable.
+                let size = std::mem::take(&mut shared[other]);
+                let cost = cliques[clique].entries.saturating_add(cliques[other].entries);
+                let link = Link { size, cost, near: clique };
+                if link.rank() > best[other].rank() && size > 0 && !is_inside[other] {
+                    best[other] = link;
+                    links.push((link.rank(), Reverse(other)));
+                }
             }
         }
     }
