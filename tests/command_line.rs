@@ -227,6 +227,13 @@ fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
         assert_eq!(alone["cases"], 5);
         assert!(alone["largest_deviation"].as_f64().unwrap() < 1e-12);
     }
+    let records = json(&["bench", "asia", "--changes", "30", "--json"]);
+    let record = &records[0];
+    let number = |key: &str| record[key].as_u64().unwrap();
+    assert_eq!(number("set") + number("retracted") + number("exchanged"), 30);
+    assert!(number("set") > 5 && number("retracted") > 5);
+    assert!(record["change_ms"]["max"].as_f64().unwrap() > 0.0);
+
     let (code, out, _) = run(&["bench", "asia", "--observed", "1", "--batch", "--repeat", "1"]);
     assert_eq!(code, 0);
     assert!(out.contains("one at a time"), "{out}");

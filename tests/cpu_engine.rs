@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, LoadOptions, PaperOptions};
+use cliquescope::engine::{self, LoadOptions, PaperOptions, PropagationFailure, Propagator};
 use cliquescope::format::open;
-use cliquescope::network::Evidence;
+use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{
     CompileOptions, CompiledNetwork, MemoryLimit, Posteriors, Watch, compile,
 };
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 fn sample(name: &str) -> Arc<CompiledNetwork> {
     let network = Arc::clone(&open(name).expect("it is shipped").network);
@@ -65,8 +67,127 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
+/// The propagator of engine `cpu`.
+fn load(
+    compiled: &Arc<CompiledNetwork>,
+    precision: Precision,
+    threads: usize,
+) -> Box<dyn Propagator> {
+    let memory = MemoryLimit::of_bytes(4 << 30);
+    let options = LoadOptions { precision, threads, memory, paper: PaperOptions::default() };
+    let engine = engine::by_name("cpu").expect("it is one of the engines");
+    engine.load(compiled, &options).expect("it fits")
+}
+
+/// The largest difference between two answers, which must agree in whether the case is possible.
+fn deviation(
+    one: &Result<Posteriors, PropagationFailure>,
+    other: &Result<Posteriors, PropagationFailure>,
+) -> f64 {
+    match (one, other) {
+        (Ok(one), Ok(other)) => {
+            let pairs = one.values().iter().zip(other.values());
+            let (a, b) = (one.ln_p_evidence(), other.ln_p_evidence());
+            // Not f64::max, which passes over what is not a number.
+            let larger = |a: f64, b: f64| if b <= a { a } else { b };
+            pairs.map(|(a, b)| (a - b).abs()).fold((a - b).abs() / (1.0 + b.abs()), larger)
+        }
+        (one, other) => {
+            assert_eq!(one.as_ref().err(), other.as_ref().err());
+            0.0
+        }
+    }
+}
+
+/// Sets a finding, changes one or takes one back; now and then several at once, or all.
+fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
+    if rng.random_bool(0.02) {
+        *evidence = Evidence::drawn(network, network.variables().len() / 5, rng);
+        return;
+    }
+    let count = if rng.random_bool(0.9) { 1 } else { rng.random_range(2..6) };
+    for _ in 0..count {
+        let known: Vec<_> = evidence.iter().map(|(variable, _)| variable).collect();
+        let any = VariableId::new(rng.random_range(0..network.variables().len()));
+        // About a fifth of the variables are known in the long run.
+        let crowded = known.len() > network.variables().len() / 5;
+        let again = !known.is_empty() && rng.random_bool(if crowded { 0.7 } else { 0.4 });
+        let variable = if again { known[rng.random_range(0..known.len())] } else { any };
+        let states = network[variable].cardinality();
+        if again && rng.random_bool(0.6) {
+            evidence.retract(variable);
+        } else if rng.random_bool(0.25) {
+            let weights: Vec<f64> = (0..states).map(|_| rng.random_range(0.01..2.0)).collect();
+            evidence.set_likelihood(network, variable, weights).expect("weights above zero");
+        } else {
+            evidence.observe(network, variable, rng.random_range(0..states));
+        }
+    }
+}
+
 #[test]
-fn what_was_asked_before_changes_no_bit() {
+fn what_changed_is_as_if_all_were_computed_anew() {
+    let steps = [
+        ("asia", 400),
+        ("child", 300),
+        ("insurance", 300),
+        ("alarm", 300),
+        ("water", 100),
+        ("mildew", 40),
+        ("pigs", 60),
+        ("munin2", 25),
+    ];
+    for (name, steps) in steps {
+        let compiled = sample(name);
+        let network = compiled.network();
+        for (precision, tolerance) in [(Precision::F64, 1e-12), (Precision::F32, 2e-6)] {
+            let mut kept = load(&compiled, precision, 2);
+            let mut anew = load(&compiled, precision, 1);
+            let mut rng = Pcg64Mcg::seed_from_u64(41);
+            let mut evidence = Evidence::none();
+            let (mut possible, mut impossible) = (0, 0);
+            for step in 0..steps {
+                let before = evidence.clone();
+                change(&mut evidence, network, &mut rng);
+                let watch = Watch::untimed(CancelToken::new());
+                let found = kept.run(&evidence, &watch);
+                anew.forget();
+                let expected = anew.run(&evidence, &watch);
+                let deviation = deviation(&found, &expected);
+                // Written so that what is not a number fails.
+                assert!(deviation <= tolerance, "{name}, step {step}: {deviation:e} off");
+                if found.is_ok() {
+                    possible += 1;
+                } else {
+                    impossible += 1;
+                    evidence = before;
+                }
+            }
+            assert!(possible > steps / 2, "{name}: {impossible} of {steps} impossible");
+        }
+    }
+}
+
+#[test]
+fn one_finding_more_passes_fewer_messages() {
+    let compiled = sample("pigs");
+    let mut propagator = load(&compiled, Precision::F64, 1);
+    let mut skipped = |evidence: &Evidence| {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        engine::propagate(&mut *propagator, &compiled, evidence, &watch).expect("it is possible");
+        watch.trace().savings.messages_skipped
+    };
+    let some = probable(&compiled, 40, 11);
+    let before = skipped(&some);
+    let mut more = some.clone();
+    let last = compiled.network().ids().last().expect("pigs has variables");
+    more.observe(compiled.network(), last, 0);
+    assert!(skipped(&more) > before);
+    assert_eq!(skipped(&more), compiled.plan().messages().len(), "nothing changed");
+}
+
+#[test]
+fn what_was_forgotten_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);
         let cases = [Evidence::none(), probable(&compiled, 7, 3), probable(&compiled, 3, 11)];
@@ -75,11 +196,32 @@ fn what_was_asked_before_changes_no_bit() {
         let alone = cases
             .each_ref()
             .map(|case| run(&compiled, Precision::F32, 1, std::slice::from_ref(case)).remove(0));
-        let found = run(&compiled, Precision::F32, 1, &order);
-        for (case, found) in order.iter().zip(found) {
+        let mut propagator = load(&compiled, Precision::F32, 1);
+        for case in &order {
+            propagator.forget();
+            let found = propagator.run(case, &Watch::untimed(CancelToken::new()));
             let which = cases.iter().position(|other| other == case).expect("it is one of them");
-            assert_eq!(found, alone[which], "{name}");
+            assert_eq!(found.as_ref(), Ok(&alone[which]), "{name}");
         }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit_of_a_batch() {
+    for name in ["alarm", "water", "pigs"] {
+        let compiled = sample(name);
+        let network = compiled.network();
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let count = network.variables().len() / 5;
+        let mut cases: Vec<Evidence> =
+            (0..9).map(|_| Evidence::drawn(network, count, &mut rng)).collect();
+        cases.extend(cases[..4].to_vec());
+        let watch = Watch::untimed(CancelToken::new());
+        let mut answers = [2, 2, 16]
+            .map(|threads| load(&compiled, Precision::F64, threads).run_batch(&cases, &watch));
+        let first = std::mem::replace(&mut answers[0], Ok(Vec::new()));
+        assert_eq!(first.as_ref().map(Vec::len), Ok(13));
+        answers[1..].iter().for_each(|answer| assert_eq!(answer, &first, "{name}"));
     }
 }
 

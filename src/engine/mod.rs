@@ -60,7 +60,8 @@ pub trait Engine: Send + Sync {
 pub trait Propagator: Send {
     /// Propagates `evidence`, and gives the posteriors of all variables.
     ///
-    /// Every call starts anew: a call that was cancelled or failed leaves nothing behind.
+    /// A call that was cancelled or failed leaves nothing behind. An engine may keep what earlier
+    /// evidence and this have in common; beyond rounding no answer depends on it.
     ///
     /// # Errors
     /// [`PropagationFailure::Impossible`] if the evidence has probability zero,
@@ -88,7 +89,7 @@ pub trait Propagator: Send {
 
     /// Forgets what was made for earlier evidence and kept, so that the next run does all its work.
     ///
-    /// It changes no result; who times a propagation calls it before.
+    /// It changes no result beyond rounding; who times a propagation calls it before.
     fn forget(&mut self) {}
 
     /// Bytes that it holds at most, while it runs.

@@ -27,16 +27,38 @@ impl Posteriors {
         for variable in network.variables() {
             offsets.push(offsets[offsets.len() - 1] + variable.cardinality());
         }
-        let mut values = vec![0.0; offsets[offsets.len() - 1]];
-        for variable in network.ids() {
-            let states = &mut values[offsets[variable.index()]..offsets[variable.index() + 1]];
-            distribution(variable, states);
-            let sum: f64 = states.iter().sum();
-            if sum > 0.0 {
-                states.iter_mut().for_each(|p| *p /= sum);
-            }
+        let values = vec![0.0; offsets[offsets.len() - 1]];
+        let mut posteriors = Self { offsets, values, ln_p_evidence };
+        network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
+        posteriors
+    }
+
+    /// These posteriors with those of `variables` in place of what they were, as for
+    /// [`new`](Self::new).
+    #[must_use]
+    pub fn updated(
+        &self,
+        ln_p_evidence: f64,
+        variables: impl IntoIterator<Item = VariableId>,
+        mut distribution: impl FnMut(VariableId, &mut [f64]),
+    ) -> Self {
+        let mut posteriors = Self { ln_p_evidence, ..self.clone() };
+        variables.into_iter().for_each(|variable| posteriors.fill(variable, &mut distribution));
+        posteriors
+    }
+
+    fn fill(
+        &mut self,
+        variable: VariableId,
+        distribution: &mut impl FnMut(VariableId, &mut [f64]),
+    ) {
+        let range = self.range(variable);
+        let states = &mut self.values[range];
+        distribution(variable, states);
+        let sum: f64 = states.iter().sum();
+        if sum > 0.0 {
+            states.iter_mut().for_each(|p| *p /= sum);
         }
-        Self { offsets, values, ln_p_evidence }
     }
 
     /// P(X = x | e) for every state x of `variable`, in file order.

@@ -1,6 +1,7 @@
 //! `cliquescope bench`: how long a propagation takes.
 
 mod cases;
+mod changes;
 mod measure;
 mod record;
 
@@ -18,7 +19,7 @@ use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs};
 use super::output::{self, milliseconds};
 use cases::CaseArgs;
-use record::{Batched, Loaded, Record, Timed};
+use record::{Batched, Changed, Loaded, Record, Timed};
 
 /// Time the propagation.
 ///
@@ -53,6 +54,12 @@ pub struct Args {
     /// each
     #[arg(long)]
     batch: bool,
+
+    /// Change one finding of each case after another, so many times, and tell how long the
+    /// propagation after a change takes; nothing is forgotten in between
+    #[arg(long, value_name = "N", conflicts_with = "batch")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    changes: Option<u32>,
 
     /// Propagations that are counted
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -155,6 +162,16 @@ fn bench_engine(
     }
     for (case, evidence) in cases.iter().enumerate() {
         output::note(&format!("{what}, case {case}"));
+        if let Some(count) = args.changes {
+            match changes::run(&mut *propagator, compiled.network(), evidence, count) {
+                Ok(changes) => {
+                    let loaded = loaded.clone();
+                    records.push(Record::Changes(Changed { loaded, case, changes }));
+                }
+                Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
+            }
+            continue;
+        }
         match measure::time(&mut *propagator, compiled, evidence, args.repeat) {
             Ok(runs) => {
                 let overhead = propagator.launch_overhead(args.repeat);

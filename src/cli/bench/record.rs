@@ -6,6 +6,7 @@ use cliquescope::propagation::{Savings, human_bytes};
 use serde::Serialize;
 
 use super::cases::Drawn;
+use super::changes::Changes;
 use super::measure::{Batch, Spread};
 use crate::cli::output::{Align, Table};
 
@@ -15,6 +16,7 @@ use crate::cli::output::{Align, Table};
 pub enum Record {
     Timed(Timed),
     Batch(Batched),
+    Changes(Changed),
     Failed {
         network: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,9 +71,18 @@ pub struct Batched {
     pub peak_bytes: u64,
 }
 
+#[derive(Serialize)]
+pub struct Changed {
+    #[serde(flatten)]
+    pub loaded: Loaded,
+    pub case: usize,
+    #[serde(flatten)]
+    pub changes: Changes,
+}
+
 /// A table of the records of each kind.
 pub fn in_words(records: &[Record]) -> String {
-    let tables = [timed_in_words(records), batches_in_words(records)];
+    let tables = [timed_in_words(records), batches_in_words(records), changes_in_words(records)];
     tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
@@ -126,7 +137,8 @@ fn timed_in_words(records: &[Record]) -> Option<String> {
         ]);
     }
     // Where nothing was timed, the heading stands alone unless there is something else.
-    let others = records.iter().any(|record| matches!(record, Record::Batch(_)));
+    let is_other = |record: &Record| matches!(record, Record::Batch(_) | Record::Changes(_));
+    let others = records.iter().any(is_other);
     (!(is_empty && others)).then(|| table.to_string())
 }
 
@@ -163,6 +175,44 @@ fn batches_in_words(records: &[Record]) -> Option<String> {
             thousands(batch.one_at_a_time.cases_per_second as u64),
             format!("{:.1e}", batch.one_at_a_time.largest_deviation),
             human_bytes(*peak_bytes),
+        ]);
+    }
+    (!is_empty).then(|| table.to_string())
+}
+
+fn changes_in_words(records: &[Record]) -> Option<String> {
+    use Align::{Left, Right};
+    let mut table =
+        Table::new([Left, Left, Left, Right, Right, Right, Right, Right, Right, Right, Right]);
+    table.row([
+        "network",
+        "engine",
+        "",
+        "threads",
+        "case",
+        "set",
+        "retracted",
+        "exchanged",
+        "min ms",
+        "median ms",
+        "max ms",
+    ]);
+    let mut is_empty = true;
+    for record in records {
+        let Record::Changes(Changed { loaded, case, changes }) = record else { continue };
+        is_empty = false;
+        table.row([
+            loaded.network.clone(),
+            loaded.engine.to_owned(),
+            loaded.precision.to_string(),
+            loaded.threads.to_string(),
+            case.to_string(),
+            changes.set.to_string(),
+            changes.retracted.to_string(),
+            changes.exchanged.to_string(),
+            ms(changes.change_ms.min),
+            ms(changes.change_ms.median),
+            ms(changes.change_ms.max),
         ]);
     }
     (!is_empty).then(|| table.to_string())

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::cancel::Cancelled;
-use crate::engine::cpu::choice::Share;
 use crate::engine::cpu::loaded::{Lane, Means, Shared};
 use crate::engine::{BatchAnswers, PropagationFailure};
 use crate::network::{Evidence, Finding, VariableId};
@@ -35,9 +34,11 @@ pub(super) fn run<T: Real>(
         let watch = watch.aside();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let share = Share { tree: 1.0 / run.len() as f64, tables: 1.0 };
-            let means = Means { threads: None, bytes, share };
+            let means = Means { threads: None, bytes, making: 1.0 / run.len() as f64 };
+            // Which thread comes to answer a case changes no bit of the answer.
+            lane.forget();
             for &case in run {
+                lane.forget_messages();
                 match shared.run(lane, &cases[case], means, &watch) {
                     Err(PropagationFailure::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),

@@ -1,15 +1,18 @@
-//! Which tree to propagate through: the whole one, or one of what the evidence leaves.
+//! Which tree to propagate through: the whole one, or one of what evidence leaves.
 //!
 //! The whole tree is there, without its zeros, and rows that an observation forbids are skipped. A
 //! tree of what is left can be far smaller, but has to be made for each set of observed variables,
-//! and its tables for each set of states. Both are forecast in nanoseconds; the constants are
-//! rough, they need only tell a factor of two.
+//! and its tables for each set of states. It serves as long as what was taken out of it is still
+//! observed; findings that come later are entered into it. In either tree only that is computed
+//! which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
+//! forecast in nanoseconds; the constants are rough, they need only tell a factor of two.
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::change::Change;
+use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::reduce::{self, Reduced};
-use crate::engine::cpu::state::Model;
-use crate::engine::cpu::tree::{Structure, Tree};
+use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::tree::{Node, Structure, Tree};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -21,135 +24,205 @@ const ROW: f64 = 12.0;
 const SKIPPED_ROW: f64 = 5.0;
 /// For an entry of the table of a separator, up and down.
 const SEPARATOR: f64 = 5.0;
+/// The same where all of them together are more than this many.
+const FAR_SEPARATOR: f64 = 8.0;
+const FAR: usize = 700_000;
 /// For a clique, up and down.
 const CLIQUE: f64 = 200.0;
 /// For making an entry of a table.
-const MAKE_ENTRY: f64 = 4.0;
+const MAKE_ENTRY: f64 = 2.0;
 /// For a variable of which a new tree is made.
-const MAKE_VARIABLE: f64 = 3000.0;
+const MAKE_VARIABLE: f64 = 3300.0;
 
-/// How much of what making costs is counted against a propagation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    /// Of making a tree for the variables that are observed.
-    pub tree: f64,
-    /// Of making its tables for their states.
-    pub tables: f64,
-}
-
-/// What is left of a network when some variables are observed, kept for the next time.
+/// The trees of what evidence left that are kept for the next time.
 #[derive(Debug)]
 pub(super) struct Choice<T> {
     /// What is known of each variable: the states that are observed.
     observed: Vec<Option<usize>>,
-    /// The same of the evidence before.
-    before: Vec<Option<usize>>,
-    /// The tree of the others, once it was looked for; `Some(None)` if none is worth making.
-    reduced: Option<Option<Reduced>>,
-    /// Its tables for the states in `observed`.
-    model: Option<Model<T>>,
+    cut: Option<Cut<T>>,
+    /// A set of variables without which no tree is worth making, where that was found out last.
+    not_worth: Option<Vec<bool>>,
+}
+
+/// A tree of what observed variables leave.
+#[derive(Debug)]
+struct Cut<T> {
+    /// The states of the variables that were taken out.
+    observed: Vec<Option<usize>>,
+    reduced: Reduced,
+    model: Model<T>,
     /// ln of the product of the tables all of whose variables are observed; `None` if it is zero.
     constant: Option<f64>,
 }
 
+/// What is chosen among.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Through the whole tree.
+    Whole,
+    /// Through the tree that was kept.
+    Kept,
+    /// Through the same with the tables of other states.
+    Remade,
+}
+
 impl<T: Real> Choice<T> {
-    /// Nothing is observed.
+    /// Nothing is kept.
     pub fn new(network: &Network) -> Self {
-        Self {
-            observed: vec![None; network.variables().len()],
-            before: vec![None; network.variables().len()],
-            reduced: None,
-            model: None,
-            constant: None,
-        }
+        let observed = vec![None; network.variables().len()];
+        Self { observed, cut: None, not_worth: None }
     }
 
-    /// Makes ready for `evidence`, for which the whole tree would take `whole` nanoseconds, with
-    /// `share` of what making costs. A tree that would take more than `bytes` is not made.
+    /// Makes ready for `evidence`, finds out what has to be computed, and says whether in
+    /// [`kept`](Self::kept) rather than in the whole tree.
+    ///
+    /// `making` is the share of what making a tree costs that is counted. One that would take more
+    /// than `bytes` is not made. Where nothing is kept, the choice depends on the evidence alone.
     pub fn prepare(
         &mut self,
         network: &Network,
+        (structure, tree, state): (&Structure, &Tree<T>, &mut State),
         evidence: &Evidence,
-        whole: impl FnOnce() -> f64,
-        share: Share,
+        making: f64,
         bytes: usize,
         cancel: &CancelToken,
-    ) {
-        std::mem::swap(&mut self.observed, &mut self.before);
+    ) -> bool {
         self.observed.fill(None);
         for (variable, finding) in evidence.iter() {
             if let Finding::Observed(state) = finding {
                 self.observed[variable.index()] = Some(*state);
             }
         }
-        let mut pairs = self.before.iter().zip(&self.observed);
-        let same_variables = pairs.all(|(old, new)| old.is_some() == new.is_some());
-        let same_states = self.before == self.observed;
-        if !(same_variables && self.reduced.is_some()) {
-            (self.reduced, self.model) = (None, None);
-            self.reduced = Some(self.worth_making(network, whole(), share, bytes, cancel));
-            if cancel.is_cancelled() {
-                // What was not looked for to the end says nothing about the next time.
-                self.reduced = None;
-                return;
-            }
+        let change = state.find_change(network, tree, evidence);
+        let mut best = (forecast(structure, tree, change, &self.observed), Way::Whole);
+        if let Some(cut) = &mut self.cut {
+            let way = cut.forecast(network, &self.observed, evidence);
+            best = if way.0 < best.0 { way } else { best };
         }
-        if let Some(Some(reduced)) = &self.reduced
-            && !(same_states && self.model.is_some())
-        {
+        let is_known = self.cut.as_ref().is_some_and(|cut| cut.is_without(&self.observed));
+        if !is_known && let Some(reduced) = self.reduce(network, best.0, making, bytes, cancel) {
             // The old tables go first, so that the two never have to fit into memory together.
-            self.model = None;
-            self.constant = reduced.constant(network, &self.observed);
-            self.model = Some(Model::new(reduced.structure.build(network, &self.observed)));
+            self.cut = None;
+            self.cut = Some(Cut::new(network, reduced, self.observed.clone()));
+            best.1 = Way::Remade;
+        } else if best.1 == Way::Remade
+            && let Some(Cut { reduced, .. }) = self.cut.take()
+        {
+            self.cut = Some(Cut::new(network, reduced, self.observed.clone()));
         }
+        if let (Way::Remade, Some(cut)) = (best.1, &mut self.cut) {
+            cut.model.state.find_change(network, &cut.model.tree, evidence);
+        }
+        best.1 != Way::Whole
     }
 
-    /// Forgets the tree that was made for the evidence before.
+    /// Forgets the trees that were made for evidence before.
     pub fn forget(&mut self) {
-        (self.reduced, self.model) = (None, None);
+        (self.cut, self.not_worth) = (None, None);
+    }
+
+    /// Forgets the messages in them.
+    pub fn forget_messages(&mut self) {
+        if let Some(cut) = &mut self.cut {
+            cut.model.state.forget();
+        }
     }
 
     /// The tree that was made ready, and the constant that its P(e) is to be multiplied by as its
-    /// logarithm, `None` for zero. `None` if the whole tree serves best.
-    pub fn model(&mut self) -> Option<(&mut Model<T>, Option<f64>)> {
-        self.model.as_mut().map(|model| (model, self.constant))
+    /// logarithm, `None` for zero.
+    pub fn kept(&mut self) -> Option<(&mut Model<T>, Option<f64>)> {
+        self.cut.as_mut().map(|cut| (&mut cut.model, cut.constant))
     }
 
-    /// A tree that costs less than the whole one.
-    ///
-    /// What was observed before makes no difference, so that equal evidence gives equal bits.
-    fn worth_making(
-        &self,
+    /// A tree without the observed variables that with `making` of what making it costs is
+    /// forecast to take less than `least` nanoseconds.
+    fn reduce(
+        &mut self,
         network: &Network,
-        whole: f64,
-        share: Share,
+        least: f64,
+        making: f64,
         bytes: usize,
         cancel: &CancelToken,
     ) -> Option<Reduced> {
-        let left = self.observed.iter().filter(|state| state.is_none()).count();
-        let making = share.tree * MAKE_VARIABLE * left as f64;
-        if left == self.observed.len() || whole < making {
+        let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
+        let left = is_observed.iter().filter(|is| !*is).count();
+        let fixed = making * MAKE_VARIABLE * left as f64;
+        if left == is_observed.len()
+            || least < fixed
+            || self.not_worth.as_ref() == Some(&is_observed)
+        {
             return None;
         }
-        let limit = (whole - making) / (ENTRY + share.tables * MAKE_ENTRY);
-        let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
-        let reduced = reduce::reduce(network, &is_observed, limit as u64, cancel)?;
-        (reduced.structure.bytes(T::PRECISION.bytes() as usize) <= bytes).then_some(reduced)
+        let limit = (least - fixed) / (ENTRY + MAKE_ENTRY);
+        let width = T::PRECISION.bytes() as usize;
+        let found = reduce::reduce(network, &is_observed, limit as u64, cancel)
+            .filter(|reduced| reduced.structure.bytes(width) <= bytes);
+        // What was not looked for to the end says nothing about the next time.
+        self.not_worth = (found.is_none() && !cancel.is_cancelled()).then_some(is_observed);
+        found
     }
 }
 
-/// Forecasts a propagation of `evidence` through the whole tree, in nanoseconds.
+impl<T: Real> Cut<T> {
+    fn new(network: &Network, reduced: Reduced, observed: Vec<Option<usize>>) -> Self {
+        let constant = reduced.constant(network, &observed);
+        let model = Model::new(reduced.structure.build(network, &observed));
+        Self { observed, reduced, model, constant }
+    }
+
+    /// Whether it is that without exactly the variables that are observed now.
+    fn is_without(&self, observed: &[Option<usize>]) -> bool {
+        let mut pairs = self.observed.iter().zip(observed);
+        pairs.all(|(out, now)| out.is_some() == now.is_some())
+    }
+
+    /// How it can serve, and what that costs.
+    fn forecast(
+        &mut self,
+        network: &Network,
+        observed: &[Option<usize>],
+        evidence: &Evidence,
+    ) -> (f64, Way) {
+        let is_without = self.is_without(observed);
+        let Model { tree, state } = &mut self.model;
+        let mut pairs = self.observed.iter().zip(observed);
+        if pairs.all(|(out, now)| out.is_none() || out == now) {
+            let change = state.find_change(network, tree, evidence);
+            (forecast(&self.reduced.structure, tree, change, observed), Way::Kept)
+        } else if is_without {
+            let entries: usize = tree.nodes.iter().map(|node| node.values.len()).sum();
+            (entries as f64 * (ENTRY + MAKE_ENTRY), Way::Remade)
+        } else {
+            (f64::INFINITY, Way::Remade)
+        }
+    }
+}
+
+/// Forecasts the messages of `change` in `tree`, in nanoseconds.
 ///
 /// An observed variable among the slow ones of a clique leaves one of its states' rows.
-pub(super) fn whole<T: Real>(structure: &Structure, tree: &Tree<T>, evidence: &Evidence) -> f64 {
-    let of = |(layout, node): (&crate::engine::cpu::layout::Layout, &super::tree::Node<T>)| {
+fn forecast<T: Real>(
+    structure: &Structure,
+    tree: &Tree<T>,
+    change: &Change,
+    observed: &[Option<usize>],
+) -> f64 {
+    let separator = if tree.above > FAR { FAR_SEPARATOR } else { SEPARATOR };
+    let stale = change.needed.iter().zip(&change.up).zip(&change.down);
+    let ways =
+        stale.map(|((&needed, &up), &down)| f64::from(u8::from(needed && up) + u8::from(down)));
+    let nodes = structure.layouts().iter().zip(&tree.nodes).zip(ways);
+    let of = |((layout, node), ways): ((&Layout, &Node<T>), f64)| {
+        if ways == 0.0 {
+            return 0.0;
+        }
         let slow = layout.outer.variables().iter().zip(layout.outer.cardinalities());
-        let observed = slow.filter(|(v, _)| evidence.observed(**v).is_some());
-        let left: f64 = observed.map(|(_, &states)| 1.0 / states as f64).product();
-        let rows = (node.words.len() / node.stride.max(ROW_HEAD)) as f64;
+        let fixed = slow.filter(|(v, _)| observed[v.index()].is_some());
+        let left: f64 = fixed.map(|(_, &states)| 1.0 / states as f64).product();
+        let rows = (node.words.len() / node.stride) as f64;
         let entries = node.values.len() as f64;
-        let fixed = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * SEPARATOR;
-        fixed + left * (entries * ENTRY + rows * ROW)
+        let always = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * separator;
+        0.5 * ways * (always + left * (entries * ENTRY + rows * ROW))
     };
-    structure.layouts().iter().zip(&tree.nodes).map(of).sum()
+    nodes.map(of).sum()
 }

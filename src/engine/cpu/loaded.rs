@@ -6,7 +6,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::batch;
-use crate::engine::cpu::choice::{self, Choice, Share};
+use crate::engine::cpu::choice::Choice;
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::{Model, State};
@@ -54,7 +54,8 @@ pub(super) struct Means<'a> {
     pub threads: Option<&'a ThreadPool>,
     /// Bytes for the tree of what evidence leaves.
     pub bytes: usize,
-    pub share: Share,
+    /// The share of what making a tree costs that is counted.
+    pub making: f64,
 }
 
 impl<T: Real> Loaded<T> {
@@ -67,7 +68,7 @@ impl<T: Real> Loaded<T> {
         let nothing = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape);
         let mut whole = Model::new(structure.build(network, &nothing));
-        support::compact(&mut whole);
+        support::compact(network, &mut whole);
         let Model { tree, state } = whole;
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
@@ -109,10 +110,11 @@ impl<T: Real> Shared<T> {
         let network = self.compiled.network();
         let Lane { state, choice } = lane;
         let (tree, state, ids, constant) = watch.stage(Stage::Initialise, || {
-            let cost = || choice::whole(&self.structure, &self.tree, evidence);
-            let Means { share, bytes, .. } = means;
-            choice.prepare(network, evidence, cost, share, bytes, watch.cancel_token());
-            let chosen = match choice.model() {
+            let (making, bytes) = (means.making, means.bytes);
+            let whole = (&self.structure, &self.tree, &mut *state);
+            let uses_kept =
+                choice.prepare(network, whole, evidence, making, bytes, watch.cancel_token());
+            let chosen = match choice.kept().filter(|_| uses_kept) {
                 Some((model, constant)) => (&model.tree, &mut model.state, &[][..], constant),
                 None => (&self.tree, state, &*self.messages, Some(0.0)),
             };
@@ -120,7 +122,7 @@ impl<T: Real> Shared<T> {
             chosen
         });
         let constant = constant.ok_or(PropagationFailure::Impossible)?;
-        let threads = means.threads.filter(|_| tree.nodes[0].work >= WORTH_THREADS);
+        let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
         let work = Work { tree, report: Report { watch, ids }, forks: threads.is_some() };
         let mut propagate = || -> Result<f64, PropagationFailure> {
             watch.stage(Stage::Collect, || state.part().collect(&work, None))?;
@@ -134,17 +136,21 @@ impl<T: Real> Shared<T> {
         watch.note_savings(savings(&self.compiled, tree, state, ids.is_empty()));
         watch.check()?;
         let ln_p_evidence = if evidence.is_empty() { 0.0 } else { constant + ln_p_evidence };
-        Ok(watch.stage(Stage::Read, || {
-            Posteriors::new(network, ln_p_evidence, |variable, states| {
-                match evidence.observed(variable) {
-                    Some(observed) => {
-                        states.fill(0.0);
-                        states[observed] = 1.0;
-                    }
-                    None => state.read(tree, variable, states),
-                }
-            })
-        }))
+        Ok(watch.stage(Stage::Read, || state.posteriors(network, tree, evidence, ln_p_evidence)))
+    }
+}
+
+impl<T: Real> Lane<T> {
+    /// Forgets the messages that were passed before.
+    pub fn forget_messages(&mut self) {
+        self.state.forget();
+        self.choice.forget_messages();
+    }
+
+    /// Forgets everything that was made for evidence before.
+    pub fn forget(&mut self) {
+        self.state.forget();
+        self.choice.forget();
     }
 }
 
@@ -154,11 +160,9 @@ impl<T: Real> Propagator for Loaded<T> {
         evidence: &Evidence,
         watch: &Watch,
     ) -> Result<Posteriors, PropagationFailure> {
-        // The same variables are often observed more than once.
-        let share = Share { tree: 0.5, tables: 0.5 };
         let bytes = self.shared.spare_bytes(1);
         self.lanes.truncate(1);
-        let means = Means { threads: self.threads.as_ref(), bytes, share };
+        let means = Means { threads: self.threads.as_ref(), bytes, making: 1.0 };
         self.shared.run(&mut self.lanes[0], evidence, means, watch)
     }
 
@@ -174,7 +178,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn forget(&mut self) {
-        self.lanes.iter_mut().for_each(|lane| lane.choice.forget());
+        self.lanes.iter_mut().for_each(Lane::forget);
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -195,7 +199,7 @@ fn savings<T: Real>(
 ) -> Savings {
     let all = compiled.statistics().total_clique_entries;
     let messages = compiled.plan().messages().len();
-    let passed = state.needed() + tree.nodes.len() - 1;
+    let passed = state.passed();
     let entries: u64 = tree.nodes.iter().map(|node| node.values.len() as u64).sum();
     let left_out = all.saturating_sub(entries);
     Savings {

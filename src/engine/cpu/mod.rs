@@ -13,14 +13,22 @@
 //! | [`tree`] | tables and where they stand; which messages sum out and are never computed |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
+//! | [`change`] | what must be computed again when findings change |
+//! | [`batch`] | many cases at once, each on one thread |
 //! | [`state`], [`part`] | findings, messages, posteriors; subtrees and large tables on threads |
 //!
 //! # Numbers
 //! `f32` and `f64` say what the cliques' tables are held in. Messages and sums are in double
-//! precision always, so that single precision costs no more than the rounding of the tables. Equal
-//! evidence gives equal bits, whatever was asked before and however many threads there are.
+//! precision always, so that single precision costs no more than the rounding of the tables. Double
+//! precision is the default although single precision is within 1e-6 of it and up to twice as fast,
+//! because people compare posteriors to nine digits, between engines and with other programs.
+//!
+//! However many threads there are, the bits are the same. Between propagations messages are kept
+//! that the new findings do not [change]. The answer then agrees with one that was computed
+//! anew within 1e-12 in double precision, and after [`forget`](Propagator::forget) to the last bit.
 
 mod batch;
+mod change;
 mod choice;
 mod compress;
 mod fan_out;

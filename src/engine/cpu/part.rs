@@ -79,7 +79,7 @@ impl Part<'_> {
         (before, after)
     }
 
-    /// Passes all messages of this part, the subtree below its first clique, toward that clique;
+    /// Passes all stale messages of this part, the subtree below its first clique, toward that clique;
     /// and that clique's own, into `up`, if it has a parent.
     pub fn collect<T: Real>(
         &mut self,
@@ -89,8 +89,11 @@ impl Part<'_> {
         let tree = work.tree;
         let first = self.first;
         let node = &tree.nodes[first];
-        if !work.forks || node.work < WORTH_A_THREAD {
+        if !work.forks || self.cliques[0].work_up < WORTH_A_THREAD {
             for clique in (first + 1..node.end).rev() {
+                if !self.cliques[clique - first].is_up_stale {
+                    continue;
+                }
                 let parent = tree.nodes[clique].in_parent.clone();
                 let (before, mut after) = self.split_at(tree, clique);
                 let up = &mut before.up[within(&parent, before.below)];
@@ -102,6 +105,7 @@ impl Part<'_> {
             collect_children(rest, work, &node.children, slots, own.below)?;
         }
         match up {
+            Some(_) if !self.cliques[0].is_up_stale => Ok(()),
             Some(up) => work.report.of(first, Phase::Collect, || self.send_up(work, up))?,
             None => {
                 self.activate(tree);
@@ -156,7 +160,7 @@ impl Part<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Passes the messages of this part, the subtree below its first clique, away from that
+    /// Passes the stale messages of this part, the subtree below its first clique, away from that
     /// clique; and first the one into it, from `belief`, if it has a parent.
     pub fn distribute<T: Real>(
         &mut self,
@@ -167,14 +171,19 @@ impl Part<'_> {
         let first = self.first;
         let node = &tree.nodes[first];
         match belief {
+            Some(_) if !self.cliques[0].is_down_stale => {}
             Some(belief) => work.report.of(first, Phase::Distribute, || {
                 self.receive(tree, belief);
                 self.spread(work);
             })?,
+            None if !self.cliques[0].is_down_stale => {}
             None => self.spread(work),
         }
-        if !work.forks || node.work < WORTH_A_THREAD {
+        if !work.forks || self.cliques[0].work_down < WORTH_A_THREAD {
             for clique in first + 1..node.end {
+                if !self.cliques[clique - first].is_down_stale {
+                    continue;
+                }
                 let parent = tree.nodes[clique].in_parent.clone();
                 let (before, mut after) = self.split_at(tree, clique);
                 let belief = &before.beliefs[within(&parent, before.below)];

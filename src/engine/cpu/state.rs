@@ -3,12 +3,14 @@
 use std::f64::consts::LN_2;
 
 use crate::engine::PropagationFailure;
+use crate::engine::cpu::change::Change;
 use crate::engine::cpu::compress::Kept;
 use crate::engine::cpu::message::Columns;
 use crate::engine::cpu::part::Part;
 use crate::engine::cpu::tree::{Port, Tree};
-use crate::network::{Evidence, Finding, VariableId};
+use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::potential::{Axis, Real};
+use crate::propagation::Posteriors;
 
 /// A tree and the messages in it.
 #[derive(Debug)]
@@ -40,6 +42,12 @@ pub(super) struct State {
     /// Room for the beliefs that parts of a large table give.
     spare: Vec<f64>,
     cliques: Vec<CliqueState>,
+    /// The findings that all messages tell of; `None` where there are none, or not all.
+    told: Option<Evidence>,
+    /// What differs between those and the findings of the propagation at work.
+    change: Change,
+    /// The posteriors for `told`.
+    posteriors: Option<Posteriors>,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +62,14 @@ pub(super) struct CliqueState {
     pub is_weighted: bool,
     /// Whether the message to the parent has to be computed from the table.
     pub is_needed: bool,
+    /// Whether the message to the parent may differ from the one that is there.
+    pub is_up_stale: bool,
+    /// Whether the beliefs may differ from those that are there, by more than a factor.
+    pub is_down_stale: bool,
+    /// What all stale messages of the subtree toward the root cost, in entries of tables.
+    pub work_up: usize,
+    /// The same of those away from the root.
+    pub work_down: usize,
     /// Exponents of the findings entered here.
     pub entered: i64,
     /// The exponent of the message to the parent, with all that went into it.
@@ -84,6 +100,9 @@ impl State {
             mask: vec![1.0; tree.above],
             spare: vec![0.0; tree.spare],
             cliques: cliques.collect(),
+            told: None,
+            change: Change::default(),
+            posteriors: None,
         }
     }
 
@@ -92,41 +111,81 @@ impl State {
         8 * (2 * self.up.len() + 3 * self.raw.len() + self.spare.len())
     }
 
-    /// Forgets the findings of the last propagation and enters those of `evidence`.
+    /// Forgets what was propagated before, so that everything is computed anew.
+    pub fn forget(&mut self) {
+        self.told = None;
+    }
+
+    /// Finds what a propagation of `evidence` has to compute.
+    pub fn find_change<T>(
+        &mut self,
+        network: &Network,
+        tree: &Tree<T>,
+        evidence: &Evidence,
+    ) -> &Change {
+        self.change.find(network, tree, self.told.as_ref(), evidence);
+        &self.change
+    }
+
+    /// Enters the findings of `evidence` in place of those before, where they differ as it was
+    /// [found](Self::find_change).
     pub fn enter<T: Real>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
-        for (node, clique) in tree.nodes.iter().zip(&mut self.cliques) {
-            if std::mem::take(&mut clique.is_masked) {
+        let change = std::mem::take(&mut self.change);
+        for (clique, node) in tree.nodes.iter().enumerate() {
+            let state = &mut self.cliques[clique];
+            if change.mask[clique] && std::mem::take(&mut state.is_masked) {
                 self.mask[node.above.clone()].fill(1.0);
             }
-            if std::mem::take(&mut clique.is_weighted) {
+            if change.weights[clique] && std::mem::take(&mut state.is_weighted) {
                 self.up[node.private.clone().expect("it was weighted")].fill(1.0);
             }
-            clique.is_needed = node.parent.is_some() && !node.sums_out;
-            clique.entered = 0;
+            state.is_needed = change.needed[clique];
+            state.is_up_stale = change.up[clique];
+            state.is_down_stale = change.down[clique];
+            state.entered = 0;
         }
+        self.sum_work(tree);
         for (variable, finding) in evidence.iter() {
             // A variable that was taken out of the tree has its finding in the tables.
             if tree.places[variable.index()].home.is_some() {
-                self.enter_one(tree, variable, finding);
+                self.enter_one(tree, &change, variable, finding);
             }
+        }
+        self.change = change;
+        // Until they are all passed, messages tell of neither evidence.
+        self.told = None;
+    }
+
+    fn sum_work<T>(&mut self, tree: &Tree<T>) {
+        for (clique, node) in tree.nodes.iter().enumerate().rev() {
+            let of = |state: &CliqueState| (state.work_up, state.work_down);
+            let below = node.children.iter().map(|&child| of(&self.cliques[child]));
+            let (up, down) = below.fold((0, 0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
+            let state = &mut self.cliques[clique];
+            let own = |is_stale: bool| if is_stale { node.work } else { 0 };
+            state.work_up = up + own(state.is_up_stale && state.is_needed);
+            state.work_down = down + own(state.is_down_stale);
         }
     }
 
-    fn enter_one<T: Real>(&mut self, tree: &Tree<T>, variable: VariableId, finding: &Finding) {
+    fn enter_one<T: Real>(
+        &mut self,
+        tree: &Tree<T>,
+        change: &Change,
+        variable: VariableId,
+        finding: &Finding,
+    ) {
         let place = &tree.places[variable.index()];
-        // Every message from there to the root tells of it.
-        let mut at = place.top;
-        while let Some(parent) = tree.nodes[at].parent {
-            self.cliques[at].is_needed = true;
-            at = parent;
-        }
         if let Some(axis) = place.private {
             let scale = finding_scale(finding, axis.cardinality);
             let state = &mut self.cliques[place.top];
-            (state.is_weighted, state.entered) = (true, state.entered - i64::from(scale));
-            let node = &tree.nodes[place.top];
-            let range = node.private.clone().expect("it has private variables");
-            weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
+            state.entered -= i64::from(scale);
+            if change.weights[place.top] {
+                state.is_weighted = true;
+                let node = &tree.nodes[place.top];
+                let range = node.private.clone().expect("it has private variables");
+                weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
+            }
             return;
         }
         // An observation may be entered everywhere: nothing happens to what agrees with it, and
@@ -136,9 +195,12 @@ impl State {
         for &(clique, axis) in place.separators.iter().take(count) {
             let scale = finding_scale(finding, axis.cardinality);
             let state = &mut self.cliques[clique];
-            (state.is_masked, state.entered) = (true, state.entered - i64::from(scale));
-            let node = &tree.nodes[clique];
-            weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
+            state.entered -= i64::from(scale);
+            if change.mask[clique] {
+                state.is_masked = true;
+                let node = &tree.nodes[clique];
+                weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
+            }
         }
     }
 
@@ -159,9 +221,45 @@ impl State {
         }
     }
 
-    /// Number of messages toward the root that were computed from a table.
-    pub fn needed(&self) -> usize {
-        self.cliques.iter().filter(|clique| clique.is_needed).count()
+    /// Number of messages that were computed from a table.
+    pub fn passed(&self) -> usize {
+        let of = |state: &CliqueState| {
+            usize::from(state.is_needed && state.is_up_stale) + usize::from(state.is_down_stale)
+        };
+        self.cliques.iter().skip(1).map(of).sum()
+    }
+
+    /// What the messages of the propagation at work cost, in entries of tables: those toward the
+    /// root and those away from it, whichever are more.
+    pub fn work(&self) -> usize {
+        self.cliques[0].work_up.max(self.cliques[0].work_down)
+    }
+
+    /// The posteriors for `evidence`, once all messages were passed.
+    pub fn posteriors<T>(
+        &mut self,
+        network: &Network,
+        tree: &Tree<T>,
+        evidence: &Evidence,
+        ln_p_evidence: f64,
+    ) -> Posteriors {
+        let read = |variable, states: &mut [f64]| match evidence.observed(variable) {
+            Some(observed) => {
+                states.fill(0.0);
+                states[observed] = 1.0;
+            }
+            None => self.read(tree, variable, states),
+        };
+        let found = match &self.posteriors {
+            Some(before) => {
+                let stale = |v: &VariableId| self.change.posterior[v.index()];
+                before.updated(ln_p_evidence, network.ids().filter(stale), read)
+            }
+            None => Posteriors::new(network, ln_p_evidence, read),
+        };
+        self.told = Some(evidence.clone());
+        self.posteriors = Some(found.clone());
+        found
     }
 
     /// What `clique` multiplies its table by: the ports that matter, the tables at the ports below
@@ -188,7 +286,7 @@ impl State {
     }
 
     /// The marginal of a variable that is in the tree, up to a factor.
-    pub fn read<T>(&self, tree: &Tree<T>, variable: VariableId, states: &mut [f64]) {
+    fn read<T>(&self, tree: &Tree<T>, variable: VariableId, states: &mut [f64]) {
         states.fill(0.0);
         let home = tree.places[variable.index()].home;
         let (port, axis) = home.expect("every variable is at a port");

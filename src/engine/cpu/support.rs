@@ -12,7 +12,7 @@ use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::tree::{Node, Tree};
-use crate::network::Evidence;
+use crate::network::{Evidence, Network};
 use crate::potential::Real;
 use crate::propagation::Watch;
 
@@ -24,9 +24,9 @@ pub(super) const GAP: usize = 12;
 const WORTH: f64 = 0.9;
 
 /// Leaves out of the tables of `model` the entries that are zero in the joint distribution.
-pub(super) fn compact<T: Real>(model: &mut Model<T>) {
+pub(super) fn compact<T: Real>(network: &Network, model: &mut Model<T>) {
     let Model { tree, state } = model;
-    find(tree, state);
+    find(network, tree, state);
     for clique in 0..tree.nodes.len() {
         let (columns, below, down) = state.inputs(tree, clique);
         if let Some((words, values)) = left(&tree.nodes[clique], columns, below, down) {
@@ -40,11 +40,12 @@ pub(super) fn compact<T: Real>(model: &mut Model<T>) {
 }
 
 /// Propagates without evidence, with messages that only say what can be, 0 or 1.
-fn find<T: Real>(tree: &Tree<T>, state: &mut State) {
+fn find<T: Real>(network: &Network, tree: &Tree<T>, state: &mut State) {
     let one = |values: &mut [f64]| values.iter_mut().for_each(|v| *v = f64::from(*v > 0.0));
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, ids: &[] };
     let work = Work { tree, report, forks: false };
+    state.find_change(network, tree, &Evidence::none());
     state.enter(tree, &Evidence::none());
     let mut part = state.part();
     for (clique, node) in tree.nodes.iter().enumerate().skip(1).rev() {

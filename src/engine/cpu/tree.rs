@@ -65,11 +65,13 @@ pub(super) struct Piece {
 /// A clique with its table.
 #[derive(Debug)]
 pub(super) struct Node<T> {
+    /// The variables of the clique.
+    pub variables: Vec<VariableId>,
     pub parent: Option<usize>,
     pub children: Vec<usize>,
     /// One past the last clique of the subtree below.
     pub end: usize,
-    /// Entries of all tables of the subtree.
+    /// What a pass over the table costs, in entries.
     pub work: usize,
     pub port: Option<ParentPort>,
     /// Where the table of the separator above stands among those of all ports toward parents, in
@@ -174,6 +176,14 @@ impl<T> Node<T> {
     }
 }
 
+impl<T> Tree<T> {
+    /// `clique` and all those between it and the root, without the root.
+    pub fn path_to_root(&self, clique: usize) -> impl Iterator<Item = usize> {
+        let parent = |&clique: &usize| self.nodes[clique].parent;
+        std::iter::successors(Some(clique), parent).filter(|&clique| clique > 0)
+    }
+}
+
 impl<T: Real> Tree<T> {
     /// Divides the work among threads; to be done again when tables change.
     pub fn divide(&mut self) {
@@ -186,11 +196,8 @@ impl<T: Real> Tree<T> {
             node.work = node.values.len() + node.words.len() + node.above.len();
         }
         for clique in (0..self.nodes.len()).rev() {
-            let children = &self.nodes[clique].children;
-            let work: usize = children.iter().map(|&child| self.nodes[child].work).sum();
-            let end = children.last().map_or(clique + 1, |&last| self.nodes[last].end);
-            self.nodes[clique].work += work;
-            self.nodes[clique].end = end;
+            let last = self.nodes[clique].children.last();
+            self.nodes[clique].end = last.map_or(clique + 1, |&last| self.nodes[last].end);
         }
     }
 
@@ -325,6 +332,7 @@ impl Structure {
         let private = has_private.then(|| below + starts[starts.len() - 1]..end);
         let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
         Node {
+            variables: self.shape.cliques[clique].clone(),
             parent,
             children: self.children[clique].clone(),
             end: 0,
