@@ -5,6 +5,7 @@ use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use crate::app::command::Command;
 use crate::app::model::{Pane, ThemeChoice};
+use crate::app::stepping::Walk;
 
 /// A command that the user can find by name.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
 }
 
 /// All panes with their titles, in the order of the View menu.
-pub const PANES: [(Pane, &str); 9] = [
+pub const PANES: [(Pane, &str); 10] = [
     (Pane::Variables, "Variables"),
     (Pane::JunctionTree, "Junction tree"),
     (Pane::Network, "Network"),
@@ -38,6 +39,7 @@ pub const PANES: [(Pane, &str); 9] = [
     (Pane::Cliques, "Cliques"),
     (Pane::Timeline, "Timeline"),
     (Pane::Messages, "Messages"),
+    (Pane::Inside, "Inside a message"),
     (Pane::Histogram, "Histogram"),
     (Pane::Overhead, "Overhead"),
 ];
@@ -73,6 +75,12 @@ pub fn all() -> Vec<Action> {
         action("Stop improving the tree", None, Command::StopImproving),
         action("Keep improving the tree", None, Command::SetKeepImproving(true)),
         action("Improve the tree only when asked", None, Command::SetKeepImproving(false)),
+        action("Step through the messages", key(Key::F8), Command::Walk(Walk::Begin)),
+        action(
+            "Play the propagation in slow motion",
+            key(Key::F9),
+            Command::Walk(Walk::SlowMotion),
+        ),
         action("Select nothing", key(Key::Escape), Command::Select(None)),
         action("Fit the picture", key(Key::F), Command::Fit),
         action("Reset the panes", None, Command::ResetLayout),

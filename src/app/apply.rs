@@ -89,6 +89,8 @@ impl Workbench {
             Command::ImproveTree => self.improve_tree(),
             Command::StopImproving => self.stop_improving(),
             Command::SetKeepImproving(keep) => self.set_keep_improving(keep),
+            Command::Walk(walk) => self.walk(ctx, walk),
+            Command::Explain(_) => {}
             Command::SetTheme(theme) => {
                 self.settings.theme = theme;
                 set_theme(ctx, theme);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use crate::app::highlight::Item;
 use crate::app::model::{Pane, ThemeChoice};
 use crate::app::recordings::Recorded;
+use crate::app::stepping::Walk;
 use crate::graph::Triangulation;
 use crate::network::{Finding, VariableId};
-use crate::propagation::MemoryLimit;
+use crate::propagation::{MemoryLimit, MessageId};
 use crate::session::{EngineChoice, Source};
 
 /// One wish of the user, applied between frames.
@@ -67,6 +68,10 @@ pub enum Command {
     StopImproving,
     /// Search for a better junction tree whenever a network is open, or only when asked.
     SetKeepImproving(bool),
+    /// Walk through the messages.
+    Walk(Walk),
+    /// Show this message with its numbers. Pushed anew in every frame in which it is shown.
+    Explain(MessageId),
     /// Dark, light, or as the system has it.
     SetTheme(ThemeChoice),
     /// Everything larger or smaller; 1 is normal.

@@ -6,8 +6,9 @@ use crate::app::actions::{self, Action, action_for};
 use crate::app::command::{Command, Commands};
 use crate::app::engines;
 use crate::app::improve;
-use crate::app::model::{Model, ThemeChoice};
+use crate::app::model::{Model, Pane, ThemeChoice};
 use crate::app::settings::Settings;
+use crate::app::stepping::Walk;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
 use crate::session::Source;
@@ -26,6 +27,7 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
         });
         ui.menu_button("Tree", |ui| improve::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
+        ui.menu_button("Learn", |ui| learn(ui, model, commands));
         ui.menu_button("Help", |ui| {
             item(ui, &Command::TogglePalette, commands);
             item(ui, &Command::ToggleHelp, commands);
@@ -73,6 +75,15 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
     ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, &Command::Reload, commands));
     ui.separator();
     item(ui, &Command::Quit, commands);
+}
+
+/// What shows how a propagation works.
+fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    ui.add_enabled_ui(model.compiled().is_some(), |ui| {
+        item(ui, &Command::Walk(Walk::Begin), commands);
+        item(ui, &Command::Walk(Walk::SlowMotion), commands);
+        item(ui, &Command::Show(Pane::Inside), commands);
+    });
 }
 
 fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {

@@ -27,7 +27,9 @@ mod recovery;
 mod screenshot;
 mod settings;
 mod status;
+pub mod stepping;
 pub mod table;
+pub mod targets;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod theme;

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::app::highlight::{Highlight, Item};
 use crate::app::recordings::Recorded;
+use crate::app::stepping::Stepping;
 use crate::engine::ImpossibleEvidence;
 use crate::experiment::Recording;
 use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
-use crate::session::{EngineChoice, Improvement, Propagation, Source, Step};
+use crate::session::{Answer, EngineChoice, Improvement, Propagation, Source, Step};
 
 /// A pane of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -31,6 +32,8 @@ pub enum Pane {
     Timeline,
     /// The messages as a list.
     Messages,
+    /// How the selected message is computed.
+    Inside,
     /// Histograms of table sizes.
     Histogram,
     /// Kernel overhead against compute time.
@@ -138,6 +141,23 @@ impl Document {
             _ => None,
         }
     }
+
+    /// The trace of the recording that is shown, or else of the newest propagation, if it ran on
+    /// the tree that is shown.
+    #[must_use]
+    pub fn finished_trace(&self) -> Option<&MessageTrace> {
+        if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
+            return Some(trace);
+        }
+        let result = self.result.as_ref().filter(|result| self.is_of_this_tree(result))?;
+        (!result.trace.messages.is_empty()).then_some(&result.trace)
+    }
+
+    /// Nanoseconds of that trace; zero where there is none.
+    #[must_use]
+    pub fn traced_nanoseconds(&self) -> f64 {
+        self.finished_trace().map_or(0.0, |trace| trace.elapsed.as_nanos() as f64)
+    }
 }
 
 /// What launching took of a propagation without evidence on this machine's GPU.
@@ -179,6 +199,10 @@ pub struct Model {
     pub keep_improving: bool,
     /// The search for a better junction tree of the open network, at work or over.
     pub improvement: Option<Arc<Improvement>>,
+    /// The walk through the messages, while there is one.
+    pub stepping: Option<Stepping>,
+    /// The message with its numbers that came last, or why there are none.
+    pub explained: Option<Answer>,
     /// What is selected.
     pub selection: Highlight,
     /// What the pointer was over in the last frame.

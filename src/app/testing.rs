@@ -88,6 +88,8 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         overheads: Vec::new(),
         keep_improving: false,
         improvement: None,
+        stepping: None,
+        explained: None,
         selection: Highlight::default(),
         hover: Highlight::default(),
         fit_serial: 0,

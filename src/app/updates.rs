@@ -19,6 +19,9 @@ const TOAST_COLUMNS: usize = 64;
 impl Workbench {
     /// Takes in everything that the worker has told since the last frame.
     pub(super) fn hear(&mut self) {
+        if let Some(answer) = self.explainer.answer() {
+            self.model.explained = Some(answer);
+        }
         let updates: Vec<(u64, Update)> = self.session.updates().collect();
         for (serial, update) in updates {
             let of_opening = self.opening.as_ref().is_some_and(|opening| opening.serial == serial);
@@ -56,6 +59,7 @@ impl Workbench {
                     _ => None,
                 };
                 let recordings = self.model.recordings;
+                self.forget_messages();
                 if let Some(document) = self.document() {
                     document.recorded = Recorded::of(recordings, &document.title(), &compiled);
                     document.shown = None;
@@ -159,6 +163,7 @@ impl Workbench {
             stand_in: None,
             launch_overhead: None,
         });
+        self.forget_messages();
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();
         self.history = History::default();

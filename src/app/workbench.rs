@@ -15,12 +15,13 @@ use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::recovery::{self, Recovery};
 use crate::app::settings::Settings;
-use crate::app::{status, workspace};
+use crate::app::{status, stepping, workspace};
 use crate::experiment::Recording;
 use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
-use crate::session::{Session, Source};
+use crate::propagation::MessageId;
+use crate::session::{Explainer, Question, Session, Source};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
 pub struct Workbench {
@@ -46,6 +47,11 @@ pub struct Workbench {
     /// The evidence that the worker was last asked for.
     pub(super) asked: Evidence,
     pub(super) recovery: Recovery,
+    /// When the walk goes on by itself, in the time of the frames.
+    pub(super) step_due: Option<f64>,
+    pub(super) explainer: Explainer,
+    /// The message that the explainer was asked for.
+    question: Option<Question>,
     panes: Panes,
     hovered: Option<Item>,
 }
@@ -87,7 +93,9 @@ impl NamedFinding {
 impl Workbench {
     /// A window with nothing open. `wake` is called, from another thread, when there is news to draw.
     #[must_use]
-    pub fn new(settings: Settings, wake: impl Fn() + Send + 'static) -> Self {
+    pub fn new(settings: Settings, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let wake = Arc::new(wake);
+        let wake_too = Arc::clone(&wake);
         let model = Model {
             document: None,
             working: None,
@@ -100,6 +108,8 @@ impl Workbench {
             overheads: Vec::new(),
             keep_improving: settings.keep_improving,
             improvement: None,
+            stepping: None,
+            explained: None,
             selection: Highlight::default(),
             hover: Highlight::default(),
             fit_serial: 0,
@@ -109,7 +119,7 @@ impl Workbench {
             model,
             layout: stored.unwrap_or_else(workspace::initial_layout),
             settings,
-            session: Session::start(wake),
+            session: Session::start(move || wake()),
             commands: Commands::default(),
             history: History::default(),
             toasts: Toasts::default()
@@ -125,6 +135,9 @@ impl Workbench {
             searches: 0,
             asked: Evidence::none(),
             recovery: Recovery::default(),
+            step_due: None,
+            explainer: Explainer::new(move || wake_too()),
+            question: None,
             panes: Panes::default(),
             hovered: None,
         }
@@ -175,10 +188,15 @@ impl Workbench {
     /// One frame.
     pub fn show(&mut self, ui: &mut Ui) {
         self.hear();
+        self.walking_keys(ui.ctx());
         self.collect_input(ui.ctx());
+        self.play(ui.ctx());
         let Self { model, settings, commands, layout, panes, recovery, .. } = self;
         Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
         recovery::show(ui, recovery, commands);
+        if model.stepping.is_some() {
+            Panel::top("stepping").show(ui, |ui| stepping::show(ui, model, commands));
+        }
         Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
         CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
         menu::help(ui.ctx(), &mut self.help);
@@ -227,6 +245,7 @@ impl Workbench {
         for command in self.commands.drain() {
             match command {
                 Command::Hover(item) => hovered = Some(item),
+                Command::Explain(message) => self.explain(message),
                 command => self.apply(ctx, command),
             }
         }
@@ -237,6 +256,30 @@ impl Workbench {
             self.model.hover = Highlight::of(hovered, compiled.as_deref());
             ctx.request_repaint();
         }
+    }
+
+    /// Asks for the numbers of `message`, unless that was done.
+    fn explain(&mut self, message: MessageId) {
+        let Some((document, compiled)) = self.model.document.as_ref().zip(self.model.compiled())
+        else {
+            return;
+        };
+        let question = Question {
+            compiled: Arc::clone(compiled),
+            evidence: document.evidence.clone(),
+            message,
+            memory: self.model.memory,
+        };
+        if self.question.as_ref() != Some(&question) {
+            self.question = Some(question.clone());
+            self.explainer.ask(question);
+        }
+    }
+
+    /// Frees what was loaded to show messages, which are not those of the next tree.
+    pub(super) fn forget_messages(&mut self) {
+        self.explainer.forget();
+        (self.question, self.model.explained, self.model.stepping) = (None, None, None);
     }
 
     /// Lights up `item` as selected.

@@ -1,7 +1,9 @@
 //! Where the panes are.
 
 use eframe::egui::{self, Frame, Margin, Ui, WidgetText};
-use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
+use egui_tiles::{
+    Behavior, Container, LinearDir, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse,
+};
 
 use crate::app::actions::pane_title;
 use crate::app::command::Commands;
@@ -19,7 +21,7 @@ pub fn initial_layout() -> Tree<Pane> {
     };
     let variables = tabs(&[Pane::Variables]);
     let pictures = tabs(&[Pane::JunctionTree, Pane::Network, Pane::Overhead]);
-    let time = tabs(&[Pane::Timeline, Pane::Messages, Pane::Histogram]);
+    let time = tabs(&[Pane::Timeline, Pane::Messages, Pane::Inside, Pane::Histogram]);
     let details = tabs(&[Pane::Details]);
     let cliques = tabs(&[Pane::Cliques]);
     let middle = tiles.insert_vertical_tile(vec![pictures, time]);
@@ -52,6 +54,24 @@ pub fn is_complete(layout: &Tree<Pane>) -> bool {
 /// Brings `pane` to the front.
 pub fn show_pane(layout: &mut Tree<Pane>, pane: Pane) {
     layout.make_active(|_, tile| matches!(tile, Tile::Pane(known) if *known == pane));
+}
+
+/// Gives the tabs that `pane` is in at least as much room as what stands above or below.
+pub fn make_room(layout: &mut Tree<Pane>, pane: Pane) {
+    let Some(tabs) = layout.tiles.find_pane(&pane).and_then(|tile| layout.tiles.parent_of(tile))
+    else {
+        return;
+    };
+    let Some(parent) = layout.tiles.parent_of(tabs) else { return };
+    if let Some(Tile::Container(Container::Linear(linear))) = layout.tiles.get_mut(parent)
+        && linear.dir == LinearDir::Vertical
+    {
+        let others = linear.children.iter().copied().filter(|child| *child != tabs);
+        let largest = others.map(|child| linear.shares[child]).fold(0.0, f32::max);
+        if linear.shares[tabs] < largest {
+            linear.shares.set_share(tabs, largest);
+        }
+    }
 }
 
 /// Draws the panes of `layout`.

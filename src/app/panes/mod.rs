@@ -4,6 +4,7 @@
 pub mod cliques;
 pub mod details;
 pub mod histogram;
+pub mod inside;
 pub mod junction_tree;
 pub mod messages;
 pub mod network;
@@ -22,6 +23,7 @@ pub struct Panes {
     cliques: cliques::CliquesPane,
     details: details::DetailsPane,
     histogram: histogram::HistogramPane,
+    inside: inside::InsidePane,
     junction_tree: junction_tree::JunctionTreePane,
     messages: messages::MessagesPane,
     network: network::NetworkPane,
@@ -41,6 +43,7 @@ impl Panes {
             Pane::Cliques => self.cliques.show(ui, model, commands),
             Pane::Details => self.details.show(ui, model, commands),
             Pane::Histogram => self.histogram.show(ui, model, commands),
+            Pane::Inside => self.inside.show(ui, model, commands),
             Pane::Messages => self.messages.show(ui, model, commands),
             Pane::Timeline => self.timeline.show(ui, model, commands),
         }

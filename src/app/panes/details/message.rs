@@ -116,14 +116,14 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
 }
 
 /// What a message computes, with names: equations 2 and 3 of Zheng, Mengshoel and Chong.
-struct Equations {
-    marginalise: String,
-    summed_out: String,
-    scatter: String,
+pub(in crate::app::panes) struct Equations {
+    pub marginalise: String,
+    pub summed_out: String,
+    pub scatter: String,
 }
 
 impl Equations {
-    fn of(compiled: &CompiledNetwork, id: MessageId) -> Self {
+    pub fn of(compiled: &CompiledNetwork, id: MessageId) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let message = compiled.plan()[id];
         let separator = &tree[message.separator].variables;

@@ -8,6 +8,8 @@ mod sets;
 mod summary;
 mod variable;
 
+pub(super) use message::Equations;
+
 use eframe::egui::{ScrollArea, Ui};
 
 use crate::app::command::Commands;

@@ -9,9 +9,10 @@ use crate::app::graph_view::edge::{EdgeLook, Line};
 use crate::app::graph_view::node::NodeLook;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::model::Model;
+use crate::app::stepping::Progress;
 use crate::app::theme::{Palette, ink_on, log_share, size_colour};
 use crate::graph::{CliqueId, SeparatorId};
-use crate::propagation::{CompiledNetwork, MessageId, Phase};
+use crate::propagation::{CompiledNetwork, Message, Phase};
 
 /// Everything that the picture depends on.
 #[derive(Clone, PartialEq)]
@@ -22,15 +23,9 @@ pub struct TreeKey {
     informed: FixedBitSet,
     /// Cliques that are searched for.
     matches: Option<FixedBitSet>,
-    running: Option<Running>,
-}
-
-/// How far a propagation is.
-#[derive(Clone, PartialEq)]
-struct Running {
-    active: Option<MessageId>,
-    /// The phase of the latest message over each separator.
-    sent: Vec<Option<Phase>>,
+    running: Option<Progress>,
+    /// Somebody walks through the messages: what is to come steps back.
+    stepping: bool,
 }
 
 impl TreeKey {
@@ -46,28 +41,19 @@ impl TreeKey {
                 informed.set(index, known);
             }
         }
-        let watch = document.and_then(|document| document.running.as_ref());
-        let running = watch.filter(|watch| !watch.is_finished()).map(|watch| {
-            let mut sent = vec![None; tree.separators().len()];
-            for timing in watch.trace().messages {
-                if let Some(message) = compiled.plan().messages().get(timing.message.index()) {
-                    sent[message.separator.index()] = Some(message.phase);
-                }
-            }
-            Running { active: watch.active(), sent }
-        });
         Self {
             selection: model.selection.clone(),
             hover: model.hover.clone(),
             informed,
             matches: matches.cloned(),
-            running,
+            running: Progress::of(model, compiled),
+            stepping: model.stepping.is_some(),
         }
     }
 
     /// Whether a propagation is at work.
     pub fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.running.is_some() && !self.stepping
     }
 }
 
@@ -180,16 +166,25 @@ impl<'a> Looks<'a> {
         match running.sent.get(id.index()).copied().flatten() {
             Some(Phase::Collect) => look.colour = self.palette.collect,
             Some(Phase::Distribute) => look.colour = self.palette.distribute,
+            None if self.key.stepping => {
+                look.colour = look.colour.lerp_to_gamma(self.ground, 0.5);
+            }
             None => {}
         }
-        if let Some(message) = running.active.map(|active| self.compiled.plan()[active])
-            && message.separator == id
-        {
+        if let Some(message) = self.active(id) {
             look.colour = self.palette.active;
             look.width = look.width.max(2.0) + 3.0;
             look.arrow = Some(message.phase == Phase::Distribute);
             look.on_top = true;
         }
+    }
+
+    /// The message that is being computed over the separator.
+    fn active(&self, id: SeparatorId) -> Option<Message> {
+        let active = self.key.running.iter().flat_map(|running| &running.active);
+        let mut messages =
+            active.filter_map(|active| self.compiled.plan().messages().get(active.index()));
+        messages.find(|message| message.separator == id).copied()
     }
 
     /// The message that is selected or pointed at, in its direction.
@@ -199,7 +194,7 @@ impl<'a> Looks<'a> {
             let Some(message) = self.compiled.plan().messages().get(message.index()) else {
                 continue;
             };
-            if message.separator == id {
+            if message.separator == id && self.active(id).is_none() {
                 look.colour = match message.phase {
                     Phase::Collect => self.palette.collect,
                     Phase::Distribute => self.palette.distribute,

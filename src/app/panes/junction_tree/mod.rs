@@ -20,6 +20,8 @@ use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
 use crate::app::layout::tidy::{self, TreeShape};
 use crate::app::model::Model;
+use crate::app::stepping::Walk;
+use crate::app::targets;
 use crate::app::theme::log_share;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers::{self, short, thousands};
@@ -136,6 +138,13 @@ impl JunctionTreePane {
                 if button.on_hover_text(name).clicked() {
                     self.canvas.zoom_by(factor);
                 }
+            }
+            let messages = !compiled.plan().messages().is_empty();
+            let step = ui.add_enabled(messages, egui::Button::new("Step through"));
+            targets::mark(&step, "step through");
+            if step.on_hover_text("Watch the messages one by one, with their tables (F8)").clicked()
+            {
+                commands.push(Command::Walk(Walk::Begin));
             }
             let statistics = compiled.statistics();
             let summary = format!(

@@ -1,0 +1,277 @@
+//! A table of any length of which only the rows in sight are made.
+
+use eframe::egui::{
+    self, Align2, Color32, FontId, Id, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    WidgetType, pos2,
+};
+
+use crate::app::theme::Palette;
+
+/// Height of a row.
+pub const ROW: f32 = 18.0;
+/// Height of the title with the names of the columns.
+const HEAD: f32 = 36.0;
+/// Width of the scroll bar.
+const BAR: f32 = 9.0;
+
+/// Where a table is scrolled to, in rows. Pixels would be too coarse for millions of rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scroll {
+    first: f64,
+    /// The row that was last brought into sight.
+    followed: Option<usize>,
+}
+
+/// The rows in sight, and where they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The table with its rows.
+    pub rows: Rect,
+    first: f64,
+    count: usize,
+}
+
+impl Window {
+    /// The middle of a row, if it is in sight.
+    pub fn y_of(&self, row: usize) -> Option<f32> {
+        let y = self.rows.top() + (row as f64 - self.first) as f32 * ROW + 0.5 * ROW;
+        (row < self.count && self.rows.y_range().contains(y)).then_some(y)
+    }
+
+    /// The rows that can be seen at least in part.
+    pub fn visible(&self) -> std::ops::Range<usize> {
+        let from = self.first.floor() as usize;
+        let shown = (self.rows.height() / ROW).ceil() as usize + 1;
+        from..(from + shown).min(self.count)
+    }
+}
+
+/// A column.
+pub struct Column {
+    /// What stands above it.
+    pub title: String,
+    /// Its share of the width that is left by the others, or its width in points above 1.
+    pub width: f32,
+    /// Numbers stand flush right.
+    pub right: bool,
+}
+
+/// One row as it looks.
+pub struct Row {
+    /// What stands in each column.
+    pub cells: Vec<String>,
+    /// The colour of the separator's entry that it belongs to.
+    pub colour: Color32,
+    /// Has its part in the message been done?
+    pub done: bool,
+    /// Belongs to the present step.
+    pub present: bool,
+    /// Belongs to the same separator entry as the present step.
+    pub related: bool,
+    /// What a screen reader says.
+    pub label: String,
+}
+
+/// A table.
+pub struct Grid<'a> {
+    /// Tells it from others.
+    pub name: &'static str,
+    /// What stands above it.
+    pub title: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// How many rows there are.
+    pub count: usize,
+    /// Makes a row.
+    pub row: Box<dyn Fn(usize) -> Row + 'a>,
+}
+
+impl Grid<'_> {
+    /// Draws the table at `rect`, with row `follow` in sight if it is a new one. Gives what is in
+    /// sight, and the row that was clicked.
+    pub fn show(
+        &self,
+        ui: &mut Ui,
+        rect: Rect,
+        scroll: &mut Scroll,
+        follow: Option<usize>,
+    ) -> (Window, Option<usize>) {
+        let visuals = ui.visuals().clone();
+        let rows = Rect::from_min_max(pos2(rect.left(), rect.top() + HEAD), rect.max);
+        let fit = f64::from(rows.height() / ROW);
+        let most = (self.count as f64 - fit).max(0.0);
+        self.scroll(ui, rows, scroll, (fit, most), follow);
+        let window = Window { rows, first: scroll.first, count: self.count };
+        let lefts = self.places(rect.width() - BAR - 4.0);
+        let painter = ui.painter_at(rect);
+        let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD));
+        let head = ui.painter_at(clip);
+        let at = pos2(rect.left() + 4.0, rect.top());
+        let font = FontId::proportional(13.0);
+        head.text(at, Align2::LEFT_TOP, &self.title, font, visuals.strong_text_color());
+        for (column, &(left, width)) in self.columns.iter().zip(&lefts) {
+            let ink = visuals.weak_text_color();
+            self.text(
+                ui,
+                rect.left() + left,
+                width,
+                clip.bottom() - 9.0,
+                column,
+                &column.title,
+                ink,
+                clip,
+            );
+        }
+        let mut clicked = None;
+        for index in window.visible() {
+            let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW;
+            let place = Rect::from_min_size(
+                pos2(rect.left(), top),
+                Vec2::new(rect.width() - BAR - 2.0, ROW),
+            );
+            let row = (self.row)(index);
+            let ground = visuals.extreme_bg_color;
+            let strength = if row.related || row.present { 0.45 } else { 0.22 };
+            let fill = ground.lerp_to_gamma(row.colour, strength);
+            let painter = painter.with_clip_rect(rows);
+            painter.rect_filled(place.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
+            let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW));
+            painter.rect_filled(swatch.shrink2(Vec2::new(0.0, 0.5)), 0, row.colour);
+            let ink =
+                if row.done { visuals.strong_text_color() } else { visuals.weak_text_color() };
+            for ((column, &(left, width)), text) in self.columns.iter().zip(&lefts).zip(&row.cells)
+            {
+                let y = place.center().y;
+                self.text(ui, rect.left() + left, width, y, column, text, ink, rows);
+            }
+            if row.present {
+                let stroke = Stroke::new(2.0, Palette::of(ui).active);
+                painter.rect_stroke(place, 1, stroke, StrokeKind::Inside);
+            }
+            let seen = place.intersect(rows);
+            if seen.height() > 2.0 {
+                let id = Id::new(("inside", self.name, index));
+                let response = ui.interact(seen, id, Sense::click());
+                response.widget_info(|| {
+                    WidgetInfo::selected(
+                        WidgetType::SelectableLabel,
+                        true,
+                        row.present,
+                        row.label.clone(),
+                    )
+                });
+                if response.hovered() {
+                    painter.rect_stroke(
+                        place,
+                        1,
+                        Stroke::new(1.0, Palette::of(ui).hovered),
+                        StrokeKind::Inside,
+                    );
+                }
+                if response.clicked() {
+                    clicked = Some(index);
+                }
+                response.on_hover_text_at_pointer(row.label);
+            }
+        }
+        let frame = visuals.widgets.noninteractive.bg_stroke;
+        painter.rect_stroke(rect, 2, frame, StrokeKind::Inside);
+        self.bar(ui, rows, scroll, (fit, most));
+        (window, clicked)
+    }
+
+    /// The wheel, and what must be in sight.
+    fn scroll(
+        &self,
+        ui: &Ui,
+        rows: Rect,
+        scroll: &mut Scroll,
+        (fit, most): (f64, f64),
+        follow: Option<usize>,
+    ) {
+        if most > 0.0 && ui.rect_contains_pointer(rows) {
+            let wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
+            scroll.first -= f64::from(wheel / ROW);
+        }
+        if scroll.followed != follow {
+            scroll.followed = follow;
+            let in_sight =
+                |row: usize| row as f64 >= scroll.first && (row + 1) as f64 <= scroll.first + fit;
+            if let Some(row) = follow.filter(|row| !in_sight(*row)) {
+                scroll.first = (row as f64 - 0.4 * fit).floor();
+            }
+        }
+        scroll.first = scroll.first.clamp(0.0, most);
+    }
+
+    fn bar(&self, ui: &mut Ui, rows: Rect, scroll: &mut Scroll, (fit, most): (f64, f64)) {
+        if most <= 0.0 {
+            return;
+        }
+        let track = Rect::from_min_max(pos2(rows.right() - BAR, rows.top()), rows.max);
+        let height = ((fit / self.count as f64) as f32 * track.height()).max(18.0);
+        let room = track.height() - height;
+        let top = track.top() + (scroll.first / most) as f32 * room;
+        let handle = Rect::from_min_size(pos2(track.left(), top), Vec2::new(BAR, height));
+        let id = Id::new(("inside", self.name, "bar"));
+        let response = ui.interact(track, id, Sense::click_and_drag());
+        if let Some(pos) = response.interact_pointer_pos() {
+            let share = f64::from((pos.y - track.top() - 0.5 * height) / room.max(1.0));
+            scroll.first = (share * most).clamp(0.0, most);
+        }
+        let colour = ui.visuals().widgets.style(&response).fg_stroke.color;
+        ui.painter().rect_filled(handle.shrink(1.5), 3, colour.gamma_multiply(0.6));
+    }
+
+    /// Left edge and width of every column.
+    fn places(&self, width: f32) -> Vec<(f32, f32)> {
+        let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
+        let room = (width - 8.0 - fixed).max(20.0);
+        let mut left = 8.0;
+        let place = |column: &Column| {
+            let width = if column.width > 1.0 { column.width } else { column.width * room };
+            left += width;
+            (left - width, width)
+        };
+        self.columns.iter().map(place).collect()
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn text(
+        &self,
+        ui: &Ui,
+        left: f32,
+        width: f32,
+        y: f32,
+        column: &Column,
+        text: &str,
+        ink: Color32,
+        clip: Rect,
+    ) {
+        let cell =
+            Rect::from_min_max(pos2(left, clip.top()), pos2(left + width - 4.0, clip.bottom()));
+        let painter = ui.painter_at(cell.intersect(clip));
+        let (at, align) = if column.right {
+            (pos2(left + width - 4.0, y), Align2::RIGHT_CENTER)
+        } else {
+            (pos2(left, y), Align2::LEFT_CENTER)
+        };
+        painter.text(at, align, text, FontId::proportional(12.0), ink);
+    }
+}
+
+/// The colour of separator entry `j`: neighbours differ for every kind of sight.
+pub fn colour(j: usize) -> Color32 {
+    /// Okabe and Ito's colours without black, darkened where they would hide the text.
+    const COLOURS: [[u8; 3]; 7] = [
+        [0x00, 0x72, 0xb2],
+        [0xe6, 0x9f, 0x00],
+        [0x00, 0x9e, 0x73],
+        [0xcc, 0x79, 0xa7],
+        [0x56, 0xb4, 0xe9],
+        [0xd5, 0x5e, 0x00],
+        [0xb8, 0xac, 0x30],
+    ];
+    let [r, g, b] = COLOURS[j % COLOURS.len()];
+    egui::Color32::from_rgb(r, g, b)
+}

@@ -1,0 +1,133 @@
+//! The mapping tables in memory in both layouts, with what one warp reads in one step (Figure 8).
+
+use eframe::egui::{
+    Align2, FontId, Label, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    WidgetType, pos2,
+};
+
+use super::grid::colour;
+use super::player::Player;
+use super::scene::Scene;
+use crate::app::targets;
+use crate::app::theme::{Palette, ink_on};
+use crate::engine::{MappingLayout, SECTOR, WARP, sectors};
+use crate::numbers::{counted, thousands};
+use crate::potential::MappingTables;
+
+/// Height of the cells.
+const CELL: f32 = 18.0;
+
+/// What a warp reads of the mapping tables of one side.
+struct Step<'a> {
+    tables: &'a MappingTables,
+    warp: usize,
+    n: usize,
+}
+
+/// Draws both layouts.
+pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &Player) {
+    let passing = scene.passing;
+    let (warp, n, receiver) = player.warp(passing);
+    let tables = if receiver { &passing.to } else { &passing.from };
+    let [from, separator, to] = scene.names();
+    let clique = if receiver { to } else { from };
+    let step = Step { tables, warp, n };
+    let before = ui.cursor().min;
+    let threads = warp * WARP..((warp + 1) * WARP).min(tables.entries());
+    let title = format!(
+        "Mapping tables of {clique} onto {separator} in memory: threads {} to {} take element {n}",
+        threads.start,
+        threads.end - 1
+    );
+    ui.add(Label::new(RichText::new(title).strong()).truncate()).on_hover_text(format!(
+        "{}. A GPU runs {WARP} threads, a warp, in step, and reads memory in sectors of {} bytes.",
+        scene.threads(),
+        4 * SECTOR
+    ));
+    for layout in MappingLayout::ALL {
+        one(ui, &step, layout);
+    }
+    let rect = Rect::from_two_pos(before, pos2(ui.min_rect().right(), ui.cursor().top()));
+    targets::mark_rect(ui.ctx(), rect, "memory of a message");
+}
+
+fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
+    let (entries, count) = (step.tables.entries(), step.tables.count());
+    let words = layout.words_of_warp(entries, count, step.warp, step.n);
+    let fetched = sectors(&words);
+    let text = format!(
+        "{layout}: {} in {}",
+        counted(words.len(), "word", "words"),
+        counted(fetched, "sector", "sectors")
+    );
+    let all = words.iter().map(|&word| thousands(word as u64)).collect::<Vec<_>>().join(", ");
+    let fetched_bytes = thousands((fetched * SECTOR * 4) as u64);
+    let used = thousands(4 * words.len() as u64);
+    ui.horizontal(|ui| {
+        ui.label(text).on_hover_text(format!("Words {all}"));
+        ui.weak(format!("{fetched_bytes} bytes fetched for {used} used"));
+    });
+    let width = ui.available_width();
+    let (rect, response) = ui.allocate_exact_size(Vec2::new(width, CELL + 4.0), Sense::hover());
+    response.widget_info(|| {
+        let label = format!("Memory, {layout}: words {all}; {fetched} sectors");
+        WidgetInfo::labeled(WidgetType::Other, true, label)
+    });
+    cells(ui, rect, step, layout, &words);
+}
+
+/// The words from the first to the last that is read, as cells where they fit and else to scale.
+fn cells(ui: &Ui, rect: Rect, step: &Step<'_>, layout: MappingLayout, words: &[usize]) {
+    let (entries, count) = (step.tables.entries(), step.tables.count());
+    let total = entries * count;
+    let (Some(&first), Some(&last)) = (words.iter().min(), words.iter().max()) else { return };
+    let most = (rect.width() / 5.0) as usize;
+    let start = if total <= most { 0 } else { first / SECTOR * SECTOR };
+    let needed = (last + 1).next_multiple_of(SECTOR).min(total).max(start + 1);
+    let end = if total <= most { total } else { needed.max((start + most / 2).min(total)) };
+    let span = end - start;
+    let width = (rect.width() / span as f32).min(26.0);
+    let painter = ui.painter_at(rect);
+    let row = Rect::from_min_size(rect.min, Vec2::new(width * span as f32, CELL));
+    let palette = Palette::of(ui);
+    let place = |word: usize| {
+        let left = rect.left() + width * (word - start) as f32;
+        Rect::from_min_size(pos2(left, row.top()), Vec2::new(width, CELL))
+    };
+    if width < 3.0 {
+        painter.rect_filled(row, 2, ui.visuals().extreme_bg_color);
+        for &word in words {
+            let at = place(word).left();
+            painter.vline(at, row.y_range(), Stroke::new(1.5, palette.active));
+        }
+        let text = format!("{} words, to scale", thousands(span as u64));
+        let at = row.right_center() - Vec2::new(6.0, 0.0);
+        let ink = ui.visuals().text_color();
+        painter.text(at, Align2::RIGHT_CENTER, text, FontId::proportional(11.0), ink);
+        return;
+    }
+    let ground = ui.visuals().extreme_bg_color;
+    for word in start..end {
+        let (j, n) = match layout {
+            MappingLayout::Naive => (word / count, word % count),
+            MappingLayout::Interleaved => (word % entries, word / entries),
+        };
+        let read = words.contains(&word);
+        let fill = ground.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
+        let cell = place(word);
+        painter.rect_filled(cell.shrink(0.5), 1, fill);
+        if width >= 18.0 {
+            let text = step.tables.element(j, n).to_string();
+            let font = FontId::proportional(10.0);
+            painter.text(cell.center(), Align2::CENTER_CENTER, text, font, ink_on(fill));
+        }
+        if read {
+            let stroke = Stroke::new(1.5, palette.active);
+            painter.rect_stroke(cell.shrink(0.5), 1, stroke, StrokeKind::Inside);
+        }
+        if word % SECTOR == 0 {
+            let tick = row.bottom()..=row.bottom() + 4.0;
+            painter.vline(cell.left(), tick, Stroke::new(1.0, ui.visuals().weak_text_color()));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! How a message is computed: its three tables, its steps one by one, and the memory they touch.
+
+mod grid;
+mod memory;
+mod player;
+mod scene;
+mod words;
+
+use std::sync::Arc;
+
+use eframe::egui::{self, Rect, RichText, ScrollArea, Ui, Vec2, pos2};
+
+use crate::app::command::{Command, Commands};
+use crate::app::highlight::Item;
+use crate::app::model::Model;
+use crate::app::naming;
+use crate::app::panes::details::Equations;
+use crate::app::panes::timeline::say;
+use crate::app::stepping::Walk;
+use crate::app::targets;
+use crate::engine::Passing;
+use crate::propagation::{CompiledNetwork, MessageId};
+
+use grid::Scroll;
+use player::Player;
+use scene::Scene;
+
+/// Height that the tables have at least.
+const LEAST: f32 = 150.0;
+/// Height of the picture of the memory.
+const MEMORY: f32 = 118.0;
+
+/// The pane.
+#[derive(Default)]
+pub struct InsidePane {
+    /// The message that is shown. A newer one takes its place when its numbers are there.
+    shown: Option<Arc<Passing>>,
+    player: Player,
+    scrolls: [Scroll; 3],
+}
+
+impl InsidePane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(compiled) = model.compiled() else {
+            say(ui, "Open a network to see how its messages are computed.");
+            return;
+        };
+        let Some(message) = message_of(model, compiled) else {
+            self.invite(ui, compiled, commands);
+            return;
+        };
+        commands.push(Command::Explain(message));
+        match &model.explained {
+            Some((question, Ok(passing))) if Arc::ptr_eq(&question.compiled, compiled) => {
+                self.take(passing);
+            }
+            Some((question, Err(reason))) if question.message == message => {
+                self.shown = None;
+                say(ui, reason);
+                return;
+            }
+            _ => {}
+        }
+        let Some(passing) = self.shown.clone().filter(|_| model.explained.is_some()) else {
+            say(ui, "The tables are being computed.");
+            return;
+        };
+        let scene = Scene::new(compiled, &passing);
+        self.player.keys(ui, &passing);
+        self.player.play(ui, &passing);
+        header(ui, compiled, &scene);
+        self.player.controls(ui, &passing);
+        ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
+        let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
+        area.show(ui, |ui| {
+            let beside = ui.available_width() >= 1050.0;
+            let height = ui.available_height();
+            let height = if beside { height } else { height - MEMORY };
+            let width = if beside { ui.available_width() - 400.0 } else { ui.available_width() };
+            let size = Vec2::new(width, height.max(LEAST));
+            ui.horizontal_top(|ui| {
+                let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+                self.tables(ui, rect, &scene);
+                targets::mark_rect(ui.ctx(), rect, "tables of a message");
+                if beside {
+                    ui.vertical(|ui| memory::show(ui, &scene, &self.player));
+                }
+            });
+            if !beside {
+                memory::show(ui, &scene, &self.player);
+            }
+        });
+    }
+
+    /// Shows `passing` from now on, with its steps done unless they play.
+    fn take(&mut self, passing: &Arc<Passing>) {
+        if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, passing)) {
+            return;
+        }
+        self.player.begin(passing);
+        self.scrolls = Default::default();
+        self.shown = Some(Arc::clone(passing));
+    }
+
+    fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &Scene<'_>) {
+        let gap = 34.0_f32.min(0.06 * rect.width());
+        let width = rect.width() - 2.0 * gap;
+        let shares = [0.32, 0.34, 0.34];
+        let mut left = rect.left();
+        let places = shares.map(|share| {
+            let place = Rect::from_min_size(
+                pos2(left, rect.top()),
+                Vec2::new(share * width, rect.height()),
+            );
+            left = place.right() + gap;
+            place
+        });
+        let follow = self.player.follow(scene.passing);
+        let mut clicked = None;
+        let grids = scene.grids(&self.player);
+        let mut windows = Vec::new();
+        for (index, (grid, place)) in grids.into_iter().zip(places).enumerate() {
+            let scroll = &mut self.scrolls[index];
+            let (window, click) = grid.show(ui, place, scroll, follow[index]);
+            windows.push(window);
+            clicked = clicked.or(click.map(|entry| (index, entry)));
+        }
+        scene.links(ui, &self.player, &windows);
+        if let Some((table, entry)) = clicked {
+            self.player.jump_to_entry(scene.passing, table, entry);
+        }
+    }
+
+    fn invite(&self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
+        if compiled.plan().messages().is_empty() {
+            say(ui, "The junction tree is a single clique: there are no messages to pass.");
+            return;
+        }
+        ui.vertical_centered(|ui| {
+            ui.add_space(0.3 * ui.available_height());
+            ui.weak("Select a message to see how it is computed, or walk through all of them.");
+            if ui.button("Step through the messages").on_hover_text("F8").clicked() {
+                commands.push(Command::Walk(Walk::Begin));
+            }
+        });
+    }
+}
+
+/// The message that the walk is at, or else the selected one.
+fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
+    let present = model.stepping.as_ref().and_then(|walk| walk.present(compiled));
+    let selected = match model.selected() {
+        Some(&Item::Message(message)) => Some(message),
+        _ => None,
+    };
+    let message = present.or(selected)?;
+    (message.index() < compiled.plan().messages().len()).then_some(message)
+}
+
+fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
+    let id = scene.passing.message;
+    let message = compiled.plan()[id];
+    let equations = Equations::of(compiled, id);
+    ui.horizontal_wrapped(|ui| {
+        ui.strong(format!("Message {}", id.index()));
+        ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
+        ui.separator();
+        for text in [&equations.marginalise, &equations.scatter] {
+            ui.label(RichText::new(text).monospace()).on_hover_text(&equations.summed_out);
+            ui.add_space(12.0);
+        }
+        if scene.passing.power != 0 {
+            ui.weak(format!("all numbers times 2^{}", scene.passing.power));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

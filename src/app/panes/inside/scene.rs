@@ -1,0 +1,273 @@
+//! One message as three tables that belong together.
+
+use std::sync::Arc;
+
+use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
+
+use super::grid::{Column, Grid, Row, Window, colour};
+use super::player::Player;
+use super::words;
+use crate::app::naming::{clique_id, separator_id};
+use crate::app::theme::Palette;
+use crate::engine::Passing;
+use crate::engine::algorithm::{Order, Step};
+use crate::network::Network;
+use crate::numbers::{counted, scientific, thousands};
+use crate::potential::Scope;
+use crate::propagation::CompiledNetwork;
+
+/// Lines that are drawn at most on either side of the separator.
+const LINES: usize = 64;
+
+/// What one frame of the pane is drawn from.
+pub struct Scene<'a> {
+    pub passing: &'a Arc<Passing>,
+    compiled: &'a CompiledNetwork,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>) -> Self {
+        Self { passing, compiled }
+    }
+
+    fn network(&self) -> &'a Network {
+        self.compiled.network()
+    }
+
+    /// Names of sender, separator and receiver.
+    pub fn names(&self) -> [String; 3] {
+        let message = self.compiled.plan()[self.passing.message];
+        [clique_id(message.from), separator_id(message.separator), clique_id(message.to)]
+    }
+
+    /// What the present step does, with its numbers.
+    pub fn sentence(&self, player: &Player) -> String {
+        let (passing, network) = (self.passing, self.network());
+        let [from, _, to] = self.names();
+        let who = |j| match player.progress().order() {
+            Order::Entries => "The processor".to_owned(),
+            Order::Threads => format!("Thread {j}"),
+        };
+        let j_is = |j| words::assignment(network, &passing.separator, j);
+        match player.present(passing) {
+            Some(Step::Add { j, entry, .. }) => format!(
+                "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is {} now",
+                who(j),
+                words::assignment(network, &passing.sender, entry),
+                scientific(passing.sender_values[entry]),
+                j_is(j),
+                scientific(player.progress().sum(j)),
+            ),
+            Some(Step::Divide { j }) => format!(
+                "{} divides: φ*/φ for {} is {} / {} = {}",
+                who(j),
+                j_is(j),
+                scientific(passing.after[j]),
+                scientific(passing.before[j]),
+                scientific(passing.quotient(j)),
+            ),
+            Some(Step::Multiply { j, entry, .. }) => format!(
+                "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
+                who(j),
+                words::assignment(network, &passing.receiver, entry),
+                scientific(passing.receiver_values[entry]),
+                scientific(passing.quotient(j)),
+                scientific(passing.received(entry)),
+            ),
+            None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
+            None => format!(
+                "All done: {}, {}, {}. Entries of one colour belong to one separator entry, \
+                 and to one thread.",
+                counted(passing.sender_values.len(), "entry added", "entries added"),
+                counted(passing.before.len(), "quotient", "quotients"),
+                counted(passing.receiver_values.len(), "entry multiplied", "entries multiplied"),
+            ),
+        }
+    }
+
+    /// The tables of sender, separator and receiver.
+    pub fn grids<'s>(&'s self, player: &'s Player) -> [Grid<'s>; 3] {
+        [self.sender(player), self.separator(player), self.receiver(player)]
+    }
+
+    fn title(&self, name: &str, what: &str, scope: &Scope) -> String {
+        format!("{what} {name}: {}", counted(scope.entries(), "entry", "entries"))
+    }
+
+    fn sender<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+        let (passing, network) = (self.passing, self.network());
+        let present = player.present(passing);
+        let row = move |entry: usize| {
+            let (j, _) = passing.from.place(entry);
+            let states = words::states(network, &passing.sender, entry);
+            let value = scientific(passing.sender_values[entry]);
+            Row {
+                label: format!(
+                    "Sender entry {entry}: {} is {value}, goes to separator entry {j}",
+                    words::assignment(network, &passing.sender, entry)
+                ),
+                cells: vec![entry.to_string(), states, value, format!("> {j}")],
+                colour: colour(j),
+                done: player.progress().has_added(passing, entry),
+                present: matches!(present, Some(Step::Add { entry: at, .. }) if at == entry),
+                related: present.is_some_and(|step| step.j() == j),
+            }
+        };
+        Grid {
+            name: "sender",
+            title: self.title(&self.names()[0], "Sender", &passing.sender),
+            columns: vec![
+                index_column("#", passing.sender_values.len()),
+                states_column(words::names(network, &passing.sender)),
+                number_column("ψ"),
+                index_column("> j", passing.before.len()),
+            ],
+            count: passing.sender_values.len(),
+            row: Box::new(row),
+        }
+    }
+
+    fn separator<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+        let (passing, network) = (self.passing, self.network());
+        let present = player.present(passing);
+        let row = move |j: usize| {
+            let divided = player.progress().has_divided(passing, j);
+            // The last digits of a sum depend on the order of its terms: show what was stored.
+            let sum = if divided { passing.after[j] } else { player.progress().sum(j) };
+            let quotient = if divided { scientific(passing.quotient(j)) } else { "…".to_owned() };
+            let before = scientific(passing.before[j]);
+            let states = words::states(network, &passing.separator, j);
+            Row {
+                label: format!(
+                    "Separator entry {j}: {}; before {before}, after {}",
+                    words::assignment(network, &passing.separator, j),
+                    scientific(sum)
+                ),
+                cells: vec![j.to_string(), states, before, scientific(sum), quotient],
+                colour: colour(j),
+                done: divided,
+                present: present.is_some_and(|step| step.j() == j),
+                related: present.is_some_and(|step| step.j() == j),
+            }
+        };
+        Grid {
+            name: "separator",
+            title: self.title(&self.names()[1], "Separator", &passing.separator),
+            columns: vec![
+                index_column("j", passing.before.len()),
+                states_column(words::names(network, &passing.separator)),
+                number_column("φ before"),
+                number_column("φ* after"),
+                number_column("φ*/φ"),
+            ],
+            count: passing.before.len(),
+            row: Box::new(row),
+        }
+    }
+
+    fn receiver<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+        let (passing, network) = (self.passing, self.network());
+        let present = player.present(passing);
+        let row = move |entry: usize| {
+            let (j, _) = passing.to.place(entry);
+            let done = player.progress().has_multiplied(passing, entry);
+            let before = scientific(passing.receiver_values[entry]);
+            let after = if done { scientific(passing.received(entry)) } else { "…".to_owned() };
+            let states = words::states(network, &passing.receiver, entry);
+            Row {
+                label: format!(
+                    "Receiver entry {entry}: {}; before {before}, after {after}, \
+                     from separator entry {j}",
+                    words::assignment(network, &passing.receiver, entry)
+                ),
+                cells: vec![format!("{j} >"), entry.to_string(), states, before, after],
+                colour: colour(j),
+                done,
+                present: matches!(present, Some(Step::Multiply { entry: at, .. }) if at == entry),
+                related: present.is_some_and(|step| step.j() == j),
+            }
+        };
+        Grid {
+            name: "receiver",
+            title: self.title(&self.names()[2], "Receiver", &passing.receiver),
+            columns: vec![
+                index_column("j >", passing.before.len()),
+                index_column("#", passing.receiver_values.len()),
+                states_column(words::names(network, &passing.receiver)),
+                number_column("ψ before"),
+                number_column("ψ after"),
+            ],
+            count: passing.receiver_values.len(),
+            row: Box::new(row),
+        }
+    }
+
+    /// Lines between entries that belong together, as in Figure 2: of the present separator entry,
+    /// or of all where there are few.
+    pub fn links(&self, ui: &Ui, player: &Player, windows: &[Window]) {
+        let [sender, separator, receiver] = windows else { return };
+        let present = player.present(self.passing);
+        let (from, to) = (&self.passing.from, &self.passing.to);
+        let few = sender.visible().len() + receiver.visible().len() <= LINES;
+        for (window, tables, leftward) in [(sender, from, true), (receiver, to, false)] {
+            for entry in window.visible().take(LINES) {
+                let (j, _) = tables.place(entry);
+                let Some((a, b)) = window.y_of(entry).zip(separator.y_of(j)) else { continue };
+                let is_present = match present {
+                    Some(Step::Add { entry: at, .. }) => leftward && at == entry,
+                    Some(Step::Multiply { entry: at, .. }) => !leftward && at == entry,
+                    _ => false,
+                };
+                let strength = match present {
+                    Some(step) if step.j() == j => 1.0,
+                    Some(_) => continue,
+                    None if few => 0.7,
+                    None => continue,
+                };
+                let (x0, x1) = if leftward {
+                    (window.rows.right(), separator.rows.left())
+                } else {
+                    (window.rows.left(), separator.rows.right())
+                };
+                let stroke = if is_present {
+                    Stroke::new(2.5, Palette::of(ui).active)
+                } else {
+                    Stroke::new(1.2, colour(j).gamma_multiply(strength))
+                };
+                let bend = 0.5 * (x1 - x0);
+                let points = [pos2(x0, a), pos2(x0 + bend, a), pos2(x1 - bend, b), pos2(x1, b)];
+                let line = CubicBezierShape::from_points_stroke(
+                    points,
+                    false,
+                    Color32::TRANSPARENT,
+                    stroke,
+                );
+                ui.painter().add(Shape::CubicBezier(line));
+            }
+        }
+    }
+
+    /// How many threads, and how many elements each has to take: for a line of text.
+    pub fn threads(&self) -> String {
+        let passing = self.passing;
+        format!(
+            "{} threads; each adds {}, divides once and multiplies {}",
+            thousands(passing.before.len() as u64),
+            thousands(passing.from.count() as u64),
+            thousands(passing.to.count() as u64)
+        )
+    }
+}
+
+fn index_column(title: &str, count: usize) -> Column {
+    let digits = count.max(10).ilog10() as f32 + 1.0;
+    Column { title: title.to_owned(), width: 16.0 + 7.0 * digits, right: true }
+}
+
+fn number_column(title: &str) -> Column {
+    Column { title: title.to_owned(), width: 62.0, right: true }
+}
+
+fn states_column(title: String) -> Column {
+    Column { title, width: 1.0, right: false }
+}

@@ -1,0 +1,124 @@
+use eframe::egui::{Key, Ui};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+
+use super::*;
+use crate::app::testing::{Bench, drive_model, label_containing, model_with};
+use crate::cancel::CancelToken;
+use crate::engine::Walk as Walker;
+use crate::network::Evidence;
+use crate::propagation::MemoryLimit;
+use crate::session::Question;
+
+/// The pane with message `index` of asia selected and its numbers there.
+fn pane<'a>(index: usize) -> Harness<'a, Bench> {
+    let mut model = model_with("asia", "sequential", &[]);
+    let compiled = Arc::clone(model.compiled().unwrap());
+    let message = MessageId::new(index);
+    let memory = MemoryLimit::of_bytes(1 << 30);
+    let mut walker = Walker::new(&compiled, Evidence::none(), memory).unwrap();
+    let passing = walker.message(message, &CancelToken::new()).unwrap();
+    let evidence = Evidence::none();
+    let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
+    model.explained = Some((question, Ok(Arc::new(passing))));
+    model.selection =
+        crate::app::highlight::Highlight::of(Some(Item::Message(message)), Some(&compiled));
+    let mut pane = InsidePane::default();
+    let mut harness = drive_model(model, move |ui: &mut Ui, model, commands| {
+        pane.show(ui, model, commands);
+    });
+    harness.run_steps(3);
+    harness
+}
+
+fn passing(harness: &Harness<'_, Bench>) -> Arc<Passing> {
+    let (_, answer) = harness.state().model.explained.as_ref().unwrap();
+    Arc::clone(answer.as_ref().unwrap())
+}
+
+#[test]
+fn every_entry_says_where_it_goes() {
+    let harness = pane(1);
+    let passing = passing(&harness);
+    for entry in 0..passing.sender_values.len() {
+        let (j, _) = passing.from.place(entry);
+        let text = format!("Sender entry {entry}:");
+        let label = label_containing(&harness, &text);
+        let said = label.accesskit_node().label().unwrap_or_default();
+        assert!(said.ends_with(&format!("goes to separator entry {j}")), "{said}");
+    }
+    assert_eq!(
+        harness.query_all_by_label_contains("Receiver entry").count(),
+        passing.receiver_values.len()
+    );
+}
+
+#[test]
+fn the_pane_asks_for_the_numbers_of_its_message() {
+    let harness = pane(2);
+    let asked = Command::Explain(MessageId::new(2));
+    assert!(harness.state().pushed.contains(&asked));
+}
+
+#[test]
+fn steps_go_on_by_button_and_by_key() {
+    let mut harness = pane(0);
+    harness.get_by_label_contains("All done");
+    harness.get_by_label("Before the first step").click();
+    harness.run_steps(2);
+    harness.get_by_label("Nothing is done yet.");
+    harness.get_by_label("Next step").click();
+    harness.run_steps(2);
+    harness.get_by_label_contains("adds entry 0 of");
+    harness.key_press(Key::Period);
+    harness.run_steps(2);
+    harness.get_by_label_contains("adds entry 1 of");
+    harness.key_press(Key::Comma);
+    harness.run_steps(2);
+    harness.get_by_label_contains("adds entry 0 of");
+}
+
+#[test]
+fn a_thread_takes_its_own_entries_one_after_another() {
+    let mut harness = pane(0);
+    let passing = passing(&harness);
+    harness.get_by_label("Thread by thread").click();
+    harness.run_steps(2);
+    harness.get_by_label("Before the first step").click();
+    harness.run_steps(2);
+    for n in 0..passing.from.count() {
+        harness.get_by_label("Next step").click();
+        harness.run_steps(2);
+        let entry = passing.from.element(0, n);
+        harness.get_by_label_contains(&format!("Thread 0 adds entry {entry} of"));
+    }
+    harness.get_by_label("Next step").click();
+    harness.run_steps(2);
+    harness.get_by_label_contains("Thread 0 divides");
+    harness.get_by_label("Next thread").click();
+    harness.run_steps(2);
+    harness.get_by_label("Next step").click();
+    harness.run_steps(2);
+    harness.get_by_label_contains("Thread 1 adds");
+}
+
+#[test]
+fn a_click_on_an_entry_goes_to_its_step() {
+    let mut harness = pane(1);
+    label_containing(&harness, "Receiver entry 2:").click();
+    harness.run_steps(3);
+    harness.get_by_label_contains("multiplies entry 2 of");
+}
+
+#[test]
+fn the_memory_of_both_layouts_is_told() {
+    let harness = pane(1);
+    harness.get_by_label_contains("Memory, naive: words 0, ");
+    harness.get_by_label_contains("Memory, interleaved: words 0, 1");
+}
+
+#[test]
+fn the_pane_rests() {
+    let mut harness = pane(1);
+    harness.run();
+}

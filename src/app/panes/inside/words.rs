@@ -1,0 +1,42 @@
+//! Entries of tables in words.
+
+use crate::network::{Network, VariableId};
+use crate::potential::Scope;
+
+/// The states of entry `entry`: `yes, no, yes`.
+pub fn states(network: &Network, scope: &Scope, entry: usize) -> String {
+    joined(network, scope, entry, |_, state| state.to_owned())
+}
+
+/// The states of entry `entry` with their variables: `either yes, tub no`.
+pub fn assignment(network: &Network, scope: &Scope, entry: usize) -> String {
+    joined(network, scope, entry, |variable, state| format!("{} {state}", network[variable].name()))
+}
+
+fn joined(
+    network: &Network,
+    scope: &Scope,
+    entry: usize,
+    text: impl Fn(VariableId, &str) -> String,
+) -> String {
+    let mut rest = entry;
+    let mut texts: Vec<String> = scope
+        .variables()
+        .iter()
+        .zip(scope.cardinalities())
+        .rev()
+        .map(|(&variable, &cardinality)| {
+            let state = rest % cardinality;
+            rest /= cardinality;
+            text(variable, &network[variable].states()[state])
+        })
+        .collect();
+    texts.reverse();
+    if texts.is_empty() { "all".to_owned() } else { texts.join(", ") }
+}
+
+/// The variables' names.
+pub fn names(network: &Network, scope: &Scope) -> String {
+    let names: Vec<&str> = scope.variables().iter().map(|&v| network[v].name()).collect();
+    names.join(", ")
+}
