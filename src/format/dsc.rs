@@ -15,7 +15,7 @@ use crate::format::nodes::{
 };
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::Network;
+use crate::network::{Annotation, Network};
 
 /// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
@@ -29,7 +29,8 @@ pub(super) static LANGUAGE: Language = Language {
 
 /// Whether `text` looks like DSC.
 fn recognise(text: &str) -> bool {
-    braces::begins_with(text, &["belief", "network"])
+    // The word "belief" came late; without it BIF begins alike, and the ending decides.
+    braces::begins_with(text, &["belief", "network"]) || braces::begins_with(text, &["network"])
 }
 
 /// Reads a network.
@@ -64,7 +65,7 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     for distribution in distributions {
         define(source, &mut found, &by_name, distribution, &mut entries)?;
     }
-    nodes::network(source, &reader.name, &found, IfMissing::Refuse)
+    nodes::network(source, &reader.name, Annotation::default(), &found, IfMissing::Refuse)
 }
 
 /// The block of one node, names not yet looked up.
@@ -129,6 +130,7 @@ impl<'s> Reader<'s> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.sign(Token::OpenBrace)?;
         let mut states = None;
+        let mut note = Annotation::default();
         loop {
             let (token, at) = self.parser.next()?;
             match token {
@@ -137,6 +139,21 @@ impl<'s> Reader<'s> {
                 Token::Word(word) if word.eq_ignore_ascii_case("type") => {
                     self.conjunction("'type'")?;
                     states = Some(self.states()?);
+                }
+                Token::Word(word) if word.eq_ignore_ascii_case("name") => {
+                    self.conjunction("'name'")?;
+                    let title = self.parser.word("the node's full name")?.text.into_owned();
+                    note.title = Some(title).filter(|title| *title != name.text);
+                    self.parser.sign(Token::Semicolon)?;
+                }
+                Token::Word(word) if word.eq_ignore_ascii_case("position") => {
+                    self.conjunction("'position'")?;
+                    let open = self.parser.sign(Token::OpenParenthesis)?;
+                    let places = self.parser.list(open)?;
+                    let places = places.iter().map(|entry| number(entry.word.as_deref()?));
+                    let places: Option<Vec<f64>> = places.collect();
+                    note.position = places.and_then(|places| places.try_into().ok());
+                    self.parser.sign(Token::Semicolon)?;
                 }
                 Token::Word(_) => self.skip_value(open)?,
                 found => return Err(self.parser.expected("an attribute or '}'", found, at)),
@@ -147,7 +164,7 @@ impl<'s> Reader<'s> {
             self.source.error(open, format!("expected a type for the node '{}'", name.text))
         })?;
         let definition = Definition::Missing;
-        Ok(Node { name, role: Role::Chance, states, parents: Vec::new(), definition, at })
+        Ok(Node { name, role: Role::Chance, states, parents: Vec::new(), definition, at, note })
     }
 
     /// Skips to the end of an attribute in the block that begins at byte `open`.

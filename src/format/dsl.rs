@@ -8,7 +8,7 @@ use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word, number};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::Network;
+use crate::network::{Annotation, Network};
 
 /// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
@@ -30,7 +30,8 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let (name, block) = Parser::new(source).document("net")?;
     let mut found = Vec::new();
     collect(source, &block, &mut found)?;
-    nodes::network(source, &name.text, &found, IfMissing::Refuse)
+    let note = note(&block, &name.text);
+    nodes::network(source, &name.text, note, &found, IfMissing::Refuse)
 }
 
 /// The nodes of a block and of the submodels in it.
@@ -123,7 +124,29 @@ fn node<'s>(
             return Err(source.error(kind.at, message));
         }
     };
-    Ok(Node { name, role, states, parents, definition, at })
+    let note = note(block, &name.text);
+    Ok(Node { name, role, states, parents, definition, at, note })
+}
+
+/// What a block says beside the model, of the net or node called `name`.
+fn note(block: &Block<'_>, name: &str) -> Annotation {
+    let text = |part: &str| {
+        let word = block.block("HEADER")?.word(part)?;
+        (!word.text.is_empty()).then(|| word.text.to_string())
+    };
+    let screen = block.block("SCREEN");
+    let position = screen.and_then(|screen| screen.block("POSITION")).and_then(|position| {
+        let place = |part: &str| number(&position.word(part)?.text);
+        Some([place("CENTER_X")?, place("CENTER_Y")?])
+    });
+    // Windows keeps red in the lowest byte.
+    let colour = screen.and_then(|screen| screen.word("COLOR")?.text.parse::<u32>().ok());
+    let colour = colour.map(|colour| {
+        let [red, green, blue, _] = colour.to_le_bytes();
+        [red, green, blue]
+    });
+    let title = text("NAME").filter(|title| title != name);
+    Annotation { title, comment: text("COMMENT"), position, colour, ..Annotation::default() }
 }
 
 /// What an entry of a list holds, which should be `what`.

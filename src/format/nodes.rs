@@ -11,7 +11,7 @@ use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
 use crate::format::expand;
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Cpt, Network, Variable, VariableId};
+use crate::network::{Annotation, Annotations, Cpt, Network, Variable, VariableId};
 
 /// The most states that a file may ask for by their number alone.
 pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
@@ -77,6 +77,8 @@ pub(super) struct Node<'s> {
     pub definition: Definition,
     /// The byte at which the definition stands, or the node if it has none.
     pub at: usize,
+    /// What the file says of it beside the model.
+    pub note: Annotation,
 }
 
 /// What to do with a chance node that has no table.
@@ -87,10 +89,11 @@ pub(super) enum IfMissing {
     Uniform,
 }
 
-/// Makes the network that `nodes` describe.
+/// Makes the network that `nodes` describe, which is called `name` and of which the file says `note`.
 pub(super) fn network(
     source: Source<'_>,
     name: &str,
+    note: Annotation,
     nodes: &[Node<'_>],
     if_missing: IfMissing,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
@@ -105,7 +108,14 @@ pub(super) fn network(
     });
     let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].at);
     let network = draft::network(source, name, variables.collect(), cpts, place)?;
-    Ok((network, builder.warnings()))
+    let mut annotations = Annotations::default();
+    annotations.network = note;
+    for (variable, &index) in network.ids().zip(&builder.kept) {
+        if !nodes[index].note.is_empty() {
+            *annotations.of_mut(variable) = nodes[index].note.clone();
+        }
+    }
+    Ok((network.with_annotations(annotations), builder.warnings()))
 }
 
 struct Builder<'n, 's> {

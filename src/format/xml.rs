@@ -4,6 +4,7 @@
 //! is known: nothing is fetched, and nothing can grow. Comments are skipped wherever they stand.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError};
@@ -11,6 +12,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::format::FormatError;
+use crate::format::nodes::{Number, number};
 use crate::format::source::Source;
 
 /// How deep elements may be nested. Files of networks nest less than ten deep, submodels aside.
@@ -94,6 +96,16 @@ impl<'t> Element<'t> {
             let start = text.as_ptr().addr();
             text.split_whitespace().map(move |word| (word, at + word.as_ptr().addr() - start))
         })
+    }
+}
+
+impl Child<'_> {
+    /// The byte at which it begins.
+    pub fn at(&self) -> usize {
+        match self {
+            Self::Element(element) => element.at,
+            Self::Text(_, at) => *at,
+        }
     }
 }
 
@@ -201,6 +213,33 @@ pub(super) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
     }
 }
 
+/// The numbers in an element, with or without commas between them.
+pub(super) fn numbers(
+    source: Source<'_>,
+    element: &Element<'_>,
+) -> Result<Vec<Number>, FormatError> {
+    let mut numbers = Vec::new();
+    for (words, at) in element.words() {
+        let mut at = at;
+        for word in words.split(',') {
+            match number(word) {
+                Some(value) => numbers.push(Number { value, at }),
+                None if word.is_empty() => {}
+                None => {
+                    let message = format!("expected a number, found '{word}'");
+                    return Err(source.error(at, message));
+                }
+            }
+            at += word.len() + 1;
+        }
+    }
+    if let Some(inner) = element.elements().next() {
+        let message = format!("expected a number, found <{}>", inner.name);
+        return Err(source.error(inner.at, message));
+    }
+    Ok(numbers)
+}
+
 /// Puts `text` behind what stands in `parent`; parts that a reference parted become one word again.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, parted: bool) {
     let begins = !parted && !text.starts_with(char::is_whitespace);
@@ -272,6 +311,38 @@ fn malformed(
 
 fn not_closed(source: Source<'_>, element: &Element<'_>) -> FormatError {
     source.error(element.at, format!("<{}> is not closed", element.name))
+}
+
+/// `text` as it stands in an element or an attribute.
+pub(super) fn escape(text: &str) -> String {
+    // A reader may turn a carriage return into the end of a line, and more within an attribute.
+    quick_xml::escape::escape(text)
+        .replace('\r', "&#13;")
+        .replace('\n', "&#10;")
+        .replace('\t', "&#9;")
+}
+
+/// Whether XML can hold `text` at all.
+pub(super) fn can_hold(text: &str) -> bool {
+    text.chars().all(|c| match c {
+        '\t' | '\n' | '\r' => true,
+        '\u{fffe}' | '\u{ffff}' => false,
+        _ => c >= ' ',
+    })
+}
+
+/// Puts `numbers` at the end of `text`, spaces between them, so that they read as the same.
+pub(super) fn push_numbers(text: &mut String, numbers: &[f64]) {
+    for (index, number) in numbers.iter().enumerate() {
+        let space = if index > 0 { " " } else { "" };
+        // The shortest digits that read as the number, with a power of ten where it is small.
+        let written = if *number == 0.0 || *number >= 1e-5 {
+            write!(text, "{space}{number}")
+        } else {
+            write!(text, "{space}{number:e}")
+        };
+        written.expect("a string takes all");
+    }
 }
 
 /// Where `part`, a slice of `text`, begins in it.

@@ -163,7 +163,7 @@ fn mistakes_are_reported_where_they_stand() {
             "t.dne:10:26: 'g' is a constant node and cannot be a parent of 'B'",
         ),
         (with("node B (tf) { probs = (.5, .5; };"), "t.dne:9:30: expected ',' or ')', found ';'"),
-        ("net x {}".into(), "t.dne:1:1: expected 'bnet', found 'net'"),
+        ("nets x {}".into(), "t.dne:1:1: expected 'bnet', found 'nets'"),
         ("bnet x {".into(), "t.dne:1:8: this '{' is not closed"),
     ];
     for (text, expected) in cases {

@@ -85,7 +85,7 @@ fn mistakes_are_reported_where_they_stand() {
         (with("node B { TYPE CPT; };"), "t.dsl:5:18: expected '=' or '{' after 'TYPE', found ';'"),
         (with("node B { TYPE = \"CPT; };"), "t.dsl:5:17: this quote is not closed"),
         (with("") + "net", "t.dsl:7:1: expected the end of the file, found 'net'"),
-        ("network {}".into(), "t.dsl:1:1: expected 'net', found 'network'"),
+        ("nets {}".into(), "t.dsl:1:1: expected 'net', found 'nets'"),
         (deep, "t.dsl:1:607: blocks are nested more than 100 deep"),
     ];
     for (text, expected) in cases {

@@ -5,6 +5,7 @@ mod corpus;
 mod dnet;
 mod dsc;
 mod dsl;
+mod round_trips;
 mod xdsl;
 mod xmlbif;
 

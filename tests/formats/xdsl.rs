@@ -180,7 +180,7 @@ fn mistakes_are_reported_where_they_stand() {
             "t.xdsl:6:32: the network changes over time, expected one without <dynamic> definitions",
         ),
         ("<smile/>".into(), "t.xdsl:1:1: expected <nodes> in <smile>"),
-        ("<BIF/>".into(), "t.xdsl:1:1: expected <smile>, found <BIF>"),
+        ("<HTML/>".into(), "t.xdsl:1:1: expected <smile>, found <HTML>"),
     ];
     for (text, expected) in cases {
         assert_eq!(&refused("t.xdsl", text), expected, "{text}");

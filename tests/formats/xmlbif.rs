@@ -120,7 +120,8 @@ fn mistakes_are_reported_where_they_stand() {
             two("<VARIABLE><NAME>s</NAME><VALUE>1</VALUE><VALUE>1</VALUE></VARIABLE>"),
             "t.xml:8:48: 's' has a second state '1'",
         ),
-        ("<HTML/>".into(), "t.xml:1:1: expected <BIF> with a <NETWORK> in it, found <HTML>"),
+        ("<HTML/>".into(), "t.xml:1:1: expected <BIF>, found <HTML>"),
+        ("<BIF/>".into(), "t.xml:1:1: expected a <NETWORK> in <BIF>"),
         (two("<X>"), "t.xml:9:1: expected </X> for line 8, found </NETWORK>"),
     ];
     for (text, expected) in cases {

@@ -22,7 +22,7 @@ use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{self, IfMissing, Word};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::Network;
+use crate::network::{Annotation, Network};
 
 /// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
@@ -70,7 +70,10 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
         sketches.push(node::sketch(source, field, named, view)?);
     }
     let found = node::finish(source, sketches)?;
-    nodes::network(source, &name.text, &found, IfMissing::Uniform)
+    let text = |field: &str| block.word(field).map(|word| word.text.to_string());
+    let note =
+        Annotation { title: text("title"), comment: text("comment"), ..Annotation::default() };
+    nodes::network(source, &name.text, note, &found, IfMissing::Uniform)
 }
 
 /// The fields of a node and, behind them, those of the classes that it inherits from.

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use super::View;
 use super::states::{Levels, states};
 use crate::format::FormatError;
-use crate::format::braces::{Entry, Field};
+use crate::format::braces::{Entry, Field, Value};
 use crate::format::draft::MAX_ENTRIES;
 use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Word, number};
 use crate::format::source::Source;
+use crate::network::Annotation;
 
 /// A node whose states are known, and whose table is still to be read: how long it must be is known
 /// when the states of all its parents are.
@@ -49,6 +50,7 @@ pub(super) fn sketch<'b, 's>(
         parents: Vec::new(),
         definition: Definition::Missing,
         at: name.at,
+        note: note(&view),
     };
     if left_out {
         return Ok(Sketch { node, levels: Levels::None, view });
@@ -77,6 +79,20 @@ pub(super) fn sketch<'b, 's>(
     }
     node.states = states;
     Ok(Sketch { node, levels, view })
+}
+
+/// What a node says beside the model.
+fn note(view: &View<'_, '_>) -> Annotation {
+    let text = |field: &str| view.word(field).map(|word| word.text.to_string());
+    let centre = view.field("visual").and_then(|visual| match &visual.value {
+        Value::Block(block) => block.list("center"),
+        _ => None,
+    });
+    let places = centre.and_then(|(entries, _)| {
+        entries.iter().map(|entry| number(word(entry))).collect::<Option<Vec<_>>>()
+    });
+    let position = places.and_then(|places| <[f64; 2]>::try_from(places).ok());
+    Annotation { title: text("title"), comment: text("comment"), position, ..Annotation::default() }
 }
 
 /// Reads the tables, when the states of all nodes are known.

@@ -1,34 +1,16 @@
-//! XDSL, the format of GeNIe and SMILE in XML.
-//!
-//! Source: the manuals of GeNIe and SMILE. Tables and lists of resulting states are in odometer
-//! order over the parents and then the node, which turns fastest. Noisy-MAX and noisy-adder nodes
-//! are expanded. Equations and networks over time are not tables, and are refused.
+//! Reading XDSL.
 
-use crate::format::language::{Keeps, Language};
+use super::genie;
+use super::id::decode;
+use super::{LANGUAGE, ORDER};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word};
 use crate::format::source::Source;
-use crate::format::xml::{self, Element};
-use crate::format::xmlbif::numbers;
+use crate::format::xml::{self, Element, numbers};
 use crate::format::{FormatError, Warning};
-use crate::network::Network;
-
-/// What is known of the format.
-pub(super) static LANGUAGE: Language = Language {
-    name: "XDSL",
-    extensions: &["xdsl"],
-    recognise,
-    read,
-    write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
-};
-
-/// Whether `text` looks like XDSL.
-fn recognise(text: &str) -> bool {
-    xml::root_name(text).is_some_and(|name| name.eq_ignore_ascii_case("smile"))
-}
+use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let root = xml::parse(source)?;
     if !root.is("smile") {
         let message = format!("expected <smile>, found <{}>", root.name);
@@ -45,8 +27,11 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     for element in list.elements() {
         found.push(node(source, element)?);
     }
-    let name = root.attribute("id").map_or("", |id| id.value.as_ref());
-    nodes::network(source, name, &found, IfMissing::Refuse)
+    restore_order(&mut found);
+    let name = root.attribute("id").map_or_else(String::new, |id| decode(&id.value));
+    let mut note = attributes(&root, &["id", "version"]);
+    genie::annotate(source, &root, &mut note, &mut found);
+    nodes::network(source, &name, note, &found, IfMissing::Refuse)
 }
 
 fn node<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
@@ -54,13 +39,13 @@ fn node<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, Forma
     let name = element
         .attribute("id")
         .ok_or_else(|| source.error(element.at, format!("expected id=\"...\" in this <{kind}>")))?;
-    let name = Word { text: name.value.to_string().into(), at: name.at };
+    let name = Word { text: decode(&name.value).into(), at: name.at };
     let mut states = Vec::new();
     for state in element.elements().filter(|part| part.is("state")) {
         let id = state
             .attribute("id")
             .ok_or_else(|| source.error(state.at, "expected id=\"...\" in this <state>"))?;
-        states.push(Word { text: id.value.to_string().into(), at: id.at });
+        states.push(Word { text: decode(&id.value).into(), at: id.at });
     }
     let role = match kind.as_str() {
         "decision" => Role::Decision,
@@ -105,9 +90,42 @@ fn node<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, Forma
         }
     };
     let parents = element.element("parents").map_or_else(Vec::new, |list| {
-        list.words().map(|(word, at)| Word { text: word.to_owned().into(), at }).collect()
+        list.words().map(|(word, at)| Word { text: decode(word).into(), at }).collect()
     });
-    Ok(Node { name, role, states, parents, definition, at })
+    let mut note = attributes(element, &["id"]);
+    for property in element.elements().filter(|part| part.is("property")) {
+        if let Some(id) = property.attribute("id") {
+            let (name, value) = (id.value.to_string(), property.text());
+            note.attributes.push(Attribute { format: LANGUAGE.name, name, value });
+        }
+    }
+    Ok(Node { name, role, states, parents, definition, at, note })
+}
+
+/// The attributes of an element but for those called `known`, each with `@` before its name.
+fn attributes(element: &Element<'_>, known: &[&str]) -> Annotation {
+    let others = element.attributes.iter().filter(|attribute| !known.contains(&attribute.name));
+    let attributes = others.map(|attribute| Attribute {
+        format: LANGUAGE.name,
+        name: format!("@{}", attribute.name),
+        value: attribute.value.to_string(),
+    });
+    Annotation { attributes: attributes.collect(), ..Annotation::default() }
+}
+
+/// Puts the nodes into the order of the variables that they were written from, where that stands
+/// with all of them.
+fn restore_order(nodes: &mut [Node<'_>]) {
+    let place = |node: &Node<'_>| -> Option<usize> {
+        let order = node.note.attributes.iter().find(|attribute| attribute.name == ORDER)?;
+        order.value.parse().ok()
+    };
+    if nodes.iter().all(|node| place(node).is_some()) {
+        nodes.sort_by_key(place);
+    }
+    for node in nodes {
+        node.note.attributes.retain(|attribute| attribute.name != ORDER);
+    }
 }
 
 fn required<'e, 't>(
@@ -148,7 +166,7 @@ fn outcomes(
 ) -> Result<Vec<(Option<usize>, usize)>, FormatError> {
     let labels = Labels::new(&name.text, states);
     list.words()
-        .map(|(word, at)| match labels.get(word) {
+        .map(|(word, at)| match labels.get(&decode(word)) {
             Some(state) => Ok((Some(state), at)),
             None => Err(labels.unknown(source, word, at)),
         })

@@ -1,45 +1,26 @@
-//! XMLBIF, the interchange format in XML, version 0.3.
-//!
-//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1998. The numbers of a
-//! `TABLE` are in odometer order over the parents and then the variable, which turns fastest.
-//! aGrUM writes the same under the ending `.bifxml`. What is read beyond that: `VALUE` for
-//! `OUTCOME` and `PROBABILITY` for `DEFINITION`, as earlier drafts had them, tags in any case, and
-//! comments within tables.
+//! Reading XMLBIF.
 
 use std::collections::HashMap;
 
-use crate::format::language::{Keeps, Language};
+use super::{LANGUAGE, PROPERTY, TABLE_PROPERTY};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Number, Role, Word, number};
 use crate::format::source::Source;
 use crate::format::xml::{self, Element};
 use crate::format::{FormatError, Warning};
-use crate::network::Network;
-
-/// What is known of the format.
-pub(super) static LANGUAGE: Language = Language {
-    name: "XMLBIF",
-    extensions: &["xml", "bifxml", "xmlbif"],
-    recognise,
-    read,
-    write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
-};
-
-/// Whether `text` looks like XMLBIF.
-fn recognise(text: &str) -> bool {
-    xml::root_name(text).is_some_and(|name| name.eq_ignore_ascii_case("BIF"))
-}
+use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let text = xml::without_half_comments(source.text);
     let source = Source { file: source.file, text: &text };
     let root = xml::parse(source)?;
-    let network = if root.is("NETWORK") { Some(&root) } else { root.element("NETWORK") };
-    let network = network.filter(|_| root.is("BIF") || root.is("NETWORK")).ok_or_else(|| {
-        let message = format!("expected <BIF> with a <NETWORK> in it, found <{}>", root.name);
-        source.error(root.at, message)
-    })?;
+    if !root.is("BIF") {
+        let message = format!("expected <BIF>, found <{}>", root.name);
+        return Err(source.error(root.at, message));
+    }
+    let network = root
+        .element("NETWORK")
+        .ok_or_else(|| source.error(root.at, "expected a <NETWORK> in <BIF>"))?;
     let mut variables = Vec::new();
     let mut definitions = Vec::new();
     for element in network.elements() {
@@ -62,7 +43,9 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
         define(source, &mut variables[index], definition)?;
     }
     let name = network.element("NAME").map_or_else(String::new, Element::text);
-    nodes::network(source, &name, &variables, IfMissing::Refuse)
+    let mut note = Annotation::default();
+    annotate(&mut note, network, PROPERTY);
+    nodes::network(source, &name, note, &variables, IfMissing::Refuse)
 }
 
 fn word<'t>(element: &Element<'_>) -> Word<'t> {
@@ -89,6 +72,8 @@ fn variable<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, F
         },
     };
     let states = element.elements().filter(|part| part.is("OUTCOME") || part.is("VALUE")).map(word);
+    let mut note = Annotation::default();
+    annotate(&mut note, element, PROPERTY);
     Ok(Node {
         name,
         role,
@@ -96,6 +81,7 @@ fn variable<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, F
         parents: Vec::new(),
         definition: Definition::Missing,
         at: element.at,
+        note,
     })
 }
 
@@ -105,6 +91,7 @@ struct Found<'t> {
     parents: Vec<Word<'t>>,
     table: Option<(Vec<Number>, usize)>,
     at: usize,
+    note: Annotation,
 }
 
 fn definition<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Found<'t>, FormatError> {
@@ -123,36 +110,11 @@ fn definition<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Found<'t>
     let parents = element.elements().filter(|part| part.is("GIVEN")).map(word).collect();
     let table = match element.element("TABLE") {
         None => None,
-        Some(table) => Some((numbers(source, table)?, table.at)),
+        Some(table) => Some((xml::numbers(source, table)?, table.at)),
     };
-    Ok(Found { child: word(child), parents, table, at: element.at })
-}
-
-/// The numbers in an element, with or without commas between them.
-pub(super) fn numbers(
-    source: Source<'_>,
-    element: &Element<'_>,
-) -> Result<Vec<Number>, FormatError> {
-    let mut numbers = Vec::new();
-    for (words, at) in element.words() {
-        let mut at = at;
-        for word in words.split(',') {
-            match number(word) {
-                Some(value) => numbers.push(Number { value, at }),
-                None if word.is_empty() => {}
-                None => {
-                    let message = format!("expected a number, found '{word}'");
-                    return Err(source.error(at, message));
-                }
-            }
-            at += word.len() + 1;
-        }
-    }
-    if let Some(inner) = element.elements().next() {
-        let message = format!("expected a number, found <{}>", inner.name);
-        return Err(source.error(inner.at, message));
-    }
-    Ok(numbers)
+    let mut note = Annotation::default();
+    annotate(&mut note, element, TABLE_PROPERTY);
+    Ok(Found { child: word(child), parents, table, at: element.at, note })
 }
 
 fn define<'t>(
@@ -166,9 +128,40 @@ fn define<'t>(
         return Err(source.error(found.at, message));
     }
     node.parents = found.parents;
+    node.note.attributes.extend(found.note.attributes);
     node.at = found.at;
     if let Some((numbers, at)) = found.table {
         (node.definition, node.at) = (Definition::Table(numbers), at);
     }
     Ok(())
+}
+
+/// Puts into `note` what the properties in `element` say, those that are not understood as
+/// attributes called `name`.
+fn annotate(note: &mut Annotation, element: &Element<'_>, name: &str) {
+    for property in element.elements().filter(|part| part.is("PROPERTY")) {
+        let value = property.text();
+        let (key, rest) = value.split_once('=').unwrap_or(("", ""));
+        match (name, key.trim()) {
+            (PROPERTY, "position") if let Some(position) = position(rest) => {
+                note.position = Some(position);
+            }
+            (PROPERTY, "title") => note.title = Some(rest.trim().to_owned()),
+            (PROPERTY, "description") => note.comment = Some(rest.trim().to_owned()),
+            _ if value.is_empty() => {}
+            _ => note.attributes.push(Attribute {
+                format: LANGUAGE.name,
+                name: name.to_owned(),
+                value,
+            }),
+        }
+    }
+}
+
+/// `(x, y)`.
+fn position(text: &str) -> Option<[f64; 2]> {
+    let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let (x, y) = inner.split_once(',')?;
+    let position = [number(x.trim())?, number(y.trim())?];
+    position.iter().all(|place| place.is_finite()).then_some(position)
 }

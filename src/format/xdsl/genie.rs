@@ -1,0 +1,80 @@
+//! What GeNIe keeps of a network beside the model.
+
+use std::collections::HashMap;
+
+use super::id::decode;
+use super::{EXTENSIONS, LANGUAGE};
+use crate::format::nodes::{Node, Role, number};
+use crate::format::source::Source;
+use crate::format::xml::Element;
+use crate::network::{Annotation, Attribute};
+
+/// Puts what the `genie` extension of `root` says into `note` and into the notes of `nodes`.
+pub(super) fn annotate(
+    source: Source<'_>,
+    root: &Element<'_>,
+    note: &mut Annotation,
+    nodes: &mut [Node<'_>],
+) {
+    let Some(extensions) = root.element("extensions") else { return };
+    // With nodes that were left out, the extension as it was would speak of what is not there.
+    if nodes.iter().all(|node| !matches!(node.role, Role::LeftOut(_))) {
+        let inside = extensions.children.first().map(|first| first.at()).zip(
+            source.text[extensions.at..extensions.end].rfind("</").map(|end| extensions.at + end),
+        );
+        if let Some((from, to)) = inside {
+            note.attributes.push(Attribute {
+                format: LANGUAGE.name,
+                name: EXTENSIONS.to_owned(),
+                value: source.text[from..to].to_owned(),
+            });
+        }
+    }
+    let Some(genie) = extensions.element("genie") else { return };
+    note.comment = text(genie, "comment");
+    note.title = genie.attribute("name").map(|name| name.value.to_string());
+    let by_name: HashMap<String, usize> =
+        nodes.iter().enumerate().map(|(at, node)| (node.name.text.to_string(), at)).collect();
+    let mut open = vec![genie];
+    while let Some(model) = open.pop() {
+        for element in model.elements() {
+            if element.is("submodel") {
+                open.push(element);
+            } else if element.is("node")
+                && let Some(id) = element.attribute("id")
+                && let Some(&index) = by_name.get(&decode(&id.value))
+            {
+                let node = &mut nodes[index];
+                describe(&mut node.note, element);
+                node.note.title.take_if(|title| *title == node.name.text);
+            }
+        }
+    }
+}
+
+fn describe(note: &mut Annotation, element: &Element<'_>) {
+    note.title = text(element, "name");
+    note.comment = text(element, "comment");
+    let interior = element.element("interior").and_then(|interior| interior.attribute("color"));
+    note.colour = interior.and_then(|colour| self::colour(&colour.value));
+    note.position = element.element("position").and_then(position);
+}
+
+fn text(element: &Element<'_>, part: &str) -> Option<String> {
+    element.element(part).map(Element::text).filter(|text| !text.is_empty())
+}
+
+/// `rrggbb`.
+fn colour(text: &str) -> Option<[u8; 3]> {
+    let value = u32::from_str_radix(text, 16).ok().filter(|_| text.len() == 6)?;
+    let [_, red, green, blue] = value.to_be_bytes();
+    Some([red, green, blue])
+}
+
+/// The centre of `left top right bottom`.
+fn position(element: &Element<'_>) -> Option<[f64; 2]> {
+    let places: Vec<f64> = element.words().map(|(word, _)| number(word)).collect::<Option<_>>()?;
+    let &[left, top, right, bottom] = places.as_slice() else { return None };
+    let centre = [f64::midpoint(left, right), f64::midpoint(top, bottom)];
+    centre.iter().all(|place| place.is_finite()).then_some(centre)
+}

@@ -1,0 +1,86 @@
+//! Names as ids, and back.
+
+use std::fmt::Write as _;
+
+/// The id that stands for `name`.
+pub(super) fn encode(name: &str) -> String {
+    if name.is_empty() {
+        return "u__".to_owned();
+    }
+    let mut id = String::with_capacity(name.len());
+    for (at, character) in name.char_indices() {
+        let fits = if at == 0 {
+            character.is_alphabetic()
+        } else {
+            character == '_' || character.is_alphanumeric()
+        };
+        // What looks like an escape must be one.
+        if fits && !(character == 'u' && escape(&name[at..]).is_some()) {
+            id.push(character);
+        } else {
+            write!(id, "u_{:X}_", u32::from(character)).expect("a string takes all");
+        }
+    }
+    id
+}
+
+/// The name that `id` stands for.
+pub(super) fn decode(id: &str) -> String {
+    let mut name = String::with_capacity(id.len());
+    let mut rest = id;
+    while let Some(at) = rest.find('u') {
+        name.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match escape(rest) {
+            Some((character, length)) => {
+                name.extend(character);
+                length
+            }
+            None => {
+                name.push('u');
+                1
+            }
+        };
+        rest = &rest[length..];
+    }
+    name.push_str(rest);
+    name
+}
+
+/// The character that the escape at the start of `text` stands for, which is none for `u__`, and
+/// the length of the escape.
+fn escape(text: &str) -> Option<(Option<char>, usize)> {
+    let digits = text.strip_prefix("u_")?;
+    let length = digits.find('_').filter(|&length| length <= 6)?;
+    let digits = &digits[..length];
+    let character = if digits.is_empty() {
+        None
+    } else {
+        let hex = |digit: u8| digit.is_ascii_digit() || (b'A'..=b'F').contains(&digit);
+        if !digits.bytes().all(hex) {
+            return None;
+        }
+        Some(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?)
+    };
+    Some((character, length + 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_comes_back_and_plain_ones_are_as_they_were() {
+        assert_eq!(encode("Tub_or_Lung2"), "Tub_or_Lung2");
+        assert_eq!(encode("20_MG"), "u_32_0_MG");
+        assert_eq!(encode("a b"), "au_20_b");
+        let nasty =
+            ["", "_", "u__", "u_20_", "uu_20_", "20 MG/L", "<5", "a\u{a0}b", "\u{e9}\u{1f600}"];
+        for name in nasty.iter().chain(&["u_x_", "u_1234567_", "u", "u_", "Menu_2_go", "u_D800_"]) {
+            let id = encode(name);
+            assert_eq!(decode(&id), *name, "{id}");
+            assert!(id.chars().next().is_some_and(char::is_alphabetic), "{id}");
+            assert!(id.chars().all(|c| c == '_' || c.is_alphanumeric()), "{id}");
+        }
+    }
+}
