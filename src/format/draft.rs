@@ -3,7 +3,8 @@
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{
-    Cpt, Network, NetworkError, ROUNDING_TOLERANCE, RowError, Variable, normalise_row,
+    Cpt, Network, NetworkError, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Variable,
+    normalise_row,
 };
 
 /// The most entries that the tables of one file may have together. A default row stands for any
@@ -23,6 +24,11 @@ impl RowAudit {
     /// Normalises `row`, which stands at byte `at` of the file.
     pub fn normalise(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
         let deviation = normalise_row(row)?;
+        self.note(deviation, at);
+        Ok(())
+    }
+
+    fn note(&mut self, deviation: f64, at: usize) {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
@@ -30,7 +36,21 @@ impl RowAudit {
                 (self.worst, self.worst_at) = (deviation, at);
             }
         }
-        Ok(())
+    }
+
+    /// Divides `row`, whose numbers may have any sum but zero, by that sum.
+    pub fn weigh(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
+        let sum: f64 = row.iter().sum();
+        if sum.is_finite() && sum > 0.0 && row.iter().all(|weight| *weight >= 0.0) {
+            let deviation = (sum - 1.0).abs();
+            if deviation > ROW_TOLERANCE {
+                row.iter_mut().for_each(|weight| *weight /= sum);
+                self.note(deviation, at);
+                normalise_row(row)?;
+                return Ok(());
+            }
+        }
+        self.normalise(row, at)
     }
 
     /// One warning for the network, if a row was off by more than rounding.

@@ -15,6 +15,7 @@ mod dsl;
 mod error;
 mod expand;
 mod language;
+mod net;
 mod nodes;
 mod open;
 mod samples;
@@ -37,6 +38,8 @@ use language::Language;
 pub enum Format {
     /// The Bayesian network interchange format, version 0.15.
     Bif,
+    /// Hugin's format, as of all its versions.
+    Net,
     /// The interchange format in XML, version 0.3.
     XmlBif,
     /// The format of GeNIe.
@@ -52,12 +55,13 @@ pub enum Format {
 impl Format {
     /// All of them.
     pub const ALL: &[Self] =
-        &[Self::Bif, Self::XmlBif, Self::Xdsl, Self::Dnet, Self::Dsl, Self::Dsc];
+        &[Self::Bif, Self::Net, Self::XmlBif, Self::Xdsl, Self::Dnet, Self::Dsl, Self::Dsc];
 
     /// What is known of it: the one place that tells formats apart.
     fn language(self) -> &'static Language {
         match self {
             Self::Bif => &bif::LANGUAGE,
+            Self::Net => &net::LANGUAGE,
             Self::XmlBif => &xmlbif::LANGUAGE,
             Self::Xdsl => &xdsl::LANGUAGE,
             Self::Dnet => &dnet::LANGUAGE,

@@ -11,7 +11,7 @@ use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
 use crate::format::expand;
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Annotation, Annotations, Cpt, Network, Variable, VariableId};
+use crate::network::{Annotation, Annotations, Cpt, Network, RowError, Variable, VariableId};
 
 /// The most states that a file may ask for by their number alone.
 pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
@@ -51,6 +51,8 @@ pub(super) enum Definition {
     Missing,
     /// One number for each state of the node in each configuration of the parents, the node fastest.
     Table(Vec<Number>),
+    /// The same, but the numbers of a row are weights that may sum to anything.
+    Weights(Vec<Number>),
     /// The state of the node in each configuration of the parents; `None` where there is none.
     Function(Vec<(Option<usize>, usize)>),
     /// A column for each state of each parent, and one for the leak.
@@ -186,7 +188,8 @@ impl<'n, 's> Builder<'n, 's> {
                 let message = format!("'{name}' has no probability table");
                 return Err(self.source.error(node.at, message));
             }
-            Definition::Table(numbers) => self.table(node, numbers, rows)?,
+            Definition::Table(numbers) => self.table(node, numbers, rows, RowAudit::normalise)?,
+            Definition::Weights(numbers) => self.table(node, numbers, rows, RowAudit::weigh)?,
             Definition::Function(outcomes) => self.function(node, outcomes, rows)?,
             Definition::NoisyMax { strengths, columns } => {
                 let expanded = expand::noisy_max(node, &cards, strengths, columns);
@@ -262,6 +265,7 @@ impl<'n, 's> Builder<'n, 's> {
         node: &Node<'_>,
         numbers: &[Number],
         rows: usize,
+        normalise: impl Fn(&mut RowAudit, &mut [f64], usize) -> Result<(), RowError>,
     ) -> Result<Vec<f64>, FormatError> {
         let states = node.states.len();
         let name = &node.name.text;
@@ -286,7 +290,7 @@ impl<'n, 's> Builder<'n, 's> {
                 continue;
             }
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            self.audit.normalise(values, numbers[0].at).map_err(|error| {
+            normalise(&mut self.audit, values, numbers[0].at).map_err(|error| {
                 let row = row_title(row, node.parents.len());
                 self.source.error(numbers[0].at, format!("{row} of the table of '{name}': {error}"))
             })?;
@@ -340,7 +344,7 @@ impl<'n, 's> Builder<'n, 's> {
         if !decisions.is_empty() {
             warnings.push(Warning::DecisionsAsChance { file: file(), nodes: decisions });
         }
-        for kind in ["utility", "constant", "disconnected"] {
+        for kind in ["utility", "function", "constant", "disconnected"] {
             let nodes = named(Role::LeftOut(kind));
             if !nodes.is_empty() {
                 warnings.push(Warning::LeftOut { file: file(), kind, nodes });

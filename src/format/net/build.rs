@@ -1,0 +1,186 @@
+//! From the blocks of a NET file to a network.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::parser::{Attribute, Data, Document, Kind, NodeBlock, PotentialBlock, Value};
+use super::{NAME, states};
+use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::{self, Annotation, Network};
+
+/// Makes the network that `document` describes.
+pub(super) fn network(
+    source: Source<'_>,
+    document: Document<'_>,
+) -> Result<(Network, Vec<Warning>), FormatError> {
+    let Document { name, attributes, nodes: blocks, potentials } = document;
+    let mut potentials = potentials_by_child(source, &blocks, potentials)?;
+    // The names by which potentials call the nodes, and those that the nodes have.
+    let full_names: HashMap<&str, Cow<'_, str>> =
+        blocks.iter().map(|block| (&*block.name.text, full_name(block))).collect();
+    // Tables have no dimension for a function: Hugin computes them with its value at the time.
+    let functions: HashSet<&str> = blocks
+        .iter()
+        .filter(|block| block.kind == Kind::Function)
+        .map(|block| &*block.name.text)
+        .collect();
+    let mut found = Vec::with_capacity(blocks.len());
+    for block in &blocks {
+        let mut potential = potentials.remove(&*block.name.text);
+        if let Some(potential) = &mut potential {
+            potential.parents.retain(|parent| !functions.contains(&*parent.text));
+        }
+        let mut node = node(source, block, potential)?;
+        for word in std::iter::once(&mut node.name).chain(&mut node.parents) {
+            if let Some(full) = full_names.get(&*word.text) {
+                word.text = full.clone();
+            }
+        }
+        found.push(node);
+    }
+    let name = text(&attributes, NAME).map_or(Cow::Borrowed(name), Cow::Owned);
+    let note = annotation(&attributes, &["inputs", "outputs", "name"]);
+    nodes::network(source, &name, note, &found, IfMissing::Uniform)
+}
+
+fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
+    text(&block.attributes, NAME).map_or_else(|| block.name.text.clone(), Cow::Owned)
+}
+
+/// The potentials by the node that they belong to; no node has two.
+fn potentials_by_child<'s>(
+    source: Source<'s>,
+    blocks: &[NodeBlock<'s>],
+    potentials: Vec<PotentialBlock<'s>>,
+) -> Result<HashMap<String, PotentialBlock<'s>>, FormatError> {
+    let kinds: HashMap<&str, Kind> =
+        blocks.iter().map(|block| (&*block.name.text, block.kind)).collect();
+    let mut by_child = HashMap::with_capacity(potentials.len());
+    for potential in potentials {
+        let child = &potential.children[0];
+        let Some(kind) = kinds.get(&*child.text) else {
+            let message = format!("there is no node '{}'", child.text);
+            return Err(source.error(child.at, message));
+        };
+        if let [_, second, ..] = &potential.children[..]
+            && matches!(kind, Kind::Chance)
+        {
+            let message = format!(
+                "the potential is of '{}' and '{}' together; expected '|' between a node and its \
+                 parents",
+                child.text, second.text
+            );
+            return Err(source.error(second.at, message));
+        }
+        let at = child.at;
+        let name = child.text.to_string();
+        if let Some(first) = by_child.insert(name.clone(), potential) {
+            let line = source.line(first.at);
+            let message = format!("a second potential for '{name}'; line {line} has one");
+            return Err(source.error(at, message));
+        }
+    }
+    Ok(by_child)
+}
+
+fn node<'s>(
+    source: Source<'s>,
+    block: &NodeBlock<'s>,
+    potential: Option<PotentialBlock<'s>>,
+) -> Result<Node<'s>, FormatError> {
+    let name = block.name.clone();
+    let at = name.at;
+    let role = match block.kind {
+        Kind::Chance => Role::Chance,
+        Kind::Decision => Role::Decision,
+        Kind::Utility => Role::LeftOut("utility"),
+        Kind::Function => Role::LeftOut("function"),
+        Kind::Continuous => {
+            let message = format!(
+                "'{}' is a continuous node, expected discrete ones only; it would have to be \
+                 discretised first",
+                name.text
+            );
+            return Err(source.error(at, message));
+        }
+    };
+    let states = match role {
+        Role::LeftOut(_) => Vec::new(),
+        _ => states::labels(source, block)?,
+    };
+    let missing = |states, parents| Node {
+        name: name.clone(),
+        role,
+        states,
+        parents,
+        definition: Definition::Missing,
+        at,
+        note: annotation(&block.attributes, &["states"]),
+    };
+    let Some(potential) = potential.filter(|_| role == Role::Chance) else {
+        return Ok(missing(states, Vec::new()));
+    };
+    match potential.data {
+        Some((Data::Numbers(numbers), at)) if !numbers.is_empty() => {
+            let definition = Definition::Weights(numbers);
+            Ok(Node { definition, at, ..missing(states, potential.parents) })
+        }
+        Some((Data::Odd(error), _)) => Err(error),
+        _ => match model(&potential) {
+            Some(model) => {
+                let message = format!(
+                    "'{}' has no 'data', only the expression of 'model_data', which is not \
+                     supported; let Hugin save the network with its tables",
+                    name.text
+                );
+                Err(source.error(model.at, message))
+            }
+            None => Ok(missing(states, potential.parents)),
+        },
+    }
+}
+
+/// The expressions from which the table is to be computed, if there are any.
+fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p Attribute<'s>> {
+    let is_model = |field: &&Attribute<'_>| field.name == "model_data";
+    let model = potential.attributes.iter().rfind(is_model)?;
+    model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
+}
+
+/// The text of the last attribute called `name`.
+fn text(attributes: &[Attribute<'_>], name: &str) -> Option<String> {
+    attributes.iter().rev().find(|field| field.name == name).and_then(|field| match &field.value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// What `attributes` say beside the model, less those called as in `without`.
+fn annotation(attributes: &[Attribute<'_>], without: &[&str]) -> Annotation {
+    let mut annotation = Annotation::default();
+    for field in attributes {
+        match (field.name, &field.value) {
+            ("label", Value::Text(text)) => {
+                annotation.title = Some(text.clone()).filter(|text| !text.is_empty());
+            }
+            ("HR_Desc", Value::Text(text)) => {
+                annotation.comment = Some(text.clone()).filter(|text| !text.is_empty());
+            }
+            ("position", Value::List(items)) => {
+                let place =
+                    |index: usize| nodes::number(items.get(index)?.text).filter(|v| v.is_finite());
+                annotation.position = place(0).zip(place(1)).map(|(x, y)| [x, -y]);
+            }
+            (NAME, _) => {}
+            (name, _) if without.contains(&name) => {}
+            (name, _) => annotation.attributes.push(network::Attribute {
+                format: super::LANGUAGE.name,
+                name: name.to_owned(),
+                value: field.raw.to_owned(),
+            }),
+        }
+    }
+    annotation
+}

@@ -1,0 +1,98 @@
+//! The labels of a node's states.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::lexer::unquote;
+use super::parser::{Attribute, Item, NodeBlock, Value};
+use crate::format::FormatError;
+use crate::format::nodes::Word;
+use crate::format::source::Source;
+
+/// The labels of `node`: as they are given; else from its values; else `false` and `true` if it is
+/// boolean. No two are alike.
+pub(super) fn labels<'s>(
+    source: Source<'s>,
+    node: &NodeBlock<'s>,
+) -> Result<Vec<Word<'s>>, FormatError> {
+    let name = &node.name.text;
+    let field = |name: &str| node.attributes.iter().rev().find(|field| field.name == name);
+    let values = values(source, field("state_values"))?;
+    let is_interval = matches!(subtype(node), Some("interval"));
+    let given = match field("states") {
+        Some(Attribute { value: Value::List(items), .. }) => Some(items),
+        Some(other) => {
+            let message =
+                format!("expected the states of '{name}' in parentheses, found '{}'", other.raw);
+            return Err(source.error(other.at, message));
+        }
+        None => None,
+    };
+    let count = match (given, &values[..]) {
+        (Some(items), _) => items.len(),
+        (None, []) if subtype(node) == Some("boolean") => 2,
+        (None, []) => {
+            let message = format!("'{name}' has no states");
+            return Err(source.error(node.name.at, message));
+        }
+        (None, values) => values.len() - usize::from(is_interval),
+    };
+    let mut taken = HashSet::with_capacity(count);
+    let mut labels = Vec::with_capacity(count);
+    for index in 0..count {
+        let item = given.and_then(|items| items.get(index));
+        let at = item.map_or(node.name.at, |item| item.at);
+        let mut text = match item {
+            Some(Item { text, quoted: true, .. }) if text.contains('\\') => {
+                Cow::Owned(unquote(text))
+            }
+            Some(item) if !item.text.is_empty() => Cow::Borrowed(item.text),
+            _ => Cow::Owned(label_of(&values, is_interval, subtype(node), index)),
+        };
+        let plain = text.clone();
+        for number in 2.. {
+            if taken.insert(text.clone()) {
+                break;
+            }
+            text = Cow::Owned(format!("{plain} #{number}"));
+        }
+        labels.push(Word { text, at });
+    }
+    Ok(labels)
+}
+
+/// What kind of values the states of `node` stand for.
+fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
+    let field = node.attributes.iter().rev().find(|field| field.name == "subtype")?;
+    match &field.value {
+        Value::Word(word) => Some(*word),
+        _ => None,
+    }
+}
+
+/// The label of state `index` where the file gives none.
+fn label_of(values: &[&str], is_interval: bool, subtype: Option<&str>, index: usize) -> String {
+    match (values.get(index), values.get(index + 1)) {
+        (Some(from), Some(to)) if is_interval => format!("{from} to {to}"),
+        (Some(value), _) if !is_interval => (*value).to_owned(),
+        _ if subtype == Some("boolean") && index < 2 => ["false", "true"][index].to_owned(),
+        _ => format!("state {}", index + 1),
+    }
+}
+
+/// The words in `state_values`.
+fn values<'s>(
+    source: Source<'s>,
+    field: Option<&Attribute<'s>>,
+) -> Result<Vec<&'s str>, FormatError> {
+    match field {
+        None => Ok(Vec::new()),
+        Some(Attribute { value: Value::List(items), .. }) => {
+            Ok(items.iter().map(|item| item.text).collect())
+        }
+        Some(other) => {
+            let message = format!("expected values in parentheses, found '{}'", other.raw);
+            Err(source.error(other.at, message))
+        }
+    }
+}

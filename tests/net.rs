@@ -1,0 +1,209 @@
+//! Reading Hugin NET: what is understood, and how mistakes are reported.
+
+use cliquescope::format::{self, Format, ReadNetwork};
+use cliquescope::network::Network;
+
+fn read(text: &str) -> ReadNetwork {
+    let read = format::open_bytes("a.net", text).unwrap();
+    assert_eq!(read.format, Format::Net);
+    read
+}
+
+fn refused(text: &str) -> String {
+    format::open_bytes("a.net", text).unwrap_err().to_string()
+}
+
+fn values(network: &Network, variable: &str) -> Vec<f64> {
+    network.cpt(network.find(variable).unwrap()).values().to_vec()
+}
+
+/// Two nodes `a` and `b` of two states, and `rest`.
+fn two(rest: &str) -> String {
+    let node = |name| format!("node {name} {{ states = (\"n\" \"y\"); }}\n");
+    format!("net {{}}\n{}{}{rest}", node("a"), node("b"))
+}
+
+#[test]
+fn the_whole_syntax_is_understood() {
+    let text = r#"
+        % a remark with "quotes and { braces
+        net { node_size = (80 40); HR_Desc = "over
+two lines"; cliquescope_name = "A net"; }
+        node wet-grass { // of another kind
+            label = "Is the \"grass\" wet?"; position = (10 -20.5);
+            states = ("no" "yes"); HR_State_0 = "";
+            cliquescope_name = "wet grass"; }
+        discrete node rain { states = (none "some" much); subtype = label; }
+        /* and of a third */
+        potential (wet-grass | rain) { % first parent slowest
+            model_nodes = (); data
+              = (( 0.9 0.1 ) % none
+                 ( 0.2 .8 )
+                 ( 1e-3 999e-3 )); HR_LinkMode = "[rain:0]"; }
+        probability ( rain ) { data = 0.5, 0.25, 0.25; }
+    "#;
+    let read = read(text);
+    let network = &read.network;
+    assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+    assert_eq!(network.name(), "A net");
+    let names: Vec<_> = network.variables().iter().map(|variable| variable.name()).collect();
+    assert_eq!(names, ["wet grass", "rain"]);
+    assert_eq!(network.variables()[1].states(), ["none", "some", "much"]);
+    assert_eq!(values(network, "wet grass"), [0.9, 0.1, 0.2, 0.8, 0.001, 0.999]);
+    assert_eq!(values(network, "rain"), [0.5, 0.25, 0.25]);
+    let annotations = network.annotations();
+    assert_eq!(annotations.network.comment.as_deref(), Some("over\ntwo lines"));
+    assert_eq!(annotations.network.attributes[0].value, "(80 40)");
+    let grass = annotations.of(network.find("wet grass").unwrap());
+    assert_eq!(grass.title.as_deref(), Some("Is the \"grass\" wet?"));
+    assert_eq!(grass.position, Some([10.0, 20.5]), "y grows downwards");
+    assert_eq!((&*grass.attributes[0].name, &*grass.attributes[0].value), ("HR_State_0", "\"\""));
+}
+
+#[test]
+fn a_class_is_a_network() {
+    let text = r#"class Sprinkler { inputs = (); outputs = (a);
+        node a { states = ("n" "y"); }
+        potential (a) { data = (0.5 0.5); } }"#;
+    assert_eq!(read(text).network.name(), "Sprinkler");
+    let message = refused("class A { instance B : C (x = y) {} }");
+    assert!(message.starts_with("a.net:1:11: 'B' is an instance of another class"), "{message}");
+}
+
+#[test]
+fn rows_are_weights_and_what_is_missing_has_equal_chances() {
+    let read = read(&two("potential (a | b) { data = (1 1 30 10); }"));
+    assert_eq!(values(&read.network, "a"), [0.5, 0.5, 0.75, 0.25]);
+    assert_eq!(values(&read.network, "b"), [0.5, 0.5]);
+    let warnings: Vec<_> = read.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "a.net: variables without a table were given equal chances: b",
+            "a.net: 2 of 2 rows did not sum to 1 and were normalised; the worst, in line 4, was \
+             off by 3.90e1"
+        ]
+    );
+}
+
+#[test]
+fn decisions_become_chance_nodes_and_utilities_and_functions_are_left_out() {
+    let text = two(r#"decision d { states = ("go" "stay"); }
+        utility u { } function f { } discrete function g { states = ("1" "2"); }
+        potential (u | a d) { data = (1 2 normal (3, 4) -5); }
+        potential (a | f b) { data = (0.5 0.5 0.25 0.75); }
+        potential (b) { data = (1 0); }
+        potential (d | a) { }"#);
+    let read = read(&text);
+    assert_eq!(read.network.variables().len(), 3);
+    assert_eq!(values(&read.network, "d"), [0.5, 0.5]);
+    assert_eq!(values(&read.network, "a"), [0.5, 0.5, 0.25, 0.75], "no dimension for a function");
+    let warnings: Vec<_> = read.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "a.net: decisions became chance variables with equal chances: d",
+            "a.net: utility nodes were left out: u",
+            "a.net: function nodes were left out: f, g",
+        ]
+    );
+}
+
+#[test]
+fn states_without_labels_take_their_values() {
+    let states = |attributes: &str| {
+        let text = format!("net {{}} node a {{ {attributes} }}");
+        read(&text).network.variables()[0].states().to_vec()
+    };
+    assert_eq!(
+        states("states = (\"\" \"\"); subtype = interval; state_values = (0 2.5 inf);"),
+        ["0 to 2.5", "2.5 to inf"]
+    );
+    assert_eq!(states("subtype = number; state_values = (3 7 9);"), ["3", "7", "9"]);
+    assert_eq!(states("subtype = boolean;"), ["false", "true"]);
+    assert_eq!(states("states = (\"\" \"x\" \"x\");"), ["state 1", "x", "x #2"]);
+}
+
+#[test]
+fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
+    let with_two = [
+        (
+            "potential (a | b) { data = (1 0 1); }",
+            "4:28: the table of 'a' has 3 numbers, expected 4: 2 states in each of 2 configurations of \
+          1 parents",
+        ),
+        (
+            "potential (a | c) { data = (1 0 1 0); }",
+            "4:16: 'a' has a parent 'c', which no node is called",
+        ),
+        ("potential (a | a) { data = (1 0 1 0); }", "4:16: 'a' is named as its own parent"),
+        ("potential (a | b b) { data = (1 0); }", "4:18: parent 'b' is named a second time"),
+        ("potential (c) { data = (1 0); }", "4:12: there is no node 'c'"),
+        (
+            "potential (a b) { data = (1 0); }",
+            "4:14: the potential is of 'a' and 'b' together; expected '|' between a node and its \
+          parents",
+        ),
+        (
+            "potential (a) { data = (0 0); }",
+            "4:25: the row of the table of 'a': the row sums to 0, not to 1 (within 0.001)",
+        ),
+        (
+            "potential (a) { data = (-1 2); }",
+            "4:25: the row of the table of 'a': -1 is not a probability",
+        ),
+        ("potential (a) { data = (1 x); }", "4:27: expected a number, found 'x'"),
+        ("potential (a) { data = (1 0; }", "4:28: expected a number or ')', found ';'"),
+        ("potential (a) { data = (1 0) }", "4:30: expected ';' after 'data', found '}'"),
+        ("potential (a) { data (1 0); }", "4:22: expected '=', found '('"),
+        ("potential () { }", "4:1: the potential names no node"),
+        ("potential (a) {} potential (a) {}", "4:29: a second potential for 'a'; line 4 has one"),
+        ("node a { states = (\"x\"); }", "4:6: a second node is called 'a'"),
+        ("node c { }", "4:6: 'c' has no states"),
+        (
+            "node c { states = \"x\"; }",
+            "4:10: expected the states of 'c' in parentheses, found '\"x\"'",
+        ),
+        (
+            "continuous node c { }",
+            "4:17: 'c' is a continuous node, expected discrete ones only; it would have to be \
+          discretised first",
+        ),
+        (
+            "potential (a) { model_data = (Poisson (3)); }",
+            "4:17: 'a' has no 'data', only the expression of 'model_data', which is not supported; let \
+          Hugin save the network with its tables",
+        ),
+        ("node c { label = \"x; }", "4:18: this quote is not closed"),
+        (
+            "edge (a b)",
+            "4:1: expected 'net', 'class', 'node', 'potential' or another kind of node, found 'edge'",
+        ),
+        ("node c [", "4:8: expected '{', found '['"),
+    ];
+    for (rest, expected) in with_two {
+        assert_eq!(refused(&two(rest)), format!("a.net:{expected}"), "{rest}");
+    }
+    assert_eq!(
+        refused("net {} node a { states = (\"n\" \"y\");"),
+        "a.net:1:36: expected an attribute or '}', found the end of the file"
+    );
+    assert_eq!(
+        refused(&two("potential (a | b) {} potential (b | a) {}")),
+        "a.net:2:6: the arcs form a cycle: a -> b -> a"
+    );
+}
+
+#[test]
+fn names_that_are_no_words_of_the_language_come_back() {
+    let text = r#"net {} node a { cliquescope_name = "net"; states = ("\"" "\\ \n"); }
+        node b { cliquescope_name = "n_net"; states = ("x"); }
+        node c { cliquescope_name = "1 (one)"; states = ("x"); }"#;
+    let network = read(text).network;
+    let written = format::write(&network, Format::Net).unwrap();
+    assert!(written.lost.is_empty(), "{:?}", written.lost);
+    let again = read(&written.text).network;
+    assert_eq!(again.variables(), network.variables());
+    assert_eq!(again.variables()[0].name(), "net");
+    assert_eq!(again.variables()[0].states(), ["\"", "\\ \n"]);
+}
