@@ -5,8 +5,7 @@ use logos::{Lexer, Logos};
 /// One word or sign.
 #[derive(Clone, Copy, Debug, PartialEq, Logos)]
 #[logos(skip r"[ \t\r\n\f]+")]
-#[logos(skip(r"%[^\n]*", allow_greedy = true))]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
+#[logos(skip(r"(%|//)[^\n]*", allow_greedy = true))]
 #[logos(skip r"/\*([^*]|\*+[^*/])*\*+/")]
 pub(super) enum Token<'s> {
     #[token("{")]

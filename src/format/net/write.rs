@@ -133,7 +133,7 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
 fn turns(mut row: usize, sizes: &[usize]) -> usize {
     let mut turns = 0;
     for &size in sizes {
-        if row % size != 0 {
+        if !row.is_multiple_of(size) {
             break;
         }
         turns += 1;
