@@ -31,7 +31,7 @@ const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
 }
 
 /// All panes with their titles, in the order of the View menu.
-pub const PANES: [(Pane, &str); 10] = [
+pub const PANES: [(Pane, &str); 11] = [
     (Pane::Variables, "Variables"),
     (Pane::JunctionTree, "Junction tree"),
     (Pane::Network, "Network"),
@@ -42,6 +42,7 @@ pub const PANES: [(Pane, &str); 10] = [
     (Pane::Inside, "Inside a message"),
     (Pane::Histogram, "Histogram"),
     (Pane::Overhead, "Overhead"),
+    (Pane::Experiments, "Experiments"),
 ];
 
 /// The title of `pane`.

@@ -86,6 +86,16 @@ impl Workbench {
                 self.request_evidence();
             }
             Command::Cancel => self.session.cancel(),
+            Command::RunExperiment(trial) => self.run_experiment(*trial),
+            Command::CancelExperiment => self.cancel_experiment(),
+            Command::RenameResult(number, name) => self.rename_result(number, name),
+            Command::RemoveResult(number) => self.remove_result(number),
+            Command::ExportResultDialog(number) => {
+                self.ask_for_file(ctx, Purpose::ExportResult(number));
+            }
+            Command::ExportResult(number, folder) => self.export_result(number, &folder),
+            Command::OpenResultDialog => self.ask_for_file(ctx, Purpose::OpenResult),
+            Command::OpenResult(path) => self.open_result(&path),
             Command::ImproveTree => self.improve_tree(),
             Command::StopImproving => self.stop_improving(),
             Command::SetKeepImproving(keep) => self.set_keep_improving(keep),
@@ -222,6 +232,8 @@ impl Workbench {
             Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
             Purpose::LoadEvidence => self.load_evidence(&path),
             Purpose::SaveEvidence => self.save_evidence(&path),
+            Purpose::ExportResult(number) => self.export_result(number, &path),
+            Purpose::OpenResult => self.open_result(&path),
         }
     }
 

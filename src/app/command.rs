@@ -9,7 +9,7 @@ use crate::app::stepping::Walk;
 use crate::graph::Triangulation;
 use crate::network::{Finding, VariableId};
 use crate::propagation::{MemoryLimit, MessageId};
-use crate::session::{EngineChoice, Source};
+use crate::session::{EngineChoice, Source, Trial};
 
 /// One wish of the user, applied between frames.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,22 @@ pub enum Command {
     Propagate,
     /// Give up what the worker is doing.
     Cancel,
+    /// Run an experiment.
+    RunExperiment(Box<Trial>),
+    /// Give up the experiment that runs.
+    CancelExperiment,
+    /// Call the result with this number so.
+    RenameResult(u64, String),
+    /// Take the result with this number off the list.
+    RemoveResult(u64),
+    /// Ask for a folder and write the result with this number into it.
+    ExportResultDialog(u64),
+    /// Write the result with this number into this folder.
+    ExportResult(u64, PathBuf),
+    /// Ask for a file and open the result in it.
+    OpenResultDialog,
+    /// Open the result in this file.
+    OpenResult(PathBuf),
     /// Search for a better junction tree until nothing is found any more.
     ImproveTree,
     /// Use the best junction tree that was found, and search no further.

@@ -17,6 +17,10 @@ pub enum Purpose {
     LoadEvidence,
     /// Save the evidence.
     SaveEvidence,
+    /// Write the result of an experiment with this number into a folder.
+    ExportResult(u64),
+    /// Open the result of an experiment.
+    OpenResult,
 }
 
 /// The endings of all evidence files.
@@ -47,6 +51,12 @@ impl Dialog {
                     .set_title("Load evidence")
                     .add_filter("Evidence", &case_endings())
                     .add_filter("All files", &["*"]),
+                Purpose::ExportResult(_) => {
+                    rfd::FileDialog::new().set_title("Choose a folder for the result")
+                }
+                Purpose::OpenResult => rfd::FileDialog::new()
+                    .set_title("Open the result of an experiment")
+                    .add_filter("Results", &["json"]),
                 Purpose::SaveEvidence => {
                     let dialog = rfd::FileDialog::new()
                         .set_title("Save the evidence")
@@ -58,7 +68,10 @@ impl Dialog {
             };
             let path = match purpose {
                 Purpose::SaveEvidence => dialog.save_file(),
-                Purpose::OpenNetwork | Purpose::LoadEvidence => dialog.pick_file(),
+                Purpose::ExportResult(_) => dialog.pick_folder(),
+                Purpose::OpenNetwork | Purpose::LoadEvidence | Purpose::OpenResult => {
+                    dialog.pick_file()
+                }
             };
             // The window may be closed by now.
             let _ = sender.send(path);

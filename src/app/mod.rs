@@ -17,6 +17,7 @@ pub mod graph_view;
 pub mod highlight;
 mod history;
 mod improve;
+pub mod laboratory;
 pub mod layout;
 mod menu;
 pub mod model;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::highlight::{Highlight, Item};
+use crate::app::laboratory::Laboratory;
 use crate::app::recordings::Recorded;
 use crate::app::stepping::Stepping;
 use crate::engine::ImpossibleEvidence;
@@ -38,6 +39,8 @@ pub enum Pane {
     Histogram,
     /// Kernel overhead against compute time.
     Overhead,
+    /// The paper's experiments.
+    Experiments,
 }
 
 /// Dark, light, or as the system has it.
@@ -190,6 +193,8 @@ pub struct Model {
     pub memory: Option<MemoryLimit>,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
+    /// Experiments.
+    pub laboratory: Laboratory,
     /// What was recorded on other machines.
     pub recordings: &'static [Recording],
     /// What launching took of the propagations of this machine's GPU, the newest of each network and

@@ -9,6 +9,7 @@ use egui_kittest::{Harness, Node};
 
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Highlight;
+use crate::app::laboratory::Laboratory;
 use crate::app::model::{Document, Model};
 use crate::app::recordings::Recorded;
 use crate::cancel::CancelToken;
@@ -84,6 +85,7 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         triangulation: Triangulation::Auto,
         memory: None,
         auto_propagate: true,
+        laboratory: Laboratory::default(),
         recordings: &[],
         overheads: Vec::new(),
         keep_improving: false,

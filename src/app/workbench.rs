@@ -10,6 +10,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::dialog::Dialog;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
+use crate::app::laboratory::Laboratory;
 use crate::app::menu::{self, Palette};
 use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
@@ -104,6 +105,7 @@ impl Workbench {
             triangulation: settings.triangulation.parse().unwrap_or(Triangulation::Auto),
             memory: settings.memory,
             auto_propagate: settings.auto_propagate,
+            laboratory: Laboratory::default(),
             recordings: Recording::shipped(),
             overheads: Vec::new(),
             keep_improving: settings.keep_improving,

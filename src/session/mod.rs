@@ -9,6 +9,8 @@
 //! A search for a better junction tree can go on beside the worker, on a thread of its own that rests
 //! while the worker has something to do, so that it disturbs no timing.
 //!
+//! Experiments run on a thread of their own, too, one at a time.
+//!
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
 //! on with nothing loaded.
 
@@ -17,6 +19,7 @@ mod explainer;
 mod improver;
 mod quiet;
 mod request;
+mod trial;
 mod update;
 mod worker;
 
@@ -24,5 +27,6 @@ pub use autosave::{Abandoned, Autosave};
 pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
+pub use trial::Trial;
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

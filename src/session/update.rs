@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{ImpossibleEvidence, LoadError};
+use crate::experiment::{ExperimentError, Record};
 use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
@@ -67,6 +68,8 @@ pub enum Update {
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has come to its end.
     ImprovementEnded,
+    /// An experiment has ended, well or not; told with the number of the [`Trial`](crate::session::Trial).
+    Tried(Result<Arc<Record>, ExperimentError>),
     /// A step was given up because [`Session::cancel`](crate::session::Session::cancel) was called.
     Cancelled(Step),
     /// A step failed; the worker waits for another request.

@@ -6,11 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, propagate};
+use crate::experiment::Progress;
 use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 use crate::session::improver::{Improvement, Improver};
 use crate::session::quiet::Quiet;
+use crate::session::trial::{self, Trial};
 use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
 
 /// The handle to a worker thread.
@@ -22,6 +24,7 @@ pub struct Session {
     updates: Receiver<(u64, Update)>,
     teller: Teller,
     improver: Option<Improver>,
+    trial: Option<trial::Running>,
 }
 
 struct Shared {
@@ -42,6 +45,11 @@ impl Teller {
     pub(super) fn tell(&self, serial: u64, update: Update) {
         // The handle may be gone already; then nobody wants to know.
         let _ = self.sender.send((serial, update));
+        self.wake();
+    }
+
+    /// Asks for a look at what is shared.
+    pub(super) fn wake(&self) {
         let wake = self.wake.lock().unwrap_or_else(PoisonError::into_inner);
         (*wake)();
     }
@@ -92,7 +100,7 @@ impl Session {
             .name("session".to_owned())
             .spawn(move || worker.run())
             .expect("a thread for the worker");
-        Self { shared, updates, teller, improver: None }
+        Self { shared, updates, teller, improver: None, trial: None }
     }
 
     /// States what is wanted from now on, in place of what was wanted before. To have the same
@@ -153,6 +161,24 @@ impl Session {
     /// Gives up the search for a better junction tree. What it found last may still come.
     pub fn stop_improving(&mut self) {
         self.improver = None;
+    }
+
+    /// Runs an experiment in place of the one at work, if there is one. Its end comes as
+    /// [`Update::Tried`] with `number`.
+    ///
+    /// # Panics
+    /// If the operating system gives no thread.
+    pub fn run_trial(&mut self, number: u64, trial: Trial) -> Arc<Progress> {
+        self.trial = None;
+        let quiet = Arc::clone(&self.shared.quiet);
+        let (running, progress) = trial::start(number, trial, quiet, self.teller.clone());
+        self.trial = Some(running);
+        progress
+    }
+
+    /// Gives up the experiment at work.
+    pub fn cancel_trial(&mut self) {
+        self.trial = None;
     }
 
     /// What has happened since the last call, oldest first, each with the
@@ -526,7 +552,7 @@ fn drop_quietly(value: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned())

@@ -3,6 +3,7 @@
 
 pub mod cliques;
 pub mod details;
+pub mod experiments;
 pub mod histogram;
 pub mod inside;
 pub mod junction_tree;
@@ -22,6 +23,7 @@ use crate::app::model::{Model, Pane};
 pub struct Panes {
     cliques: cliques::CliquesPane,
     details: details::DetailsPane,
+    experiments: experiments::ExperimentsPane,
     histogram: histogram::HistogramPane,
     inside: inside::InsidePane,
     junction_tree: junction_tree::JunctionTreePane,
@@ -38,6 +40,7 @@ impl Panes {
         match pane {
             Pane::JunctionTree => self.junction_tree.show(ui, model, commands),
             Pane::Network => self.network.show(ui, model, commands),
+            Pane::Experiments => self.experiments.show(ui, model, commands),
             Pane::Overhead => self.overhead.show(ui, model, commands),
             Pane::Variables => self.variables.show(ui, model, commands),
             Pane::Cliques => self.cliques.show(ui, model, commands),

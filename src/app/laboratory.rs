@@ -1,0 +1,170 @@
+//! Experiments of the window: the one that runs, and what came of those that ran.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::app::workbench::Workbench;
+use crate::experiment::{ExperimentError, Progress, Record, by_name};
+use crate::files::write_atomically;
+use crate::session::Trial;
+
+/// What is known of experiments.
+#[derive(Clone, Debug, Default)]
+pub struct Laboratory {
+    /// The one that runs.
+    pub running: Option<RunningTrial>,
+    /// What came of those that ran or were opened, the newest last.
+    pub results: Vec<KeptResult>,
+    /// Why the last one failed.
+    pub failure: Option<String>,
+    /// Trials and results that there were.
+    count: u64,
+}
+
+/// An experiment that runs.
+#[derive(Clone)]
+pub struct RunningTrial {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// How far it is.
+    pub progress: Arc<Progress>,
+}
+
+impl std::fmt::Debug for RunningTrial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "trial {} of {}", self.number, self.title)
+    }
+}
+
+/// What an experiment gave, under a name.
+#[derive(Clone, Debug)]
+pub struct KeptResult {
+    /// Tells it from all others of this run of the program.
+    pub number: u64,
+    /// What the user calls it.
+    pub name: String,
+    /// What it gave.
+    pub record: Arc<Record>,
+}
+
+impl Laboratory {
+    /// Keeps a record under a name that no other has.
+    pub fn keep(&mut self, record: Arc<Record>) {
+        self.count += 1;
+        let base = record.experiment.clone();
+        let free = |name: &String| self.results.iter().all(|kept| kept.name != *name);
+        let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
+        self.results.push(KeptResult { number: self.count, name, record });
+    }
+
+    /// The result with this number.
+    #[must_use]
+    pub fn result(&self, number: u64) -> Option<&KeptResult> {
+        self.results.iter().find(|kept| kept.number == number)
+    }
+}
+
+impl Workbench {
+    pub(super) fn run_experiment(&mut self, trial: Trial) {
+        let laboratory = &mut self.model.laboratory;
+        laboratory.count += 1;
+        laboratory.failure = None;
+        let number = laboratory.count;
+        let title = by_name(&trial.experiment).map_or("", |experiment| experiment.title).to_owned();
+        let progress = self.session.run_trial(number, trial);
+        laboratory.running = Some(RunningTrial { number, title, progress });
+    }
+
+    pub(super) fn cancel_experiment(&mut self) {
+        self.session.cancel_trial();
+        self.model.laboratory.running = None;
+    }
+
+    /// Takes in what came of the trial with this number.
+    pub(super) fn tried(&mut self, number: u64, outcome: Result<Arc<Record>, ExperimentError>) {
+        let laboratory = &mut self.model.laboratory;
+        if laboratory.running.take_if(|running| running.number == number).is_none() {
+            return;
+        }
+        match outcome {
+            Ok(record) => laboratory.keep(record),
+            Err(ExperimentError::Cancelled(_)) => {}
+            Err(error) => laboratory.failure = Some(error.to_string()),
+        }
+    }
+
+    pub(super) fn rename_result(&mut self, number: u64, name: String) {
+        let mut results = self.model.laboratory.results.iter_mut();
+        if let Some(kept) = results.find(|kept| kept.number == number) {
+            kept.name = name;
+        }
+    }
+
+    pub(super) fn remove_result(&mut self, number: u64) {
+        self.model.laboratory.results.retain(|kept| kept.number != number);
+    }
+
+    /// Writes a result into `folder`: as JSON, which can be opened again, its tables as CSV and its
+    /// figures as SVG.
+    pub(super) fn export_result(&mut self, number: u64, folder: &Path) {
+        let Some(kept) = self.model.laboratory.result(number) else { return };
+        match export(kept, folder) {
+            Ok(files) => {
+                let files: Vec<String> =
+                    files.iter().map(|path| path.display().to_string()).collect();
+                self.toasts.success(format!("Written:\n{}", files.join("\n")));
+            }
+            Err(message) => self.complain(&message),
+        }
+    }
+
+    /// Opens a result that was written as JSON.
+    pub(super) fn open_result(&mut self, path: &Path) {
+        let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
+        match read.and_then(|text| Record::read(&text)) {
+            Ok(record) => {
+                self.model.laboratory.keep(Arc::new(record));
+                if let Some(name) = path.file_stem() {
+                    let number = self.model.laboratory.count;
+                    self.rename_result(number, name.to_string_lossy().into_owned());
+                }
+            }
+            Err(message) => self.complain(&format!("{}: {message}", path.display())),
+        }
+    }
+}
+
+/// The name of a file that `name` is kept in, without an ending.
+fn file_stem(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    let parts = name.chars().map(plain).collect::<String>();
+    parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+fn export(kept: &KeptResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let said = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: std::io::Error| format!("{path}: {error}")
+    };
+    std::fs::create_dir_all(folder).map_err(said(folder))?;
+    let stem = file_stem(&kept.name);
+    let json = serde_json::to_string_pretty(&*kept.record).expect("a record is JSON");
+    let mut written = Vec::new();
+    let path = folder.join(format!("{stem}.json"));
+    write_atomically(&path, json.as_bytes()).map_err(said(&path))?;
+    written.push(path);
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_names_of_files() {
+        assert_eq!(file_stem("fig7 #2"), "fig7-2");
+        assert_eq!(file_stem("../etc/passwd: Überlauf"), "etc-passwd-Überlauf");
+    }
+}

@@ -1,0 +1,127 @@
+//! What merging small separators does to the tree of the open network, as a slider is drawn.
+
+use std::sync::Arc;
+
+use eframe::egui::{Grid, Slider, Ui};
+
+use crate::app::command::Commands;
+use crate::app::model::Model;
+use crate::experiment::merged;
+use crate::numbers;
+use crate::propagation::CompiledNetwork;
+
+/// The largest separator that can be merged away, as a power of two.
+const LARGEST: u32 = 16;
+
+/// The slider and what was worked out for it last.
+#[derive(Default)]
+pub(super) struct Merging {
+    power: u32,
+    made: Option<Made>,
+}
+
+struct Made {
+    of: Arc<CompiledNetwork>,
+    threshold: u64,
+    merged: Arc<CompiledNetwork>,
+}
+
+impl Merging {
+    /// Draws the slider and the sizes before and after.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, _: &mut Commands) {
+        let Some(compiled) = model.compiled() else {
+            ui.weak("Open a network to see what merging does to its junction tree.");
+            return;
+        };
+        ui.strong("The open network");
+        ui.horizontal(|ui| {
+            let slider = Slider::new(&mut self.power, 0..=LARGEST)
+                .custom_formatter(|power, _| match power as u32 {
+                    0 => "none".to_owned(),
+                    power => format!("up to {} entries", numbers::thousands(1 << power)),
+                })
+                .text("separators are merged away");
+            ui.add(slider);
+        });
+        let threshold = if self.power == 0 { 0 } else { 1 << self.power };
+        let made = match self.made.take() {
+            Some(made) if Arc::ptr_eq(&made.of, compiled) && made.threshold == threshold => made,
+            _ => Made {
+                of: Arc::clone(compiled),
+                threshold,
+                merged: match threshold {
+                    0 => Arc::clone(compiled),
+                    _ => merged(compiled, threshold),
+                },
+            },
+        };
+        let (before, after) = (compiled.statistics(), made.merged.statistics());
+        Grid::new("merging totals").num_columns(4).striped(true).spacing([18.0, 4.0]).show(
+            ui,
+            |ui| {
+                for heading in ["", "before", "merged", "change"] {
+                    ui.weak(heading);
+                }
+                ui.end_row();
+                let messages = |tree: &CompiledNetwork| tree.plan().messages().len() as u64;
+                for (name, from, to) in [
+                    ("cliques", before.cliques as u64, after.cliques as u64),
+                    ("messages", messages(compiled), messages(&made.merged)),
+                    ("table entries", before.total_clique_entries, after.total_clique_entries),
+                    ("largest clique", before.max_clique_entries, after.max_clique_entries),
+                    ("levels below the root", before.depth as u64, after.depth as u64),
+                ] {
+                    ui.label(name);
+                    ui.label(numbers::thousands(from));
+                    ui.strong(numbers::thousands(to));
+                    ui.label(change(from, to));
+                    ui.end_row();
+                }
+            },
+        );
+        ui.weak(
+            "Fewer messages cost fewer launches; larger tables cost more entries. \
+             The experiment above measures which of the two counts for more.",
+        );
+        self.made = Some(made);
+    }
+}
+
+/// `-12.3%`, `x 4.10`.
+fn change(from: u64, to: u64) -> String {
+    let ratio = to as f64 / from.max(1) as f64;
+    if ratio >= 2.0 { format!("× {ratio:.2}") } else { format!("{:+.1}%", 100.0 * (ratio - 1.0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::kittest::Queryable as _;
+
+    use super::*;
+    use crate::app::testing::{drive, label_containing};
+
+    #[test]
+    fn the_slider_shows_the_merged_tree() {
+        let mut merging = Merging { power: 0, ..Merging::default() };
+        let mut harness = drive("alarm", move |ui, model, commands| {
+            if merging.power == 0 && ui.button("merge").clicked() {
+                merging.power = 4;
+            }
+            merging.show(ui, model, commands);
+        });
+        harness.run();
+        let cliques = harness.state().tree().cliques().len();
+        assert_eq!(harness.query_all_by_label(&cliques.to_string()).count(), 2);
+        harness.get_by_label("merge").click();
+        harness.run();
+        let merged = merged(harness.state().model.compiled().unwrap(), 16);
+        assert!(merged.tree().cliques().len() < cliques);
+        let after = numbers::thousands(merged.statistics().total_clique_entries);
+        label_containing(&harness, &after);
+    }
+
+    #[test]
+    fn changes_are_shares_or_factors() {
+        assert_eq!((change(200, 150).as_str(), change(10, 41).as_str()), ("-25.0%", "× 4.10"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The paper's experiments: choosing one, running it, and looking at what came of it.
+
+mod compare;
+mod merging;
+mod parameters;
+mod results;
+mod table;
+
+use eframe::egui::{self, Id, Panel, RichText, ScrollArea, Ui};
+
+use crate::app::command::{Command, Commands};
+use crate::app::laboratory::RunningTrial;
+use crate::app::model::Model;
+use crate::app::theme::Palette;
+use crate::experiment::{self, Experiment, Status};
+use crate::numbers;
+use parameters::Parameters;
+use results::Results;
+
+/// How often the pane is drawn while an experiment runs.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// The pane and what is chosen in it.
+#[derive(Default)]
+pub struct ExperimentsPane {
+    /// The experiment that is chosen.
+    chosen: usize,
+    parameters: Option<Parameters>,
+    results: Results,
+    merging: merging::Merging,
+}
+
+impl ExperimentsPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let all = experiment::all();
+        let width = (0.28 * ui.available_width()).clamp(150.0, 260.0);
+        Panel::left("experiments").default_size(width).min_size(120.0).show(ui, |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                ui.strong("Experiments");
+                for (index, one) in all.iter().enumerate() {
+                    let button = egui::Button::selectable(
+                        self.chosen == index && !self.results.is_showing(),
+                        one.title,
+                    );
+                    if ui.add(button.wrap()).on_hover_text(one.question).clicked() {
+                        self.chosen = index;
+                        self.parameters = None;
+                        self.results.show_none();
+                    }
+                }
+                ui.add_space(8.0);
+                self.results.list(ui, model, commands);
+            });
+        });
+        egui::CentralPanel::no_frame().show(ui, |ui| {
+            ui.add_space(2.0);
+            if let Some(running) = &model.laboratory.running {
+                progress(ui, running, commands);
+            }
+            if let Some(failure) = &model.laboratory.failure {
+                let text = numbers::wrapped(failure, 100);
+                ui.label(RichText::new(text).color(Palette::of(ui).error));
+            }
+            ScrollArea::vertical().auto_shrink(false).id_salt("experiment").show(ui, |ui| {
+                ui.set_width(ui.available_width() - 8.0);
+                if self.results.is_showing() {
+                    self.results.show(ui, model, commands);
+                } else if let Some(chosen) = all.get(self.chosen) {
+                    self.experiment(ui, chosen, model, commands);
+                }
+            });
+        });
+    }
+
+    fn experiment(
+        &mut self,
+        ui: &mut Ui,
+        chosen: &'static Experiment,
+        model: &Model,
+        commands: &mut Commands,
+    ) {
+        ui.heading(chosen.title);
+        ui.label(chosen.question);
+        ui.add_space(6.0);
+        let parameters = self.parameters.get_or_insert_with(|| Parameters::new(chosen, model));
+        parameters.show(ui, chosen, model);
+        ui.add_space(6.0);
+        let ready = !parameters.is_empty() && model.laboratory.running.is_none();
+        ui.horizontal(|ui| {
+            ui.add_enabled_ui(ready, |ui| {
+                let run = egui::Button::new(RichText::new("Run the experiment").strong());
+                if ui.add(run).clicked() {
+                    commands
+                        .push(Command::RunExperiment(Box::new(parameters.trial(chosen, model))));
+                    self.results.show_next(model);
+                }
+            });
+            if parameters.is_empty() {
+                ui.weak("Choose a network first.");
+            }
+        });
+        if chosen.name == "merging" {
+            ui.separator();
+            self.merging.show(ui, model, commands);
+        }
+    }
+}
+
+/// How far the experiment is.
+fn progress(ui: &mut Ui, running: &RunningTrial, commands: &mut Commands) {
+    ui.ctx().request_repaint_after(LOOK);
+    let status = running.progress.status();
+    ui.horizontal(|ui| {
+        let bar = egui::ProgressBar::new(status.share as f32).desired_width(180.0);
+        ui.add(bar.text(format!("{:.0}%", 100.0 * status.share)));
+        if ui.button("Cancel the experiment").clicked() {
+            commands.push(Command::CancelExperiment);
+        }
+        ui.add(egui::Label::new(said(&running.title, &status)).truncate());
+    });
+    ui.separator();
+}
+
+/// `Figure 7: barley, naive; 12 s, about 30 s left`.
+fn said(title: &str, status: &Status) -> String {
+    let left = status.left.filter(|left| left.as_secs() > 0);
+    let left = left.map_or_else(String::new, |left| format!(", about {} s left", left.as_secs()));
+    let what = if status.what.is_empty() { "begins" } else { &status.what };
+    format!("{title}: {what}; {} s{left}", status.elapsed.as_secs())
+}
+
+/// Tells the plots of results from one another.
+fn plot_id(number: u64, figure: usize) -> Id {
+    Id::new(("experiment figure", number, figure))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What an experiment is to be run on, and how.
+
+use eframe::egui::{ComboBox, DragValue, Grid, Ui};
+
+use crate::app::model::Model;
+use crate::engine::{self, MappingLayout, PaperOptions};
+use crate::experiment::{BLOCK_SIZES, Experiment, Parameter};
+use crate::format::SAMPLES;
+use crate::graph::{Heuristic, Triangulation};
+use crate::session::{Source, Trial};
+
+/// What the user has chosen for one experiment.
+pub(super) struct Parameters {
+    /// Whether each sample is to be looked at.
+    samples: Vec<bool>,
+    /// Whether the open network is, if it is no sample.
+    open: bool,
+    triangulation: Triangulation,
+    engine: String,
+    baseline: String,
+    repeat: u32,
+    threads: usize,
+    paper: PaperOptions,
+    threshold: u64,
+}
+
+impl Parameters {
+    /// The usual ones of `experiment`.
+    pub fn new(experiment: &Experiment, model: &Model) -> Self {
+        let usual = |name: &&str| experiment.networks.contains(name);
+        Self {
+            samples: SAMPLES.iter().map(|sample| usual(&sample.name)).collect(),
+            open: false,
+            triangulation: Triangulation::By(Heuristic::WeightedMinFill),
+            engine: "gpu-paper".to_owned(),
+            baseline: "sequential".to_owned(),
+            repeat: 10,
+            threads: model.engine.threads,
+            paper: PaperOptions::default(),
+            threshold: 64,
+        }
+    }
+
+    /// Whether no network is chosen.
+    pub fn is_empty(&self) -> bool {
+        !self.open && !self.samples.contains(&true)
+    }
+
+    /// The experiment as it is to be run.
+    pub fn trial(&self, experiment: &Experiment, model: &Model) -> Trial {
+        let chosen = SAMPLES.iter().zip(&self.samples).filter(|(_, chosen)| **chosen);
+        let mut networks: Vec<Source> =
+            chosen.map(|(sample, _)| Source::Named(sample.name.to_owned())).collect();
+        if let Some(document) = model.document.as_ref().filter(|_| self.open) {
+            networks.push(document.source.clone());
+        }
+        Trial {
+            experiment: experiment.name.to_owned(),
+            networks,
+            triangulation: self.triangulation,
+            engine: self.engine.clone(),
+            baseline: self.baseline.clone(),
+            repeat: self.repeat,
+            threads: self.threads,
+            memory: model.memory,
+            paper: self.paper,
+            threshold: self.threshold,
+        }
+    }
+
+    /// Draws the choices.
+    pub fn show(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
+        self.networks(ui, experiment, model);
+        ui.add_space(4.0);
+        let heeds = |parameter| experiment.heeds.contains(&parameter);
+        Grid::new("experiment parameters").num_columns(2).spacing([12.0, 5.0]).show(ui, |ui| {
+            ui.label("Triangulation").on_hover_text("weighted-min-fill gives the paper's trees");
+            ComboBox::from_id_salt("experiment triangulation")
+                .selected_text(self.triangulation.name())
+                .show_ui(ui, |ui| {
+                    for method in Triangulation::ALL {
+                        ui.selectable_value(&mut self.triangulation, method, method.name());
+                    }
+                });
+            ui.end_row();
+            if heeds(Parameter::Engine) {
+                engines(ui, "Engine", &mut self.engine);
+            }
+            if heeds(Parameter::Baseline) {
+                engines(ui, "Compared with", &mut self.baseline);
+            }
+            if heeds(Parameter::Repeat) {
+                ui.label("Propagations").on_hover_text("Measured for each time");
+                ui.add(DragValue::new(&mut self.repeat).range(1..=1000));
+                ui.end_row();
+            }
+            if heeds(Parameter::Threads) {
+                ui.label("Threads");
+                ui.add(DragValue::new(&mut self.threads).range(1..=1024));
+                ui.end_row();
+            }
+            if heeds(Parameter::Paper) {
+                ui.label("gpu-paper");
+                ui.horizontal(|ui| {
+                    for layout in MappingLayout::ALL {
+                        ui.selectable_value(&mut self.paper.layout, layout, layout.name());
+                    }
+                    let size = &mut self.paper.block_size;
+                    ComboBox::from_id_salt("experiment block size")
+                        .selected_text(format!("{size} threads a block"))
+                        .show_ui(ui, |ui| {
+                            for choice in BLOCK_SIZES {
+                                ui.selectable_value(size, choice, choice.to_string());
+                            }
+                        });
+                });
+                ui.end_row();
+            }
+            if heeds(Parameter::Threshold) {
+                ui.label("Merge up to").on_hover_text("Separators of at most so many entries");
+                ui.add(DragValue::new(&mut self.threshold).range(0..=1_000_000).suffix(" entries"));
+                ui.end_row();
+            }
+        });
+    }
+
+    fn networks(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
+        ui.horizontal(|ui| {
+            ui.label("Networks");
+            if ui.small_button("usual").on_hover_text("Those of the paper").clicked() {
+                *self = Self { open: false, ..Self::new(experiment, model) };
+            }
+            if ui.small_button("none").clicked() {
+                self.samples.fill(false);
+                self.open = false;
+            }
+        });
+        ui.horizontal_wrapped(|ui| {
+            for (sample, chosen) in SAMPLES.iter().zip(&mut self.samples) {
+                ui.toggle_value(chosen, sample.name);
+            }
+            if let Some(document) = &model.document
+                && crate::format::sample(&document.title()).is_none()
+            {
+                ui.toggle_value(&mut self.open, document.title());
+            }
+        });
+    }
+}
+
+/// A choice of engines; those that cannot run here are looked at in recordings.
+fn engines(ui: &mut Ui, title: &str, name: &mut String) {
+    let said = |engine: &dyn engine::Engine| match engine.availability() {
+        Ok(()) => engine.name().to_owned(),
+        Err(_) => format!("{} (recorded)", engine.name()),
+    };
+    ui.label(title);
+    let now = engine::by_name(name).map_or_else(|| name.clone(), said);
+    ComboBox::from_id_salt(("experiment engine", title)).selected_text(now).show_ui(ui, |ui| {
+        for engine in engine::all() {
+            ui.selectable_value(name, engine.name().to_owned(), said(*engine));
+        }
+    });
+    ui.end_row();
+}

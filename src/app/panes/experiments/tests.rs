@@ -1,0 +1,138 @@
+use std::sync::Arc;
+
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::testing::{Bench, drive_model, label_containing, model};
+use crate::experiment::{
+    At, Axis, Figure, Machine, Mark, Origin, Panel as Axes, Progress, Provenance, Record, Series,
+    Shape, Table,
+};
+
+/// What an experiment might give: a table, and a figure with what is recorded and what is predicted.
+fn record() -> Arc<Record> {
+    let series =
+        |label: &str, origin, shape| Series::new(label, origin, shape, [(10.0, 2.0), (100.0, 9.0)]);
+    let panel = Axes {
+        title: "Asia".to_owned(),
+        x: Axis::log("Entries"),
+        y: Axis::linear("Time, µs"),
+        series: vec![
+            series("gpu", Origin::Recorded, Shape::Points),
+            series("model", Origin::Predicted, Shape::Line),
+        ],
+        marks: vec![Mark { label: "floor".to_owned(), origin: Origin::Paper, at: At::Y(1.0) }],
+    };
+    Arc::new(Record {
+        format: 1,
+        experiment: "fig6".to_owned(),
+        title: "Figure 6: speed-up".to_owned(),
+        provenance: Provenance {
+            version: "0".to_owned(),
+            commit: None,
+            date: "2026-01-02T03:04:05Z".to_owned(),
+            machine: Machine { cpu: "fingers".to_owned(), threads: 10, gpu: None },
+        },
+        recorded: vec!["recorded on NVIDIA Abacus on 2026-01-02".to_owned()],
+        settings: vec![("repeat".to_owned(), "3".to_owned())],
+        notes: vec!["The model is too kind to Pigs.".to_owned()],
+        tables: vec![Table::new("speedup").text("network", ["asia"]).count(
+            "entries",
+            None,
+            [4711],
+        )],
+        figures: vec![Figure { title: "Speed-up".to_owned(), across: 1, panels: vec![panel] }],
+    })
+}
+
+fn pane(model: Model) -> Harness<'static, Bench> {
+    let mut pane = ExperimentsPane::default();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness
+}
+
+fn with_results(count: usize) -> Model {
+    let mut model = model("asia");
+    (0..count).for_each(|_| model.laboratory.keep(record()));
+    model
+}
+
+#[test]
+fn a_result_is_shown_with_what_is_recorded_and_predicted_marked() {
+    let mut harness = pane(with_results(1));
+    harness.get_by_label("fig6 #1").click();
+    harness.run();
+    harness.get_by_label("recorded on NVIDIA Abacus on 2026-01-02");
+    harness.get_by_label("The model is too kind to Pigs.");
+    harness.get_by_label("gpu (recorded)");
+    harness.get_by_label("model (predicted)");
+    harness.get_by_label("4,711");
+    label_containing(&harness, "Plot Asia: Time, µs against Entries");
+}
+
+#[test]
+fn a_result_is_named_written_and_forgotten() {
+    let mut harness = pane(with_results(1));
+    harness.get_by_label("fig6 #1").click();
+    harness.run();
+    harness.get_by_label("Name").click();
+    harness.run();
+    harness.get_by_label("Name").type_text(" again");
+    harness.run();
+    harness.key_press(egui::Key::Enter);
+    harness.run();
+    harness.get_by_label("Folder").click();
+    harness.run();
+    harness.get_by_label("Folder").type_text("out");
+    harness.run();
+    harness.get_by_label("Export").click();
+    harness.run();
+    harness.get_by_label("Forget").click();
+    harness.run();
+    let number = harness.state().model.laboratory.results[0].number;
+    let pushed = &harness.state().pushed;
+    assert!(
+        matches!(&pushed[..], [
+            Command::RenameResult(renamed, name),
+            Command::ExportResult(written, folder),
+            Command::RemoveResult(removed),
+        ] if [*renamed, *written, *removed] == [number; 3]
+            && name.contains("again")
+            && folder.as_os_str() == "out"),
+        "{pushed:?}"
+    );
+}
+
+#[test]
+fn two_results_are_laid_over_each_other() {
+    let mut harness = pane(with_results(2));
+    harness.get_by_label("Compare fig6 #1").click();
+    harness.run();
+    harness.get_by_label("Compare fig6 #2").click();
+    harness.run();
+    harness.get_by_label("fig6 #1 and fig6 #2");
+    harness.get_by_label("fig6 #1: gpu (recorded)");
+    harness.get_by_label("fig6 #2: gpu (recorded)");
+    assert_eq!(harness.query_all_by_label_contains("Plot Asia").count(), 1);
+}
+
+#[test]
+fn how_far_an_experiment_is_can_be_seen_and_it_can_be_cancelled() {
+    let mut model = model("asia");
+    let progress = Progress::new(crate::cancel::CancelToken::new());
+    progress.expect(4.0);
+    progress.step("asia: sequential", 1.0).unwrap();
+    progress.step("asia: gpu", 3.0).unwrap();
+    model.laboratory.running = Some(RunningTrial {
+        number: 1,
+        title: "Figure 6".to_owned(),
+        progress: Arc::new(progress),
+    });
+    let mut harness = pane(model);
+    label_containing(&harness, "Figure 6: asia: gpu; 0 s");
+    harness.get_by_label("Cancel the experiment").click();
+    harness.run();
+    assert!(harness.state().pushed.contains(&Command::CancelExperiment));
+}
