@@ -35,7 +35,8 @@ fn recognise(text: &str) -> bool {
 
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-    let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
+    let mut reader =
+        Reader { source, parser: Parser::new(source), name: String::new(), unnamed: 0 };
     let mut found = Vec::new();
     let mut distributions = Vec::new();
     loop {
@@ -88,6 +89,8 @@ struct Reader<'s> {
     source: Source<'s>,
     parser: Parser<'s>,
     name: String,
+    /// States without labels so far.
+    unnamed: usize,
 }
 
 impl<'s> Reader<'s> {
@@ -212,10 +215,12 @@ impl<'s> Reader<'s> {
                 let message = format!("{count} states are announced, but {} follow", states.len());
                 return Err(self.source.error(at, message));
             }
-        } else if count <= MAX_UNNAMED_STATES {
+        } else if count <= MAX_UNNAMED_STATES - self.unnamed {
+            self.unnamed += count;
             states.extend((0..count).map(|state| Word { text: state.to_string().into(), at }));
         } else {
-            let message = format!("{count} states are more than {MAX_UNNAMED_STATES}");
+            let most = MAX_UNNAMED_STATES - self.unnamed;
+            let message = format!("{count} states without labels, expected {most} at most");
             return Err(self.source.error(at, message));
         }
         self.parser.sign(Token::Semicolon)?;
