@@ -21,6 +21,7 @@ fn weather() -> Network {
         ("wind", &["low", "mid", "high"]),
         ("very cold", &["a b", "c,d", "e\"f"]),
         ("hail", &["1", "2"]),
+        ("odd", &["", "*", "NA", "{", "%"]),
     ])
 }
 
@@ -90,6 +91,8 @@ fn what_is_passed_over_in_a_table_is_said() {
         read.warnings,
         ["a.csv: 3 columns are not variables and were passed over: id, Wind, note"]
     );
+    let parted = cases::read("a.dat", "# rain, wind\n1, yes, *\n", &weather()).unwrap();
+    assert!(parted.warnings.is_empty() && parted.cases[0].len() == 1, "{parted:?}");
     let counted = cases::read("a.dat", "# rain\n3 yes\n1 no\n", &weather()).unwrap();
     assert!(counted.warnings[0].contains("column '#' counts equal cases"), "{counted:?}");
     let numbered = cases::read("a.csv", ",rain\n0,yes\n1,no\n", &weather()).unwrap();
@@ -183,7 +186,7 @@ fn mistakes_have_a_place() {
         (
             "a.csv",
             "x,y\n",
-            "a.csv:1:1: no column of the header (x, y) is a variable, expected names as rain, wind, very cold, hail",
+            "a.csv:1:1: no column of the header (x, y) is a variable, expected names as rain, wind, very cold, hail, odd",
         ),
         (
             "a.csv",
@@ -217,7 +220,7 @@ fn mistakes_have_a_place() {
             "3 0 1",
             "a.evid:1:1: 2 numbers follow the number of findings, 3, expected two for each: the positions of a variable and of its state",
         ),
-        ("a.evid", "1 4 0", "a.evid:1:3: there is no variable 4; there are 4, counted from 0"),
+        ("a.evid", "1 5 0", "a.evid:1:3: there is no variable 5; there are 5, counted from 0"),
         (
             "a.evid",
             "2\n1 0 0\n1 0 2\n",

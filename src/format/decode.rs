@@ -9,9 +9,14 @@ use flate2::read::MultiGzDecoder;
 
 use crate::format::OpenError;
 
-/// The most that is read of one file, packed or unpacked. No network that can be solved comes near,
-/// and a small `.gz` that unpacks without end must not take the machine's memory.
+/// The most that is read of one file, packed or unpacked. No network that can be solved comes near.
 const MAX_BYTES: u64 = 1 << 30;
+
+/// The most that any packed file may hold. Beyond it a file may hold [`MAX_RATIO`] times what it is
+/// long: a small `.gz` that unpacks without end must not take the machine's memory. The shipped
+/// networks unpack to less than 30 times their length.
+const MAX_UNPACKED: u64 = 1 << 26;
+const MAX_RATIO: u64 = 100;
 
 /// Reads the file at `path`, unpacked if it is gzip.
 pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
@@ -21,12 +26,13 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     if file.metadata().is_ok_and(|what| what.is_dir()) {
         return Err(unreadable("it is a folder, expected a file".to_owned()));
     }
-    unpack(&name, read_limited(&name, file, MAX_BYTES, false)?, MAX_BYTES)
+    unpack_all(&name, read_limited(&name, file, MAX_BYTES, false)?)
 }
 
 /// Unpacks `bytes` if they are gzip, which shows in the first two.
 pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {
-    unpack(file, bytes, MAX_BYTES)
+    let limit = (bytes.len() as u64 * MAX_RATIO).clamp(MAX_UNPACKED, MAX_BYTES);
+    unpack(file, bytes, limit)
 }
 
 fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> {

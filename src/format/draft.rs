@@ -7,9 +7,38 @@ use crate::network::{
     normalise_row,
 };
 
-/// The most entries that the tables of one file may have together. A default row stands for any
-/// number of rows, so a short file can ask for a table without bounds.
-pub(super) const MAX_ENTRIES: usize = 1 << 27;
+/// The most entries that the tables of one file may have together, however long it is.
+const MAX_ENTRIES: usize = 1 << 27;
+
+/// The most that a file may ask for without writing them out: a default row and a noisy-OR stand for
+/// any number of rows, so a short file could ask for a table without bounds.
+const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
+
+/// The most entries that the tables of `source` may have together. What a file writes out it may
+/// have, and an entry is written in no less than two bytes.
+pub(super) fn max_entries(source: Source<'_>) -> usize {
+    (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
+}
+
+/// The most states that the nodes of one file may have together without writing them out, by number
+/// or inheritance.
+const MAX_UNWRITTEN_STATES: usize = 1 << 18;
+
+/// Counts the states of a file's nodes, of which the one at byte `at` has `more`.
+pub(super) fn count_states(
+    source: Source<'_>,
+    states: &mut usize,
+    more: usize,
+    at: usize,
+) -> Result<(), FormatError> {
+    *states = states.saturating_add(more);
+    let limit = (source.text.len() / 2).max(MAX_UNWRITTEN_STATES);
+    if *states > limit {
+        let message = format!("with these the file has more than {limit} states, which is refused");
+        return Err(source.error(at, message));
+    }
+    Ok(())
+}
 
 /// Normalises the rows of a file one by one, and remembers how far off they were.
 #[derive(Debug, Default)]

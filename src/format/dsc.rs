@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::format::braces::{self, Parser, Token};
-use crate::format::draft::MAX_ENTRIES;
+use crate::format::draft;
 use crate::format::language::{Keeps, Language};
 use crate::format::nodes::{
     self, Definition, IfMissing, MAX_UNNAMED_STATES, Node, Number, Role, Word, number,
@@ -35,8 +35,8 @@ fn recognise(text: &str) -> bool {
 
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-    let mut reader =
-        Reader { source, parser: Parser::new(source), name: String::new(), unnamed: 0 };
+    let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
+    let mut states = 0;
     let mut found = Vec::new();
     let mut distributions = Vec::new();
     loop {
@@ -48,7 +48,11 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
                 let open = reader.parser.sign(Token::OpenBrace)?;
                 reader.skip_to_brace(open)?;
             }
-            Token::Word(word) if word.eq_ignore_ascii_case("node") => found.push(reader.node()?),
+            Token::Word(word) if word.eq_ignore_ascii_case("node") => {
+                let node = reader.node()?;
+                draft::count_states(source, &mut states, node.states.len(), at)?;
+                found.push(node);
+            }
             Token::Word(word) if word.eq_ignore_ascii_case("probability") => {
                 distributions.push(reader.distribution(at)?);
             }
@@ -89,8 +93,6 @@ struct Reader<'s> {
     source: Source<'s>,
     parser: Parser<'s>,
     name: String,
-    /// States without labels so far.
-    unnamed: usize,
 }
 
 impl<'s> Reader<'s> {
@@ -215,12 +217,10 @@ impl<'s> Reader<'s> {
                 let message = format!("{count} states are announced, but {} follow", states.len());
                 return Err(self.source.error(at, message));
             }
-        } else if count <= MAX_UNNAMED_STATES - self.unnamed {
-            self.unnamed += count;
+        } else if count <= MAX_UNNAMED_STATES {
             states.extend((0..count).map(|state| Word { text: state.to_string().into(), at }));
         } else {
-            let most = MAX_UNNAMED_STATES - self.unnamed;
-            let message = format!("{count} states without labels, expected {most} at most");
+            let message = format!("{count} states are more than {MAX_UNNAMED_STATES}");
             return Err(self.source.error(at, message));
         }
         self.parser.sign(Token::Semicolon)?;
@@ -346,15 +346,16 @@ fn define<'s>(
     let states = nodes[index].states.len();
     let rows = parents.iter().try_fold(1_usize, |rows, &p| rows.checked_mul(nodes[p].states.len()));
     let total = rows.and_then(|rows| rows.checked_mul(states)?.checked_add(*entries));
+    let limit = draft::max_entries(source);
     let rows = match (rows, total) {
-        (Some(rows), Some(total)) if total <= MAX_ENTRIES => {
+        (Some(rows), Some(total)) if total <= limit => {
             *entries = total;
             rows
         }
         _ => {
             let message = format!(
                 "with the table of '{name}' given {} parents, the tables of this file have more \
-                 than {MAX_ENTRIES} entries, which is refused",
+                 than {limit} entries, which is refused",
                 parents.len()
             );
             return Err(source.error(found.at, message));

@@ -5,16 +5,16 @@
 //! a table is expanded.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
+use crate::format::draft::{self, RowAudit};
 use crate::format::expand;
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Annotations, Cpt, Network, RowError, Variable, VariableId};
 
-/// The most states that a file may ask for by their number alone, of all its nodes together.
-pub(super) const MAX_UNNAMED_STATES: usize = 1 << 17;
+/// The most states that a file may ask for by their number alone.
+pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
 
 /// A name, label or other text, and the byte at which it stands.
 #[derive(Clone, Debug)]
@@ -206,7 +206,6 @@ impl<'n, 's> Builder<'n, 's> {
     fn parents(&self, index: usize) -> Result<Vec<VariableId>, FormatError> {
         let node = &self.nodes[index];
         let mut parents = Vec::with_capacity(node.parents.len());
-        let mut seen = HashSet::with_capacity(node.parents.len());
         for parent in &node.parents {
             let name = parent.text.as_ref();
             let &found = self.by_name.get(name).ok_or_else(|| {
@@ -225,7 +224,7 @@ impl<'n, 's> Builder<'n, 's> {
                 let message = format!("'{name}' is named as its own parent");
                 return Err(self.source.error(parent.at, message));
             }
-            if !seen.insert(variable) {
+            if parents.contains(&variable) {
                 let message = format!("parent '{name}' is named a second time");
                 return Err(self.source.error(parent.at, message));
             }
@@ -244,8 +243,9 @@ impl<'n, 's> Builder<'n, 's> {
         let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
         let entries = rows.and_then(|rows| rows.checked_mul(states));
         let total = entries.and_then(|entries| entries.checked_add(self.entries));
+        let limit = draft::max_entries(self.source);
         match (rows, total) {
-            (Some(rows), Some(total)) if total <= MAX_ENTRIES => {
+            (Some(rows), Some(total)) if total <= limit => {
                 self.entries = total;
                 Ok(rows)
             }
@@ -253,7 +253,7 @@ impl<'n, 's> Builder<'n, 's> {
                 node.at,
                 format!(
                     "with the table of '{}' given {} parents, the tables of this file have more \
-                     than {MAX_ENTRIES} entries, which is refused",
+                     than {limit} entries, which is refused",
                     node.name.text,
                     cards.len()
                 ),
@@ -369,7 +369,7 @@ fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> 
     if node.states.is_empty() {
         return Err(source.error(node.name.at, format!("'{name}' has no states")));
     }
-    let mut labels = HashSet::with_capacity(node.states.len());
+    let mut labels = std::collections::HashSet::with_capacity(node.states.len());
     match node.states.iter().find(|state| !labels.insert(state.text.as_ref())) {
         None => Ok(()),
         Some(state) => {

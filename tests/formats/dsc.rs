@@ -67,7 +67,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             with("node C { type : discrete[1000000000]; }"),
-            "t.dsc:5:26: 1000000000 states without labels, expected 131072 at most",
+            "t.dsc:5:26: 1000000000 states are more than 65536",
         ),
         (with("node C { }"), "t.dsc:5:8: expected a type for the node 'C'"),
         (

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::parser::{Document, Entry, EntryKind, Name, ProbabilityBlock, VariableBlock};
-use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
+use crate::format::draft::{self, RowAudit};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{Cpt, Network, Variable, VariableId};
@@ -134,8 +134,9 @@ impl<'s> Builder<'_, 's> {
             .try_fold(1_usize, |rows, &parent| rows.checked_mul(self.cardinality(parent)));
         let entries = rows.and_then(|rows| rows.checked_mul(self.cardinality(child)));
         let total = entries.and_then(|entries| entries.checked_add(self.entries));
+        let limit = draft::max_entries(self.source);
         match (rows, total) {
-            (Some(rows), Some(total)) if total <= MAX_ENTRIES => {
+            (Some(rows), Some(total)) if total <= limit => {
                 self.entries = total;
                 Ok(rows)
             }
@@ -143,7 +144,7 @@ impl<'s> Builder<'_, 's> {
                 block.child.at,
                 format!(
                     "with the table of '{}' given {} parents, the tables of this file have more \
-                     than {MAX_ENTRIES} entries, which is refused",
+                     than {limit} entries, which is refused",
                     block.child.text,
                     parents.len()
                 ),

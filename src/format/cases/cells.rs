@@ -10,7 +10,7 @@ use crate::format::source::Source;
 pub(super) enum Separator {
     /// This sign; two in a row have an empty cell between them.
     Sign(char),
-    /// Any number of spaces and tabs.
+    /// Any number of spaces, tabs and whatever else is white.
     Space,
 }
 
@@ -134,7 +134,10 @@ impl<'t> Rows<'t> {
     }
 
     fn skip_blanks(&mut self) {
-        let blank = |c: char| (c == ' ' || c == '\t') && self.separator != Separator::Sign(c);
+        let blank = |c: char| match self.separator {
+            Separator::Sign(sign) => (c == ' ' || c == '\t') && c != sign,
+            Separator::Space => c.is_whitespace() && c != '\n',
+        };
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start_matches(blank).len();
     }
@@ -210,6 +213,8 @@ mod tests {
                 vec!["two words", "c"],
             ]
         );
+        let exotic = "a\u{2001}b\u{b}c\rd\u{a0}\n";
+        assert_eq!(rows(exotic, Separator::Space, None), [["a", "b", "c", "d"]]);
     }
 
     #[test]

@@ -276,7 +276,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let network = asia();
         let text = r#"[{"evidence": {"smoke": "no", "asia": "yes"},
-                        "likelihood": {"tub": [0.1, 0.30000000000000004]}}, {}]"#;
+                        "likelihood": {"tub": [4.444444444444444e104, 0.30000000000000004]}}, {}]"#;
         let cases = read("e", text, &network).unwrap();
         assert_eq!(read("e", &write(&network, &cases), &network).unwrap(), cases);
         let one = &cases[..1];

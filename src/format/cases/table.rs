@@ -49,10 +49,13 @@ pub(super) fn read(
 ) -> Result<Vec<Evidence>, CaseError> {
     let separator = separator(source, format, network)?;
     let mut rows = Rows::new(source, separator, comment(format));
-    let Some(header) = rows.next_row()? else {
+    let Some(mut header) = rows.next_row()? else {
         let message = "there is nothing in it, expected a header with names of variables";
         return Err(source.error(0, message).into());
     };
+    if format == CaseFormat::HuginData {
+        split_off_count(&mut header);
+    }
     let columns = columns(source, format, network, &header, warnings)?;
     let mut cases = Vec::new();
     let mut counted = None;
@@ -89,6 +92,16 @@ fn separator(
     // The first of the best, and of several that are equally good.
     let best = candidates.into_iter().rev().max_by_key(|&separator| known(separator));
     Ok(best.expect("there are four"))
+}
+
+/// Parts `# name` where a space, and not what parts the other cells, stands after the `#`.
+fn split_off_count(header: &mut Vec<Cell<'_>>) {
+    let first = &mut header[0];
+    if let Some(name) = first.text.strip_prefix("# ").map(|name| name.trim_start().to_owned()) {
+        let at = first.at;
+        first.text = name.into();
+        header.insert(0, Cell { text: "#".into(), at });
+    }
 }
 
 fn columns(
@@ -191,10 +204,10 @@ pub(super) fn write(
     network: &Network,
     cases: &[Evidence],
 ) -> Result<String, String> {
-    let (separator, between, missing) = match format {
-        CaseFormat::Netica => (Separator::Space, "\t", "*"),
-        CaseFormat::HuginData => (Separator::Sign(','), ", ", "*"),
-        _ => (Separator::Sign(','), ",", ""),
+    let (separator, between) = match format {
+        CaseFormat::Netica => (Separator::Space, "\t"),
+        CaseFormat::HuginData => (Separator::Sign(','), ", "),
+        _ => (Separator::Sign(','), ","),
     };
     let comment = comment(format);
     let known = |variable: &VariableId| cases.iter().any(|case| case.get(*variable).is_some());
@@ -204,7 +217,7 @@ pub(super) fn write(
         columns.extend(network.ids().next());
     }
     // A line with nothing on it would be no row.
-    let missing = if columns.len() == 1 { "*" } else { missing };
+    let left_empty = format == CaseFormat::Csv && columns.len() > 1;
     let mut text = match format {
         CaseFormat::Netica => format!("// {NETICA_MARK}\n\n"),
         _ => String::new(),
@@ -220,7 +233,8 @@ pub(super) fn write(
     row(numbered("IDnum".to_owned()), names);
     for (index, case) in cases.iter().enumerate() {
         let cell = |&variable: &VariableId| match case.get(variable) {
-            None => Ok(missing.to_owned()),
+            None if left_empty => Ok(String::new()),
+            None => Ok(value::missing(&network[variable]).to_owned()),
             Some(Finding::Likelihood(_)) if format == CaseFormat::HuginData => Err(format!(
                 "case {}: Hugin data holds no likelihoods, and there is one of '{}'; \
                  JSON, CSV and a Hugin case do",

@@ -7,8 +7,9 @@
 
 use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, VariableId};
 
-/// How tables say that a variable was not observed, unless it has a state of this name.
-const MISSING: [&str; 5] = ["", "*", "?", "NA", "N/A"];
+/// How tables say that a variable was not observed, unless it has a state of this name. Nothing at
+/// all always says so.
+const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 
 /// Enters what `text` says of `variable`. `bare_index` lets a number that is no label be the
 /// position of a state.
@@ -23,6 +24,9 @@ pub(super) fn enter(
     bare_index: bool,
 ) -> Result<(), String> {
     let known = &network[variable];
+    if text.is_empty() {
+        return Ok(());
+    }
     if let Some(state) = state(known, text) {
         evidence.observe(network, variable, state);
         return Ok(());
@@ -181,6 +185,11 @@ pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
             format!("{{{}}}", items.join(", "))
         }
     }
+}
+
+/// How [`enter`] is told that `variable` was not observed, where nothing at all would not be seen.
+pub(super) fn missing(variable: &Variable) -> &'static str {
+    if state(variable, MISSING[0]).is_none() { MISSING[0] } else { "\"\"" }
 }
 
 /// The label of a state, or its position where the label would read as nothing.

@@ -40,7 +40,6 @@ pub(super) fn states<'s>(
     source: Source<'_>,
     name: &Word<'_>,
     view: &View<'_, 's>,
-    unnamed: &mut usize,
 ) -> Result<Option<(Vec<Word<'s>>, Levels)>, FormatError> {
     let discrete =
         view.word("discrete").is_none_or(|word| !word.text.eq_ignore_ascii_case("FALSE"));
@@ -83,8 +82,8 @@ pub(super) fn states<'s>(
             bounds.windows(2).map(|pair| interval(pair[0], pair[1])).collect()
         }
         Levels::None => match view.word("numstates") {
-            Some(count) if discrete => count_states(source, name, count, unnamed)?,
-            _ if discrete => {
+            Some(count) if discrete => unnamed(source, name, count)?,
+            _ if discrete && view.word("discrete").is_some() => {
                 let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
                 return Err(source.error(at, message));
             }
@@ -145,23 +144,19 @@ fn titles<'s>(entries: &[&Entry<'s>]) -> Vec<Word<'s>> {
     entries.iter().enumerate().map(label).collect()
 }
 
-fn count_states(
+fn unnamed(
     source: Source<'_>,
     name: &Word<'_>,
     count: &Word<'_>,
-    unnamed: &mut usize,
 ) -> Result<Vec<String>, FormatError> {
     match count.text.parse::<usize>() {
-        Ok(count) if (1..=MAX_UNNAMED_STATES - *unnamed).contains(&count) => {
-            *unnamed += count;
+        Ok(count) if (1..=MAX_UNNAMED_STATES).contains(&count) => {
             Ok((0..count).map(unnamed_state).collect())
         }
         _ => {
             let message = format!(
-                "'{}' has {} states without labels, expected 1 to {}",
-                name.text,
-                count.text,
-                MAX_UNNAMED_STATES - *unnamed
+                "'{}' has {} states, expected 1 to {MAX_UNNAMED_STATES}",
+                name.text, count.text
             );
             Err(source.error(count.at, message))
         }

@@ -1,0 +1,65 @@
+//! What every fuzz target checks: that a reader gives something valid, or says where and what is wrong.
+
+use cliquescope::format::cases::{self, CaseFormat};
+use cliquescope::format::{OpenError, open_bytes};
+use cliquescope::network::{Cpt, Network, Variable, VariableId};
+
+/// Reads `bytes` as a network in a file called `name`.
+pub fn network(name: &str, bytes: &[u8]) {
+    match open_bytes(name, bytes) {
+        Ok(read) => check_network(&read.network),
+        Err(OpenError::Format(error)) => {
+            assert!(error.line > 0 && error.column > 0 && !error.message.is_empty());
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn check_network(network: &Network) {
+    for cpt in network.cpts() {
+        let states = network[cpt.child()].cardinality();
+        let rows: usize = cpt.parents().iter().map(|&parent| network[parent].cardinality()).product();
+        assert_eq!(cpt.values().len(), rows * states);
+        for row in cpt.values().chunks(states) {
+            assert!(row.iter().all(|p| (0.0..=1.0).contains(p)), "{row:?}");
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row:?}");
+        }
+    }
+    assert_eq!(network.topological_order().len(), network.variables().len());
+}
+
+/// Reads `bytes` as evidence. The first byte tells in which format; what is read must be read back
+/// from what is written of it.
+pub fn evidence(bytes: &[u8]) {
+    let Some((&format, bytes)) = bytes.split_first() else { return };
+    let format = CaseFormat::ALL[usize::from(format) % CaseFormat::ALL.len()];
+    let network = weather();
+    let name = |format: CaseFormat| format!("a.{}", format.extensions()[0]);
+    match cases::read(&name(format), bytes, &network) {
+        Err(error) => assert!(!error.message.is_empty()),
+        Ok(read) => {
+            assert_eq!(read.format, format);
+            for format in CaseFormat::ALL {
+                let Ok(text) = cases::write(format, &network, &read.cases) else { continue };
+                let again = cases::read(&name(format), text.clone(), &network);
+                assert_eq!(again.expect(&text).cases, read.cases, "{text}");
+            }
+        }
+    }
+}
+
+fn weather() -> Network {
+    let variables: [(&str, &[&str]); 4] = [
+        ("rain", &["no", "yes"]),
+        ("wind", &["low", "mid", "high"]),
+        ("very cold", &["a b", "c,d", "e\"f", ""]),
+        ("hail", &["1", "2", "*", "NA"]),
+    ];
+    let cpt = |(index, (_, states)): (usize, &(&str, &[&str]))| {
+        let row = vec![1.0 / states.len() as f64; states.len()];
+        Cpt::new(VariableId::new(index), vec![], row)
+    };
+    let cpts = variables.iter().enumerate().map(cpt).collect();
+    let variables = variables.iter().map(|(name, states)| Variable::new(*name, states.iter().copied()));
+    Network::new("weather", variables.collect(), cpts).expect("it is in order")
+}

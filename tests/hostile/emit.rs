@@ -1,0 +1,219 @@
+//! Any network, also one that cannot be, as a text in each format.
+
+use cliquescope::format::Format;
+
+/// A variable of a network that need not be in order.
+#[derive(Clone)]
+pub struct Node {
+    pub name: String,
+    /// Labels, or how many states there are without labels.
+    pub states: States,
+    pub parents: Vec<String>,
+    /// The numbers of the table, as they are spelt; `None` for no table.
+    pub table: Option<Vec<String>>,
+}
+
+#[derive(Clone)]
+pub enum States {
+    Labels(Vec<String>),
+    Count(u64),
+}
+
+/// A variable of two states `n` and `y`.
+pub fn node(name: &str, parents: &[&str], table: &[&str]) -> Node {
+    Node {
+        name: name.to_owned(),
+        states: States::Labels(vec!["n".to_owned(), "y".to_owned()]),
+        parents: parents.iter().map(|&parent| parent.to_owned()).collect(),
+        table: Some(table.iter().map(|&number| number.to_owned()).collect()),
+    }
+}
+
+impl Node {
+    fn labels(&self) -> Option<&[String]> {
+        match &self.states {
+            States::Labels(labels) => Some(labels),
+            States::Count(_) => None,
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.labels().map_or_else(|| self.unlabelled(), |labels| labels.len() as u64)
+    }
+
+    fn unlabelled(&self) -> u64 {
+        match self.states {
+            States::Count(count) => count,
+            States::Labels(_) => 0,
+        }
+    }
+
+    fn listed(&self, between: &str, quote: &str) -> String {
+        let labels = self.labels().unwrap_or_default();
+        let labels: Vec<_> = labels.iter().map(|label| format!("{quote}{label}{quote}")).collect();
+        labels.join(between)
+    }
+
+    fn each_label(&self, before: &str, after: &str) -> String {
+        let labels = self.labels().unwrap_or_default();
+        labels.iter().map(|label| format!("{before}{label}{after}")).collect()
+    }
+
+    fn numbers(&self, between: &str) -> Option<String> {
+        self.table.as_ref().map(|numbers| numbers.join(between))
+    }
+
+    fn given(&self, bar: &str, between: &str) -> String {
+        if self.parents.is_empty() {
+            String::new()
+        } else {
+            bar.to_owned() + &self.parents.join(between)
+        }
+    }
+}
+
+/// `nodes` as a file of `format`; `None` for formats that this does not know.
+pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
+    let each = |of: &dyn Fn(&Node) -> String| nodes.iter().map(of).collect::<String>();
+    Some(match format.extensions()[0] {
+        "bif" => {
+            each(&|node| {
+                let (name, count) = (&node.name, node.count());
+                let labels = node.listed(", ", "");
+                format!("variable {name} {{ type discrete [ {count} ] {{ {labels} }}; }}\n")
+            }) + &each(&|node| {
+                let (name, given) = (&node.name, node.given(" | ", ", "));
+                let rows = node.numbers(", ");
+                // What is no whole table is a row for all configurations.
+                let whole = node.parents.is_empty();
+                let kind = if whole { "table" } else { "default" };
+                rows.map_or(String::new(), |rows| {
+                    format!("probability ( {name}{given} ) {{ {kind} {rows}; }}\n")
+                })
+            })
+        }
+        "xml" => {
+            let variables = each(&|node| {
+                let labels = node.each_label("<OUTCOME>", "</OUTCOME>");
+                format!("<VARIABLE><NAME>{}</NAME>{labels}</VARIABLE>\n", node.name)
+            });
+            let tables = each(&|node| {
+                let given: String =
+                    node.parents.iter().map(|parent| format!("<GIVEN>{parent}</GIVEN>")).collect();
+                node.numbers(" ").map_or(String::new(), |numbers| {
+                    format!(
+                        "<DEFINITION><FOR>{}</FOR>{given}<TABLE>{numbers}</TABLE></DEFINITION>\n",
+                        node.name
+                    )
+                })
+            });
+            format!(
+                "<?xml version=\"1.0\"?>\n<BIF><NETWORK>\n{variables}{tables}</NETWORK></BIF>\n"
+            )
+        }
+        "xdsl" => {
+            let nodes = each(&|node| {
+                let labels = node.each_label("<state id=\"", "\"/>");
+                let parents = match node.parents.join(" ") {
+                    parents if parents.is_empty() => parents,
+                    parents => format!("<parents>{parents}</parents>"),
+                };
+                let table = node.numbers(" ").map_or(String::new(), |numbers| {
+                    format!("<probabilities>{numbers}</probabilities>")
+                });
+                format!("<cpt id=\"{}\">{labels}{parents}{table}</cpt>\n", node.name)
+            });
+            format!(
+                "<?xml version=\"1.0\"?>\n<smile version=\"1.0\" id=\"n\"><nodes>\n{nodes}</nodes></smile>\n"
+            )
+        }
+        "dne" => {
+            let nodes = each(&|node| {
+                let states = match &node.labels() {
+                    Some(_) => format!("states = ({});", node.listed(", ", "")),
+                    None => format!("numstates = {};", node.count()),
+                };
+                let parents = node.parents.join(", ");
+                let table = node.numbers(", ").map_or(String::new(), |n| format!("probs = ({n});"));
+                format!(
+                    "node {} {{ kind = NATURE; discrete = TRUE; {states} parents = ({parents}); {table} }};\n",
+                    node.name
+                )
+            });
+            format!("// ~->[DNET-1]->~\nbnet n {{\n{nodes}}};\n")
+        }
+        "dsl" => {
+            let nodes = each(&|node| {
+                let (name, parents) = (&node.name, node.parents.join(", "));
+                let labels = node.listed(", ", "");
+                let table =
+                    node.numbers(", ").map_or(String::new(), |n| format!("PROBABILITIES = ({n});"));
+                format!(
+                    "node {name} {{ TYPE = CPT; HEADER = {{ ID = {name}; }}; PARENTS = ({parents}); \
+                     DEFINITION = {{ NAMESTATES = ({labels}); {table} }}; }};\n"
+                )
+            });
+            format!("net n\n{{\n{nodes}}};\n")
+        }
+        "dsc" => {
+            let nodes = each(&|node| {
+                let (name, count) = (&node.name, node.count());
+                let labels = match node.labels() {
+                    Some(_) => format!(" = {{ {} }}", node.listed(", ", "\"")),
+                    None => String::new(),
+                };
+                format!("node {name} {{ type : discrete[{count}]{labels}; }}\n")
+            });
+            let tables = each(&|node| {
+                let (name, given) = (&node.name, node.given(" | ", ", "));
+                let rows = if node.parents.is_empty() { "" } else { "default : " };
+                node.numbers(", ").map_or(String::new(), |numbers| {
+                    format!("probability({name}{given}) {{ {rows}{numbers}; }}\n")
+                })
+            });
+            format!("belief network \"n\"\n{nodes}{tables}")
+        }
+        "net" => {
+            each(&|node| {
+                format!("node {} {{ states = ({}); }}\n", node.name, node.listed(" ", "\""))
+            })
+            .replacen("node", "net {}\nnode", 1)
+                + &each(&|node| {
+                    let given = node.given(" | ", " ");
+                    let data =
+                        node.numbers(" ").map_or(String::new(), |n| format!("data = ({n});"));
+                    format!("potential ( {}{given} ) {{ {data} }}\n", node.name)
+                })
+        }
+        "uai" => {
+            let place = |name: &String| {
+                let found = nodes.iter().position(|node| node.name == *name);
+                found.map_or("99".to_owned(), |place| place.to_string())
+            };
+            let cards: Vec<_> = nodes.iter().map(|node| node.count().to_string()).collect();
+            let tables: Vec<_> = nodes.iter().filter(|node| node.table.is_some()).collect();
+            let scopes: String = tables
+                .iter()
+                .map(|node| {
+                    let mut scope: Vec<_> = node.parents.iter().map(&place).collect();
+                    scope.push(place(&node.name));
+                    format!("{} {}\n", scope.len(), scope.join(" "))
+                })
+                .collect();
+            let numbers: String = tables
+                .iter()
+                .map(|node| {
+                    let count = node.table.as_ref().map_or(0, Vec::len);
+                    format!("{count}\n{}\n", node.numbers(" ").unwrap_or_default())
+                })
+                .collect();
+            format!(
+                "BAYES\n{}\n{}\n{}\n{scopes}{numbers}",
+                nodes.len(),
+                cards.join(" "),
+                tables.len()
+            )
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,166 @@
+//! Files as they lie on a disk: spelt in other ways, packed, empty, gone.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use cliquescope::format::{Format, open_bytes, open_path};
+use cliquescope::network::Network;
+
+/// The fixtures of networks, by name.
+pub fn networks() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if Format::by_ending(&name).is_some() {
+            all.push((name, fs::read_to_string(path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+/// The names, states and numbers, which do not depend on how a file is spelt.
+fn essence(network: &Network) -> Vec<(String, Vec<String>, Vec<f64>)> {
+    let of = |id| {
+        let variable = &network[id];
+        let (name, states) = (variable.name().to_owned(), variable.states().to_vec());
+        (name, states, network.cpt(id).values().to_vec())
+    };
+    network.ids().map(of).collect()
+}
+
+fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Vec<(String, Vec<String>, Vec<f64>)> {
+    let read = open_bytes(name, bytes).unwrap_or_else(|error| panic!("{error}"));
+    essence(&read.network)
+}
+
+#[test]
+fn there_is_a_fixture_for_each_format() {
+    let fixtures = networks();
+    for format in Format::ALL {
+        let of_format = |(name, _): &&(String, String)| Format::by_ending(name) == Some(*format);
+        let (name, text) = fixtures.iter().find(of_format).unwrap();
+        let opened = open_bytes(name, text.as_str()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(opened.format, *format);
+        assert!(opened.network.variables().len() >= 3);
+    }
+}
+
+#[test]
+fn how_a_text_is_stored_changes_nothing() {
+    for (name, text) in networks() {
+        let plain = read(&name, text.as_str());
+        let little =
+            |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        // What the text says of its own encoding no longer holds, and is not heeded.
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
+        assert_eq!(read(&name, little(&marked)), plain, "{name} in UTF-16");
+        assert_eq!(read(&name, big(&marked)), plain, "{name} in UTF-16, the other way round");
+        assert_eq!(read(&name, text.replace('\n', "\r\n")), plain, "{name} with CR and LF");
+        let long = text.replace('\n', &" ".repeat(10_000));
+        let comments = ["//", "% ", "\"Rain\n"].iter().any(|comment| text.contains(comment));
+        if !comments {
+            assert_eq!(read(&name, long), plain, "{name} in one line");
+        }
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(text.as_bytes()).unwrap();
+        assert_eq!(read(&format!("{name}.gz"), packer.finish().unwrap()), plain);
+    }
+}
+
+#[test]
+fn letters_of_the_nineties_are_read() {
+    for (name, text) in networks() {
+        if !text.contains("rain") {
+            continue;
+        }
+        let latin: Vec<u8> = text.replace("low", "l\u{f8}w").chars().map(|c| c as u8).collect();
+        assert!(std::str::from_utf8(&latin).is_err() || name.ends_with(".uai"));
+        let result = open_bytes(&name, latin);
+        let read = result.unwrap_or_else(|error| panic!("{error}"));
+        let wind = read.network.find("wind").expect("the variable is there");
+        assert_eq!(read.network[wind].states()[0], "l\u{f8}w", "{name}");
+    }
+}
+
+#[test]
+fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let megabyte = vec![b' '; 1 << 20];
+    for _ in 0..80 {
+        packer.write_all(&megabyte).unwrap();
+    }
+    let bomb = packer.finish().unwrap();
+    assert!(bomb.len() < 100_000);
+    for format in Format::ALL {
+        let name = format!("a.{}.gz", format.extensions()[0]);
+        let error = open_bytes(&name, bomb.clone()).unwrap_err().to_string();
+        let expected =
+            format!("{name}: holds more than {} bytes when unpacked, which is refused", 1 << 26);
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn what_is_empty_or_no_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in Format::ALL {
+        let name = format!("a.{}", format.extensions()[0]);
+        for empty in ["", " \n", "\u{feff}", "\u{feff}\n"] {
+            assert!(open_bytes(&name, empty).is_err(), "{name} that holds {empty:?}");
+        }
+        let path = folder.path().join(&name);
+        let error = open_path(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: ", path.display())), "{error}");
+        fs::create_dir(&path).unwrap();
+        let error = open_path(&path).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: it is a folder, expected a file", path.display()));
+    }
+    let error = open_bytes("a", "").unwrap_err().to_string();
+    assert!(error.contains("it is empty"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bif");
+    fs::write(&path, "variable").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    // Who may do anything may read this, too.
+    if fs::read(&path).is_err() {
+        assert!(open_path(&path).unwrap_err().to_string().contains("ermission"));
+    }
+}
+
+#[test]
+fn a_file_that_changes_or_goes_while_it_is_read_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole: PathBuf = folder.path().join("a.bif");
+    let text = networks().into_iter().find(|(name, _)| name == "small.bif").unwrap().1;
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut length = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                length = (length + 37) % text.len();
+                // In place, so that a reader sees any part of either.
+                let _ = fs::write(&whole, &text.as_bytes()[..length]);
+                let _ = fs::write(&whole, &text);
+                let _ = fs::remove_file(&whole);
+            }
+        });
+        for _ in 0..500 {
+            if let Ok(read) = open_path(&whole) {
+                assert_eq!(read.network.variables().len(), 3);
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

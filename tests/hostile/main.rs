@@ -1,0 +1,162 @@
+//! Files that no program should have written: every reader refuses them, with a place and a reason,
+//! before it allocates anything for them.
+
+mod emit;
+mod files;
+mod mutations;
+
+use cliquescope::format::{Format, OpenError, ReadNetwork, open_bytes};
+use emit::{Node, States, emit, node};
+
+/// Reads `nodes` in each format: what `check` makes of the format and what came of it.
+fn in_each(nodes: &[Node], check: impl Fn(Format, Result<ReadNetwork, OpenError>)) {
+    for &format in Format::ALL {
+        let text =
+            emit(format, nodes).unwrap_or_else(|| panic!("{} is not emitted", format.name()));
+        check(format, open_bytes(&format!("a.{}", format.extensions()[0]), text));
+    }
+}
+
+/// Asserts that `nodes` is refused in each format, for a reason that has one of `parts` in it.
+fn refused(nodes: &[Node], parts: &[&str]) {
+    refused_but(&[], nodes, parts);
+}
+
+/// As [`refused`], in all formats but those that are called `but`.
+fn refused_but(but: &[&str], nodes: &[Node], parts: &[&str]) {
+    in_each(nodes, |format, result| {
+        if but.contains(&format.name()) {
+            return;
+        }
+        let error = match result {
+            Err(OpenError::Format(error)) => error,
+            other => panic!("{}: {parts:?}: {other:?}", format.name()),
+        };
+        assert!(error.line > 0 && error.column > 0);
+        let said = parts.iter().any(|part| error.message.contains(part));
+        assert!(said, "{}: {error}, expected one of {parts:?}", format.name());
+    });
+}
+
+fn labels(count: usize) -> States {
+    States::Labels((0..count).map(|state| format!("s{state}")).collect())
+}
+
+#[test]
+fn what_is_in_order_is_read_in_each_format() {
+    let nodes = [node("a", &[], &["0.75", "0.25"]), node("b", &[], &["1", "0"])];
+    in_each(&nodes, |format, result| {
+        let read = result.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read.format, format);
+        assert_eq!(read.network.cpts()[0].values(), [0.75, 0.25]);
+    });
+}
+
+#[test]
+fn numbers_that_are_no_probabilities_are_refused() {
+    for wrong in ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-0.75", "0x1", "1,5", "--1"] {
+        refused(&[node("a", &[], &[wrong, "0.25"])], &["", wrong]);
+    }
+    // Hugin's data are weights, which need not sum to one.
+    let weights = ["Hugin NET"];
+    refused_but(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
+    refused_but(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
+    refused(&[node("a", &[], &["1e308", "1e308"])], &["sum"]);
+    refused(&[node("a", &[], &["0", "0"])], &["sum"]);
+}
+
+#[test]
+fn the_smallest_numbers_are_read_as_they_are() {
+    for tiny in ["1e-320", "4.9e-324", "0.0", "-0.0", "1e-999"] {
+        in_each(&[node("a", &[], &["1", tiny])], |format, result| {
+            let read = result.unwrap_or_else(|error| panic!("{}: {error}", format.name()));
+            assert_eq!(read.network.cpts()[0].values(), [1.0, tiny.parse().unwrap()]);
+        });
+    }
+}
+
+#[test]
+fn cycles_are_refused() {
+    let half = &["0.5", "0.5", "0.5", "0.5"][..];
+    let two = |format: &str| if ["BIF", "DSC"].contains(&format) { &half[..2] } else { half };
+    for &format in Format::ALL {
+        let table = two(format.name());
+        let nodes = [node("a", &["b"], table), node("b", &["c"], table), node("c", &["a"], table)];
+        let but: Vec<_> = Format::ALL.iter().filter(|&&f| f != format).map(|f| f.name()).collect();
+        refused_but(&but, &nodes, &["cycle"]);
+        let itself = [node("a", &["a"], table)];
+        refused_but(&but, &itself, &["own parent", "second time", "twice", "cycle"]);
+        let all = if table.len() == 2 { table.to_vec() } else { [table, table].concat() };
+        let twice = [node("a", &[], &["1", "0"]), node("b", &["a", "a"], &all)];
+        refused_but(&but, &twice, &["a second time", "twice"]);
+        let unknown = [node("a", &["x"], table)];
+        refused_but(&but, &unknown, &["no variable", "no node", "not a variable", "unknown", "99"]);
+    }
+}
+
+#[test]
+fn what_is_missing_or_there_twice_is_refused() {
+    let fine = node("a", &[], &["1", "0"]);
+    let without = Node { table: None, ..node("b", &[], &[]) };
+    // Netica and Hugin give each state the same chance where there is no table.
+    let lenient = ["DNET", "Hugin NET"];
+    refused_but(&lenient, &[fine.clone(), without], &["b", "table", "tables"]);
+    if let Some(uai) = Format::by_name("uai") {
+        // A UAI file gives variables no names.
+        refused_but(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
+        let alike = Node { states: States::Labels(vec!["x".into(), "x".into()]), ..fine.clone() };
+        refused_but(&[uai.name()], &[alike], &["second state", "twice"]);
+    }
+    refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
+    refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);
+}
+
+#[test]
+fn tables_without_bounds_are_refused_before_they_are_allocated() {
+    // 2 to the power of 71 does not fit in 64 bits, 2 to the power of 41 not into memory.
+    for parents in [70, 40] {
+        let mut nodes: Vec<Node> =
+            (0..parents).map(|index| node(&format!("v{index}"), &[], &["1", "0"])).collect();
+        let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        nodes.push(node("a", &names, &["1", "0"]));
+        refused(&nodes, &["more than", "expected"]);
+    }
+    // Each has a table that is allowed, all together have not.
+    let mut nodes: Vec<Node> =
+        (0..20).map(|index| node(&format!("v{index}"), &[], &["1", "0"])).collect();
+    let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    nodes.extend((0..200).map(|index| node(&format!("a{index}"), &names, &["1", "0"])));
+    refused(&nodes, &["more than", "expected"]);
+}
+
+#[test]
+fn states_without_bounds_are_refused_before_they_are_allocated() {
+    for count in [1_000_000_000, u64::MAX, 100_000] {
+        let many = Node { states: States::Count(count), ..node("a", &[], &["1", "0"]) };
+        refused(&[many], &["states", "label", "expected"]);
+    }
+    let nodes: Vec<Node> = (0..2000)
+        .map(|index| Node {
+            states: States::Count(60_000),
+            ..node(&format!("v{index}"), &[], &["1", "0"])
+        })
+        .collect();
+    refused(&nodes, &["states", "label", "expected"]);
+    let none = Node { states: labels(0), ..node("a", &[], &["1"]) };
+    refused(&[none], &["no states", "expected", "states"]);
+}
+
+#[test]
+fn many_states_and_long_names_are_read() {
+    let long = "x".repeat(100_000);
+    let mut numbers = vec!["0"; 5000];
+    numbers[7] = "1";
+    let nodes = [Node { states: labels(5000), ..node(&long, &[], &numbers) }];
+    in_each(&nodes, |format, result| {
+        let read = result.unwrap_or_else(|error| panic!("{}: {error}", format.name()));
+        assert_eq!(read.network.variables()[0].cardinality(), 5000);
+        assert_eq!(read.network.cpts()[0].values()[7], 1.0);
+    });
+}
