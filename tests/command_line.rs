@@ -234,6 +234,11 @@ fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
     assert!(number("set") > 5 && number("retracted") > 5);
     assert!(record["change_ms"]["max"].as_f64().unwrap() > 0.0);
 
+    let records = json(&["bench", "asia", "--timing-cost", "--repeat", "3", "--json"]);
+    let cost = &records[0]["timing_cost"];
+    assert_eq!(cost["messages"], 10);
+    assert!(cost["share"].as_f64().unwrap() > -1.0);
+
     let (code, out, _) = run(&["bench", "asia", "--observed", "1", "--batch", "--repeat", "1"]);
     assert_eq!(code, 0);
     assert!(out.contains("one at a time"), "{out}");

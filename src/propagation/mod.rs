@@ -13,4 +13,4 @@ pub use forecast::{Forecast, MemoryLimit, TooLarge, human_bytes};
 pub use plan::{Message, MessageId, Phase, Plan};
 pub use posteriors::Posteriors;
 pub use trace::{MessageTiming, MessageTrace, Savings, Stage, StageTiming};
-pub use watch::Watch;
+pub use watch::{Moment, Watch};

@@ -1,8 +1,10 @@
 //! How a running propagation is watched and stopped.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use quanta::Clock;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::{
@@ -21,16 +23,22 @@ const NOT_YET: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
+    /// Reads the processor's own counter where that is reliable: several times faster than asking
+    /// the system, which would cost more than many a message.
+    clock: Clock,
     /// Set when the propagation begins, which may be long after the watch was made.
-    started: OnceLock<Instant>,
-    total: usize,
-    completed: AtomicUsize,
+    started: OnceLock<u64>,
     stages: [Span; Stage::ALL.len()],
     /// One span a message of the plan; empty where messages are not timed.
     messages: Box<[Span]>,
     savings: OnceLock<Savings>,
     finished: OnceLock<Duration>,
 }
+
+/// A moment of a propagation, as a [`Watch`] tells it: nanoseconds since its start, or nothing of
+/// meaning where messages are not timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment(u64);
 
 /// Nanoseconds since the start of the propagation.
 #[derive(Debug)]
@@ -71,13 +79,13 @@ impl Watch {
     /// A watch that can only cancel: nothing is timed and nothing is counted by message.
     #[must_use]
     pub fn untimed(cancel: CancelToken) -> Self {
-        Self::with_messages(cancel, 0, 0)
+        Self::with_messages(cancel, 0)
     }
 
     /// A watch that times every message of `plan`.
     #[must_use]
     pub fn timed(plan: &Plan, cancel: CancelToken) -> Self {
-        Self::with_messages(cancel, plan.messages().len(), plan.messages().len())
+        Self::with_messages(cancel, plan.messages().len())
     }
 
     /// An untimed watch that is cancelled with this one, for a run on the side that is none of the
@@ -87,12 +95,11 @@ impl Watch {
         Self::untimed(self.cancel.clone())
     }
 
-    fn with_messages(cancel: CancelToken, total: usize, timed: usize) -> Self {
+    fn with_messages(cancel: CancelToken, timed: usize) -> Self {
         Self {
             cancel,
+            clock: Clock::new(),
             started: OnceLock::new(),
-            total,
-            completed: AtomicUsize::new(0),
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
             savings: OnceLock::new(),
@@ -122,13 +129,34 @@ impl Watch {
     /// Does `work`, which computes `message` on thread number `lane`, and notes when.
     #[inline]
     pub fn message<R>(&self, message: MessageId, lane: u32, work: impl FnOnce() -> R) -> R {
+        self.message_from(message, lane, &mut self.moment(), work)
+    }
+
+    /// As [`message`](Self::message) where the lane was busy until the moment `from`, which becomes
+    /// the moment when the work is done: where one message follows another, the clock is read once
+    /// for each.
+    #[inline]
+    pub fn message_from<R>(
+        &self,
+        message: MessageId,
+        lane: u32,
+        from: &mut Moment,
+        work: impl FnOnce() -> R,
+    ) -> R {
         let Some(span) = self.messages.get(message.index()) else { return work() };
         span.lane.store(lane, Ordering::Relaxed);
-        span.start.store(self.now(), Ordering::Release);
+        span.start.store(from.0, Ordering::Release);
         let result = work();
-        span.end.store(self.now(), Ordering::Release);
-        self.completed.fetch_add(1, Ordering::Relaxed);
+        *from = self.moment();
+        span.end.store(from.0, Ordering::Release);
         result
+    }
+
+    /// Now.
+    #[inline]
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment(if self.times_messages() { self.now() } else { 0 })
     }
 
     /// Does `work`, which is all of `stage`, and notes when.
@@ -153,13 +181,14 @@ impl Watch {
     /// Notes that the propagation begins now. Without this call it begins with the first thing
     /// that is noted. Only the first call counts.
     pub fn begin(&self) {
-        self.started.get_or_init(Instant::now);
+        self.started.get_or_init(|| self.clock.raw());
     }
 
     /// Time since the propagation began; zero before.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.started.get().map_or(Duration::ZERO, Instant::elapsed)
+        let since = |started: &u64| self.clock.delta(*started, self.clock.raw());
+        self.started.get().map_or(Duration::ZERO, since)
     }
 
     /// Notes when a message was computed that nobody could [wrap](Self::message), because it ran
@@ -177,7 +206,6 @@ impl Watch {
         span.wait.store(nanoseconds(wait), Ordering::Relaxed);
         span.start.store(nanoseconds(start), Ordering::Release);
         span.end.store(nanoseconds(end), Ordering::Release);
-        self.completed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// As [`note_message`](Self::note_message) for a stage.
@@ -208,7 +236,8 @@ impl Watch {
     /// Messages computed so far, and messages in all; both zero where messages are not timed.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
-        (self.completed.load(Ordering::Relaxed), self.total)
+        let has_ended = |span: &&Span| span.end.load(Ordering::Relaxed) != NOT_YET;
+        (self.messages.iter().filter(has_ended).count(), self.messages.len())
     }
 
     /// A message that has begun and not ended, if there is one; the latest begun of several.
@@ -245,7 +274,8 @@ impl Watch {
     }
 
     fn now(&self) -> u64 {
-        nanoseconds(self.started.get_or_init(Instant::now).elapsed())
+        let now = self.clock.raw();
+        self.clock.delta_as_nanos(*self.started.get_or_init(|| now), now)
     }
 }
 
@@ -273,8 +303,14 @@ mod tests {
         assert_eq!((watch.progress(), watch.active()), ((0, 2), None));
         watch.message(first, 3, || assert_eq!(watch.active(), Some(first)));
         assert_eq!((watch.progress(), watch.active()), ((1, 2), None));
+        let mut from = watch.moment();
+        let before = from.0;
+        watch.message_from(MessageId::new(1), 0, &mut from, || ());
+        let second = watch.trace().messages[1];
+        assert_eq!(second.start, Duration::from_nanos(before));
+        assert_eq!(second.start + second.duration, Duration::from_nanos(from.0));
         let trace = watch.trace();
-        assert_eq!(trace.messages.len(), 1);
+        assert_eq!(trace.messages.len(), 2);
         assert_eq!((trace.messages[0].message, trace.messages[0].lane), (first, 3));
         assert!(!watch.is_finished());
         watch.finish();

@@ -66,6 +66,10 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
+    /// Also tell what timing every message costs: as many propagations with it as without, by turns
+    #[arg(long)]
+    timing_cost: bool,
+
     #[command(flatten)]
     compile: CompileArgs,
 
@@ -172,8 +176,14 @@ fn bench_engine(
             }
             continue;
         }
-        match measure::time(&mut *propagator, compiled, evidence, args.repeat) {
-            Ok(runs) => {
+        let runs = measure::time(&mut *propagator, compiled, evidence, args.repeat);
+        let cost = |propagator| measure::timing_cost(propagator, compiled, evidence, args.repeat);
+        let runs = runs.and_then(|runs| {
+            let cost = args.timing_cost.then(|| cost(&mut *propagator)).transpose()?;
+            Ok((runs, cost))
+        });
+        match runs {
+            Ok((runs, timing_cost)) => {
                 let overhead = propagator.launch_overhead(args.repeat);
                 let launch = overhead.and_then(|_| engine::launch_time());
                 let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
@@ -192,6 +202,7 @@ fn bench_engine(
                     messages: compiled.plan().messages().len(),
                     peak_bytes: propagator.peak_bytes(),
                     savings: runs.savings,
+                    timing_cost,
                 }));
             }
             Err(error) => fail(records, title, Some(engine.name()), Some(case), error),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::cases::Drawn;
 use super::changes::Changes;
-use super::measure::{Batch, Spread};
+use super::measure::{Batch, Spread, TimingCost};
 use crate::cli::output::{Align, Table};
 
 /// One line of the result.
@@ -60,6 +60,8 @@ pub struct Timed {
     pub messages: usize,
     pub peak_bytes: u64,
     pub savings: Savings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing_cost: Option<TimingCost>,
 }
 
 #[derive(Serialize)]
@@ -90,11 +92,15 @@ fn ms(value: f64) -> String {
     format!("{value:.3}")
 }
 
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
 fn timed_in_words(records: &[Record]) -> Option<String> {
     use Align::{Left, Right};
     let mut table = Table::new([
         Left, Left, Left, Right, Right, Right, Right, Right, Right, Right, Right, Right, Right,
-        Right,
+        Right, Right,
     ]);
     table.row([
         "network",
@@ -107,6 +113,7 @@ fn timed_in_words(records: &[Record]) -> Option<String> {
         "min ms",
         "median ms",
         "max ms",
+        "timing",
         "cliques",
         "entries",
         "messages",
@@ -130,6 +137,7 @@ fn timed_in_words(records: &[Record]) -> Option<String> {
             ms(timed.propagate_ms.min),
             ms(timed.propagate_ms.median),
             ms(timed.propagate_ms.max),
+            timed.timing_cost.as_ref().map_or(String::new(), |cost| percent(cost.share)),
             thousands(timed.cliques as u64),
             thousands(timed.total_clique_entries),
             thousands(timed.messages as u64),

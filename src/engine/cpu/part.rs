@@ -90,6 +90,7 @@ impl Part<'_> {
         let first = self.first;
         let node = &tree.nodes[first];
         if !work.forks || self.cliques[0].work_up < WORTH_A_THREAD {
+            let mut lane = work.report.lane();
             for clique in (first + 1..node.end).rev() {
                 if !self.cliques[clique - first].is_up_stale {
                     continue;
@@ -97,7 +98,7 @@ impl Part<'_> {
                 let parent = tree.nodes[clique].in_parent.clone();
                 let (before, mut after) = self.split_at(tree, clique);
                 let up = &mut before.up[within(&parent, before.below)];
-                work.report.of(clique, Phase::Collect, || after.send_up(work, up))??;
+                work.report.of(&mut lane, clique, Phase::Collect, || after.send_up(work, up))??;
             }
         } else if let Some(&child) = node.children.first() {
             let (own, rest) = self.split_at(tree, child);
@@ -106,7 +107,9 @@ impl Part<'_> {
         }
         match up {
             Some(_) if !self.cliques[0].is_up_stale => Ok(()),
-            Some(up) => work.report.of(first, Phase::Collect, || self.send_up(work, up))?,
+            Some(up) => work
+                .report
+                .of(&mut work.report.lane(), first, Phase::Collect, || self.send_up(work, up))?,
             None => {
                 self.activate(tree);
                 Ok(())
@@ -172,14 +175,17 @@ impl Part<'_> {
         let node = &tree.nodes[first];
         match belief {
             Some(_) if !self.cliques[0].is_down_stale => {}
-            Some(belief) => work.report.of(first, Phase::Distribute, || {
-                self.receive(tree, belief);
-                self.spread(work);
-            })?,
+            Some(belief) => {
+                work.report.of(&mut work.report.lane(), first, Phase::Distribute, || {
+                    self.receive(tree, belief);
+                    self.spread(work);
+                })?
+            }
             None if !self.cliques[0].is_down_stale => {}
             None => self.spread(work),
         }
         if !work.forks || self.cliques[0].work_down < WORTH_A_THREAD {
+            let mut lane = work.report.lane();
             for clique in first + 1..node.end {
                 if !self.cliques[clique - first].is_down_stale {
                     continue;
@@ -187,7 +193,7 @@ impl Part<'_> {
                 let parent = tree.nodes[clique].in_parent.clone();
                 let (before, mut after) = self.split_at(tree, clique);
                 let belief = &before.beliefs[within(&parent, before.below)];
-                work.report.of(clique, Phase::Distribute, || {
+                work.report.of(&mut lane, clique, Phase::Distribute, || {
                     after.receive(tree, belief);
                     after.spread(work);
                 })?;

@@ -1,7 +1,7 @@
 //! Telling the watch which message is passed.
 
 use crate::cancel::Cancelled;
-use crate::propagation::{MessageId, Phase, Watch};
+use crate::propagation::{MessageId, Moment, Phase, Watch};
 
 /// Reports messages, each as that between a clique and its parent.
 #[derive(Clone, Copy)]
@@ -12,10 +12,24 @@ pub(super) struct Report<'a> {
     pub ids: &'a [Option<(MessageId, MessageId)>],
 }
 
+/// A thread, and until when it was busy with what it did last.
+pub(super) struct Lane {
+    number: u32,
+    from: Moment,
+}
+
 impl Report<'_> {
-    /// Does `work`, the message between `clique` and its parent.
+    /// This thread, from now on.
+    pub fn lane(&self) -> Lane {
+        let number = rayon::current_thread_index().unwrap_or(0) as u32;
+        Lane { number, from: self.watch.moment() }
+    }
+
+    /// Does `work`, the message between `clique` and its parent, on a thread that does nothing else
+    /// between one message and the next.
     pub fn of<R>(
         &self,
+        lane: &mut Lane,
         clique: usize,
         phase: Phase,
         work: impl FnOnce() -> R,
@@ -28,7 +42,6 @@ impl Report<'_> {
             Phase::Collect => collect,
             Phase::Distribute => distribute,
         };
-        let lane = rayon::current_thread_index().unwrap_or(0);
-        Ok(self.watch.message(id, lane as u32, work))
+        Ok(self.watch.message_from(id, lane.number, &mut lane.from, work))
     }
 }
