@@ -53,9 +53,7 @@ pub(super) fn read(
         let message = "there is nothing in it, expected a header with names of variables";
         return Err(source.error(0, message).into());
     };
-    if format == CaseFormat::HuginData {
-        split_off_count(&mut header);
-    }
+    split_off_count(&mut header);
     let columns = columns(source, format, network, &header, warnings)?;
     let mut cases = Vec::new();
     let mut counted = None;
@@ -86,7 +84,8 @@ fn separator(
     };
     let known = |separator: Separator| {
         let header = Rows::new(source, separator, comment(format)).next_row();
-        let cells = header.ok().flatten().unwrap_or_default();
+        let mut cells = header.ok().flatten().unwrap_or_default();
+        split_off_count(&mut cells);
         cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
     };
     // The first of the best, and of several that are equally good.
@@ -96,7 +95,7 @@ fn separator(
 
 /// Parts `# name` where a space, and not what parts the other cells, stands after the `#`.
 fn split_off_count(header: &mut Vec<Cell<'_>>) {
-    let first = &mut header[0];
+    let Some(first) = header.first_mut() else { return };
     if let Some(name) = first.text.strip_prefix("# ").map(|name| name.trim_start().to_owned()) {
         let at = first.at;
         first.text = name.into();
