@@ -40,6 +40,8 @@ enum Command {
     Bench(bench::Args),
     /// List the engines and whether they can run here
     Engines(engines::Args),
+    /// Run one of the paper's experiments: a table, a figure or a formula
+    Experiment(experiment::Args),
     /// Record all engines on this machine, for machines that have no GPU
     Record(record::Args),
 }
@@ -55,6 +57,7 @@ pub fn main() -> ExitCode {
         Some(Command::Query(args)) => query::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
+        Some(Command::Experiment(args)) => experiment::run(&args),
         Some(Command::Record(args)) => record::run(&args),
         None => window::run(cli.window),
     };

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::{ExperimentError, Quantiles, RecordedRun};
 use crate::cancel::CancelToken;
-use crate::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
+use crate::engine::{self, Engine, LoadOptions, PaperOptions, PropagationError, Propagator};
 use crate::network::Evidence;
-use crate::propagation::{CompiledNetwork, MessageTrace, Watch};
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,18 @@ pub(super) struct Effort {
     pub at_most: Duration,
     /// Whether one more is watched message by message.
     pub traced: bool,
+}
+
+/// What an engine is asked for. The paper computes in single precision throughout.
+pub(super) fn load_options(
+    engine: &dyn Engine,
+    threads: usize,
+    paper: PaperOptions,
+    memory: MemoryLimit,
+) -> LoadOptions {
+    let single = engine.precisions().contains(&Precision::F32);
+    let precision = if single { Precision::F32 } else { engine.precisions()[0] };
+    LoadOptions { precision, threads, memory, paper }
 }
 
 /// Loads `compiled` into `engine` and times propagations without evidence.

@@ -5,16 +5,24 @@
 //! for want of a GPU is taken from a shipped [`Recording`] and marked as such; what a model
 //! predicts and what the paper prints stand apart from both by their [`Origin`].
 
+mod csv;
+mod equations;
+mod floor;
 mod measure;
+pub mod paper;
 mod progress;
 mod provenance;
 mod quantiles;
 mod record;
 mod recorder;
 mod recording;
+mod runs;
 mod setup;
+mod source;
+mod svg;
 mod trees;
 
+pub use equations::{Fit, Work};
 pub use progress::{Progress, Status};
 pub use provenance::{Gpu, Machine, Provenance};
 pub use quantiles::Quantiles;
@@ -25,7 +33,7 @@ pub use record::{
 pub use recorder::{RecordingSetup, record as record_all};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording};
 pub use setup::{Setup, Subject};
-pub use trees::{MERGE_THRESHOLDS, merged};
+pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
 use crate::cancel::Cancelled;
 
@@ -66,7 +74,7 @@ pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
 
 /// Threads of a block that experiment `fig5` goes through (section 4.2).
-pub const BLOCK_SIZES: [u32; 13] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 1024];
+pub const BLOCK_SIZES: [u32; 10] = [16, 32, 48, 64, 96, 128, 192, 256, 512, 1024];
 
 /// Why an experiment has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +90,7 @@ pub enum ExperimentError {
 /// All experiments, in the order of the paper.
 #[must_use]
 pub fn all() -> &'static [Experiment] {
-    &[]
+    runs::ALL
 }
 
 /// The experiment called `name`.

@@ -234,6 +234,21 @@ impl Record {
         }
     }
 
+    /// Notes that some of it comes from a recording.
+    pub(super) fn credit(&mut self, credit: &str) {
+        if !self.recorded.iter().any(|known| known == credit) {
+            self.recorded.push(credit.to_owned());
+        }
+    }
+
+    /// Adds something that there is to say.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// The table called `name`.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {

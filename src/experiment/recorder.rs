@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::measure::{Effort, measure};
-use super::trees::{MERGE_THRESHOLDS, merged, tree, tree_name};
+use super::measure::{Effort, load_options, measure};
+use super::trees::{MERGE_THRESHOLDS, MergeRule, merged, tree, tree_name};
 use super::{
     BLOCK_SIZES, ExperimentError, MessageSizes, PAPER_NETWORKS, Progress, Provenance,
     RecordedNetwork, Recording, Subject,
 };
 use crate::engine::{self, Engine, LoadOptions, MappingLayout, PaperOptions};
 use crate::graph::{Heuristic, Triangulation};
-use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MemoryLimit};
 
 /// What a recording is made of.
@@ -119,9 +118,11 @@ fn parts_of(
         part(Arc::clone(&plain), tree_name(papers, None), runs(setup, true)),
         part(smallest, tree_name(Triangulation::Auto, None), runs(setup, false)),
     ];
-    for threshold in MERGE_THRESHOLDS {
-        let tree = tree_name(papers, Some(threshold));
-        parts.push(part(merged(&plain, threshold), tree, merged_runs(setup)));
+    for rule in [MergeRule::All, MergeRule::Paying] {
+        for threshold in MERGE_THRESHOLDS {
+            let tree = tree_name(papers, Some((threshold, rule)));
+            parts.push(part(merged(&plain, threshold, rule), tree, merged_runs(setup)));
+        }
     }
     Ok(parts)
 }
@@ -135,7 +136,7 @@ fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
         }
         let run = |threads, paper| Run {
             engine,
-            options: load_options(engine, threads, paper),
+            options: load_options(engine, threads, paper, MemoryLimit::half_of_available()),
             traced: true,
             brief: false,
         };
@@ -175,17 +176,6 @@ fn merged_runs(setup: &RecordingSetup) -> Vec<Run> {
         .collect()
 }
 
-fn load_options(engine: &dyn Engine, threads: usize, paper: PaperOptions) -> LoadOptions {
-    // The paper computes in single precision throughout.
-    let single = engine.precisions().contains(&Precision::F32);
-    LoadOptions {
-        precision: if single { Precision::F32 } else { engine.precisions()[0] },
-        threads,
-        memory: MemoryLimit::half_of_available(),
-        paper,
-    }
-}
-
 /// About how long a run takes, in milliseconds.
 fn weight(part: &Part, run: &Run) -> f64 {
     let entries = part.network.statistics().total_clique_entries as f64;
@@ -215,6 +205,7 @@ fn words(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::cancel::CancelToken;
+    use crate::potential::Precision;
 
     #[test]
     fn a_recording_holds_every_tree_and_engine() {
@@ -227,7 +218,7 @@ mod tests {
         };
         let progress = Progress::new(CancelToken::new());
         let recording = record(&setup, &progress).unwrap();
-        assert_eq!(recording.networks.len(), 2 + MERGE_THRESHOLDS.len());
+        assert_eq!(recording.networks.len(), 2 + 2 * MERGE_THRESHOLDS.len());
         for tree in ["weighted-min-fill", "auto"] {
             let asia = recording.find("asia", tree).unwrap();
             let of = |engine: &str| asia.runs.iter().filter(|r| r.engine == engine).count();

@@ -19,7 +19,7 @@ use crate::propagation::{CompiledNetwork, MessageTrace, Plan};
 const FORMAT: u32 = 1;
 
 /// The recordings that are part of the program, packed.
-const SHIPPED: &[&[u8]] = &[];
+const SHIPPED: &[&[u8]] = &[include_bytes!("../../assets/recordings/nvidia-h200.json.gz")];
 
 /// What was measured on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Parameter, Provenance};
+use super::{MERGE_THRESHOLDS, Parameter, Provenance};
 use crate::engine::PaperOptions;
 use crate::graph::{Heuristic, Triangulation};
 use crate::network::Network;
@@ -27,8 +27,11 @@ pub struct Setup {
     pub memory: MemoryLimit,
     /// Block size and layout of engine `gpu-paper`.
     pub paper: PaperOptions,
-    /// Separators of at most so many entries are merged away, in entries.
+    /// Separators of at most so many entries are merged away, besides those of at most
+    /// [`MERGE_THRESHOLDS`].
     pub threshold: u64,
+    /// Whether recordings are to be shown even where the engine runs.
+    pub prefer_recorded: bool,
     /// This program and this machine.
     pub provenance: Provenance,
 }
@@ -56,7 +59,8 @@ impl Setup {
             threads: provenance.machine.threads,
             memory: MemoryLimit::half_of_available(),
             paper: PaperOptions::default(),
-            threshold: 64,
+            threshold: MERGE_THRESHOLDS[0],
+            prefer_recorded: false,
             provenance,
         }
     }

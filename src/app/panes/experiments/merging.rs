@@ -6,7 +6,7 @@ use eframe::egui::{Grid, Slider, Ui};
 
 use crate::app::command::Commands;
 use crate::app::model::Model;
-use crate::experiment::merged;
+use crate::experiment::{MergeRule, merged};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
@@ -51,7 +51,7 @@ impl Merging {
                 threshold,
                 merged: match threshold {
                     0 => Arc::clone(compiled),
-                    _ => merged(compiled, threshold),
+                    _ => merged(compiled, threshold, MergeRule::All),
                 },
             },
         };
@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(harness.query_all_by_label(&cliques.to_string()).count(), 2);
         harness.get_by_label("merge").click();
         harness.run();
-        let merged = merged(harness.state().model.compiled().unwrap(), 16);
+        let compiled = harness.state().model.compiled().unwrap();
+        let merged = merged(compiled, 16, MergeRule::All);
         assert!(merged.tree().cliques().len() < cliques);
         let after = numbers::thousands(merged.statistics().total_clique_entries);
         label_containing(&harness, &after);

@@ -37,7 +37,7 @@ impl Parameters {
             repeat: 10,
             threads: model.engine.threads,
             paper: PaperOptions::default(),
-            threshold: 64,
+            threshold: 32,
         }
     }
 

@@ -1,0 +1,83 @@
+//! Tables as CSV (RFC 4180), for spreadsheets and scripts.
+
+use super::{Cell, Provenance, Record, Table};
+
+impl Table {
+    /// The table as CSV: a heading, then a line a row; cells without a value are empty.
+    ///
+    /// The heading of a column says where its numbers come from, as `median_us (recorded)`, where
+    /// that is the same for all of them and not just counted.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut text = String::new();
+        let headings = self.columns.iter().map(|column| match column.origin {
+            None | Some(super::Origin::Exact) => column.name.clone(),
+            Some(origin) => format!("{} ({})", column.name, origin.name()),
+        });
+        line(&mut text, headings);
+        for row in 0..self.rows() {
+            let cells = self.columns.iter().map(|column| match column.cells.cell(row) {
+                Cell::Text(text) => text,
+                Cell::Count(count) => count.to_string(),
+                Cell::Number(number) => number.to_string(),
+                Cell::Nothing => String::new(),
+            });
+            line(&mut text, cells);
+        }
+        text
+    }
+}
+
+impl Record {
+    /// Where the record comes from, as a table of two columns: program, machine, settings, notes.
+    #[must_use]
+    pub fn about(&self) -> Table {
+        let Provenance { version, commit, date, machine } = &self.provenance;
+        let mut rows = vec![
+            ("experiment", self.experiment.clone()),
+            ("title", self.title.clone()),
+            ("version", version.clone()),
+            ("commit", commit.clone().unwrap_or_default()),
+            ("date", date.clone()),
+            ("cpu", machine.cpu.clone()),
+            ("threads", machine.threads.to_string()),
+            ("gpu", machine.gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone())),
+        ];
+        rows.extend(self.recorded.iter().map(|credit| ("recorded", credit.clone())));
+        rows.extend(self.settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        rows.extend(self.notes.iter().map(|note| ("note", note.clone())));
+        let (names, values): (Vec<&str>, Vec<String>) = rows.into_iter().unzip();
+        Table::new("about").text("what", names).text("value", values)
+    }
+}
+
+fn line(text: &mut String, cells: impl Iterator<Item = String>) {
+    for (index, cell) in cells.enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        if cell.contains([',', '"', '\n', '\r']) {
+            text.push('"');
+            text.push_str(&cell.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(&cell);
+        }
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Origin;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        let table = Table::new("t")
+            .text("network", ["a", "b, \"c\""])
+            .count("n", Origin::Exact, [Some(1), None])
+            .number("us", Origin::Recorded, [None, Some(0.5)]);
+        assert_eq!(table.csv(), "network,n,us (recorded)\na,1,\n\"b, \"\"c\"\"\",,0.5\n");
+    }
+}

@@ -1,0 +1,122 @@
+//! The model of section 3.4.
+
+use super::MessageSizes;
+
+/// What a propagation does, in the terms of equations 4 to 6 of Zheng, Mengshoel and Chong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Messages, 2 (n - 1) for n cliques.
+    pub messages: f64,
+    /// Entries that one thread goes through alone: |X_i| + |X_k| for each message.
+    pub sequential: f64,
+    /// Entries that threads go through one after another where each separator entry has one:
+    /// (|X_i| + |X_k|) / |S| for each message (equation 4).
+    pub parallel: f64,
+    /// The same where no more than so many threads as the GPU has run at once.
+    pub capped: f64,
+}
+
+impl Work {
+    /// The work of passing `messages` on a GPU that runs `threads` threads at once.
+    #[must_use]
+    pub fn of(messages: &[MessageSizes], threads: u64) -> Self {
+        let sum = |term: &dyn Fn(&MessageSizes) -> f64| messages.iter().map(term).sum();
+        let entries = |m: &MessageSizes| m.from as f64 + m.to as f64;
+        Self {
+            messages: messages.len() as f64,
+            sequential: sum(&entries),
+            parallel: sum(&|m| entries(m) / m.separator.max(1) as f64),
+            capped: sum(&|m| entries(m) / m.separator.clamp(1, threads.max(1)) as f64),
+        }
+    }
+}
+
+/// A time that is the sum of so much a message and so much an entry (equation 6).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The τ of equation 5, microseconds a message.
+    pub message_us: f64,
+    /// Microseconds an entry.
+    pub entry_us: f64,
+}
+
+impl Fit {
+    /// The two times, neither negative, that come nearest to what was measured: `measured` holds
+    /// messages, entries and microseconds of each network, and it is the sum of the squares of the
+    /// errors, each as a share of the time, that is least.
+    ///
+    /// `None` where fewer than two networks were measured.
+    #[must_use]
+    pub fn of(measured: &[(f64, f64, f64)]) -> Option<Self> {
+        if measured.len() < 2 {
+            return None;
+        }
+        let rows = measured.iter().map(|&(messages, entries, us)| (messages / us, entries / us));
+        let (mut mm, mut me, mut ee, mut m, mut e) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (a, b) in rows {
+            mm += a * a;
+            me += a * b;
+            ee += b * b;
+            m += a;
+            e += b;
+        }
+        let alone = |sum: f64, square: f64| if square > 0.0 { sum / square } else { 0.0 };
+        let determinant = mm * ee - me * me;
+        let (message_us, entry_us) =
+            ((m * ee - e * me) / determinant, (e * mm - m * me) / determinant);
+        // Where both cannot be told apart, or one would be negative, it is all the other.
+        Some(if !(message_us >= 0.0 && message_us.is_finite()) {
+            Self { message_us: 0.0, entry_us: alone(e, ee) }
+        } else if !(entry_us >= 0.0 && entry_us.is_finite()) {
+            Self { message_us: alone(m, mm), entry_us: 0.0 }
+        } else {
+            Self { message_us, entry_us }
+        })
+    }
+
+    /// The time that it predicts, microseconds.
+    #[must_use]
+    pub fn predict(self, messages: f64, entries: f64) -> f64 {
+        self.message_us * messages + self.entry_us * entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_of_figure_1() {
+        // Binary cliques {A, B, D}, {B, C} and {D, E} over {B} and {D}.
+        let message = |from, to| MessageSizes { from, separator: 2, to };
+        let messages = [message(4, 8), message(4, 8), message(8, 4), message(8, 4)];
+        let work = Work::of(&messages, 1);
+        let expected = Work { messages: 4.0, sequential: 48.0, parallel: 24.0, capped: 48.0 };
+        assert_eq!(work, expected);
+        assert_eq!(Work::of(&messages, 1000).capped, 24.0);
+    }
+
+    #[test]
+    fn what_was_made_by_the_model_is_found_again() {
+        let made = Fit { message_us: 3.0, entry_us: 0.01 };
+        let work = [(70.0, 500.0), (1800.0, 9_000.0), (700.0, 100_000.0)];
+        let measured = work.map(|(m, e)| (m, e, made.predict(m, e)));
+        let found = Fit::of(&measured).unwrap();
+        assert!((found.message_us - 3.0).abs() < 1e-9 && (found.entry_us - 0.01).abs() < 1e-9);
+        assert_eq!(Fit::of(&measured[..1]), None);
+    }
+
+    #[test]
+    fn no_part_of_a_fit_is_negative() {
+        // Fewer messages take longer: all of it is entries.
+        let fit =
+            Fit::of(&[(100.0, 10.0, 10.0), (10.0, 100.0, 100.0), (50.0, 20.0, 10.0)]).unwrap();
+        assert!(fit.message_us == 0.0 && fit.entry_us > 0.0, "{fit:?}");
+        let fit =
+            Fit::of(&[(10.0, 100.0, 10.0), (100.0, 10.0, 100.0), (20.0, 50.0, 25.0)]).unwrap();
+        assert!(fit.message_us > 0.0 && fit.entry_us == 0.0, "{fit:?}");
+        // The same work twice.
+        let fit = Fit::of(&[(10.0, 100.0, 10.0), (10.0, 100.0, 10.0)]).unwrap();
+        assert!((fit.predict(10.0, 100.0) - 10.0).abs() < 1e-9, "{fit:?}");
+    }
+}

@@ -1,0 +1,112 @@
+//! The figures that Zheng, Mengshoel and Chong print.
+
+use crate::engine::MappingLayout;
+
+/// A column of Table 1 (section 4): a network's junction tree and its times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PaperNetwork {
+    /// Name of the sample.
+    pub name: &'static str,
+    /// Cliques.
+    pub cliques: u64,
+    /// Entries of the largest clique.
+    pub max_clique: u64,
+    /// Of the smallest.
+    pub min_clique: u64,
+    /// On average, rounded.
+    pub mean_clique: u64,
+    /// Entries of the largest separator.
+    pub max_separator: u64,
+    /// Of the smallest.
+    pub min_separator: u64,
+    /// On average, rounded.
+    pub mean_separator: u64,
+    /// A propagation on the GPU, a GeForce GTX 460, milliseconds.
+    pub gpu_ms: f64,
+    /// On the CPU, a Core 2 Quad at 2.5 GHz, milliseconds.
+    pub cpu_ms: f64,
+    /// How many times faster the GPU is, as printed.
+    pub speedup: f64,
+}
+
+/// Table 1, in its order.
+pub const TABLE_1: [PaperNetwork; 8] = [
+    row("mildew", 28, [4_372_480, 336, 341_651], [71_680, 72, 9_273], [53.0, 355.0, 6.70]),
+    row("diabetes", 337, [190_080, 495, 32_443], [11_880, 16, 1_845], [94.0, 397.0, 4.22]),
+    row("barley", 36, [7_257_600, 216, 512_044], [907_200, 7, 39_318], [106.0, 974.0, 9.19]),
+    row("pigs", 368, [177_147, 27, 1_927], [59_049, 3, 339], [75.0, 51.0, 0.68]),
+    row("munin2", 860, [504_000, 4, 5_653], [72_000, 2, 713], [125.0, 210.0, 1.68]),
+    row("munin3", 904, [156_800, 4, 3_443], [22_400, 2, 553], [104.0, 137.0, 1.32]),
+    row("munin4", 872, [784_000, 4, 16_444], [112_000, 2, 2_099], [342.0, 473.0, 1.38]),
+    row("water", 20, [995_328, 9, 173_297], [147_456, 3, 26_065], [52.0, 120.0, 2.31]),
+];
+
+/// Largest, smallest and mean; GPU, CPU and their ratio.
+const fn row(
+    name: &'static str,
+    cliques: u64,
+    [max_clique, min_clique, mean_clique]: [u64; 3],
+    [max_separator, min_separator, mean_separator]: [u64; 3],
+    [gpu_ms, cpu_ms, speedup]: [f64; 3],
+) -> PaperNetwork {
+    PaperNetwork {
+        name,
+        cliques,
+        max_clique,
+        min_clique,
+        mean_clique,
+        max_separator,
+        min_separator,
+        mean_separator,
+        gpu_ms,
+        cpu_ms,
+        speedup,
+    }
+}
+
+/// What Table 1 says of the sample called `name`.
+#[must_use]
+pub fn table_1(name: &str) -> Option<&'static PaperNetwork> {
+    TABLE_1.iter().find(|row| row.name.eq_ignore_ascii_case(name))
+}
+
+/// Threads of a block with which a network was fastest (section 4.2 on Figure 5).
+pub const BEST_BLOCK_SIZES: [(&str, u32); 2] = [("barley", 48), ("munin3", 16)];
+
+/// Share of the time that is kernel overhead (section 4.4 on Figure 7).
+pub const OVERHEAD_SHARES: [(&str, f64); 2] = [("munin3", 0.36), ("barley", 0.017)];
+
+/// What the overhead shares and Table 1 together say of one launch, microseconds: 1.7% of 106 ms
+/// over the 70 messages of Barley, 36% of 104 ms over the 1806 of Munin3.
+pub const LAUNCH_US: [f64; 2] = [21.0, 26.0];
+
+/// What the better layout of the mapping tables gains in speed-up over the naive one (section 4.5).
+pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
+
+/// The better one.
+pub const BETTER_LAYOUT: MappingLayout = MappingLayout::Interleaved;
+
+/// The platform (Table 2), for beside its figures.
+pub const PLATFORM: &str = "the paper (GeForce GTX 460, Core 2 Quad)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_figures_agree_with_one_another() {
+        for row in TABLE_1 {
+            assert!((row.cpu_ms / row.gpu_ms - row.speedup).abs() < 0.011, "{}", row.name);
+            assert!(row.min_clique <= row.mean_clique && row.mean_clique <= row.max_clique);
+            assert!(row.min_separator <= row.mean_separator);
+        }
+        let shares = OVERHEAD_SHARES.map(|(name, share)| {
+            let row = table_1(name).unwrap();
+            share * row.gpu_ms * 1e3 / (2 * (row.cliques - 1)) as f64
+        });
+        assert!(
+            shares.iter().all(|us| (LAUNCH_US[0] - 0.5..LAUNCH_US[1]).contains(us)),
+            "{shares:?}"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Figure 5: time against the number of threads in a block.
+
+use crate::engine::{MappingLayout, PaperOptions};
+use crate::experiment::paper;
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    At, Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Mark, Origin, Panel, Parameter,
+    Progress, Record, RecordedRun, Series, Setup, Shape, Table,
+};
+use crate::numbers;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "fig5",
+    title: "Figure 5: execution time against the size of a thread block",
+    question: "How many threads should a block have? The paper's GPU has 7 multiprocessors and \
+               wants 48 for Barley, 16 for Munin3.",
+    heeds: &[Parameter::Repeat],
+    networks: &["barley", "munin3"],
+    answer,
+};
+
+/// A time that was measured.
+struct Row<'t> {
+    tree: &'t Tree,
+    paper: PaperOptions,
+    run: RecordedRun,
+}
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let source = Source::of(setup, &["gpu-paper"])?;
+    let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
+    progress.expect(weights * (2 * BLOCK_SIZES.len()) as f64);
+    let mut rows = Vec::new();
+    for tree in &trees {
+        for layout in MappingLayout::ALL {
+            for block_size in BLOCK_SIZES {
+                let paper = PaperOptions { block_size, layout };
+                let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+                let run = source.time(setup, progress, record, tree, &contender)?;
+                rows.extend(run.map(|run| Row { tree, paper, run }));
+            }
+        }
+    }
+    record.tables.push(table(&rows, source.origin()));
+    for tree in &trees {
+        let of_tree = rows.iter().filter(|row| row.tree.name == tree.name);
+        let best =
+            of_tree.min_by(|a, b| a.run.propagate_us.median.total_cmp(&b.run.propagate_us.median));
+        if let Some(best) = best {
+            let PaperOptions { block_size, layout } = best.paper;
+            let time = numbers::nanoseconds(best.run.propagate_us.median * 1e3);
+            record.note(format!(
+                "{}: fastest with {block_size} threads a block and the {layout} layout, {time}.",
+                tree.name
+            ));
+        }
+    }
+    let panels = trees.iter().map(|tree| panel(tree, &rows, source.origin())).collect();
+    record.figures.push(Figure {
+        title: "Time of a propagation on gpu-paper".to_owned(),
+        across: 2,
+        panels,
+    });
+    Ok(())
+}
+
+fn table(rows: &[Row], origin: Origin) -> Table {
+    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+    Table::new("times")
+        .text("network", rows.iter().map(|row| row.tree.name.as_str()))
+        .text("layout", rows.iter().map(|row| row.paper.layout.name()))
+        .count("block_size", Origin::Exact, rows.iter().map(|row| u64::from(row.paper.block_size)))
+        .number("lower_us", origin, number(&|row| Some(row.run.propagate_us.lower)))
+        .number("median_us", origin, number(&|row| Some(row.run.propagate_us.median)))
+        .number("upper_us", origin, number(&|row| Some(row.run.propagate_us.upper)))
+        .number("overhead_us", origin, number(&|row| row.run.overhead_us))
+}
+
+fn panel(tree: &Tree, rows: &[Row], origin: Origin) -> Panel {
+    let line = |layout: MappingLayout| {
+        let of_line =
+            rows.iter().filter(|row| row.tree.name == tree.name && row.paper.layout == layout);
+        let points =
+            of_line.map(|row| (f64::from(row.paper.block_size), row.run.propagate_us.median / 1e3));
+        Series::new(layout.name(), origin, Shape::Line, points)
+    };
+    let best = paper::BEST_BLOCK_SIZES.iter().filter(|(name, _)| *name == tree.name);
+    Panel {
+        title: tree.name.clone(),
+        x: Axis::log("threads a block"),
+        y: Axis::linear("ms"),
+        series: MappingLayout::ALL.map(line).into(),
+        marks: best
+            .map(|&(_, size)| Mark {
+                label: format!("best in the paper: {size}"),
+                origin: Origin::Paper,
+                at: At::X(f64::from(size)),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,132 @@
+//! Figure 7: how much of the time is kernel overhead.
+
+use crate::experiment::paper;
+use crate::experiment::runs::{bars, dots};
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
+    Record, RecordedRun, Series, Setup, Table,
+};
+use crate::numbers;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "fig7",
+    title: "Figure 7: kernel overhead against execution",
+    question: "How much of a propagation on the GPU is launching kernels, and how much is \
+               computing? Overhead is the time of the same launches and copies with empty kernels.",
+    heeds: &[Parameter::Engine, Parameter::Repeat, Parameter::Paper],
+    networks: &PAPER_NETWORKS,
+    answer,
+};
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let mut engines = vec![setup.engine.as_str()];
+    if setup.engine == "gpu-paper" {
+        engines.push("gpu");
+    }
+    let source = Source::of(setup, &engines)?;
+    let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
+    progress.expect(weights * engines.len() as f64);
+    let mut panels = Vec::new();
+    for engine in engines {
+        let contender = Contender::of(engine, setup);
+        let mut runs = Vec::new();
+        for tree in &trees {
+            runs.push(source.time(setup, progress, record, tree, &contender)?);
+        }
+        if runs.iter().flatten().all(|run| run.overhead_us.is_none()) {
+            record.note(format!("Engine {engine} launches no kernels."));
+        }
+        record.tables.push(table(engine, &trees, &runs, source.origin()));
+        if let Some(note) = extremes(engine, &trees, &runs) {
+            record.note(note);
+        }
+        panels.extend(pair(engine, &trees, &runs, source.origin()));
+    }
+    record.figures.push(Figure {
+        title: "Where a propagation's time goes".to_owned(),
+        across: 2,
+        panels,
+    });
+    Ok(())
+}
+
+/// Share of the time that is overhead.
+fn share(run: &RecordedRun) -> Option<f64> {
+    Some((run.overhead_us? / run.propagate_us.median).min(1.0))
+}
+
+fn table(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Origin) -> Table {
+    let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
+        runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
+    };
+    let printed = |tree: &Tree| {
+        let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
+        known.map(|(_, share)| *share)
+    };
+    Table::new(engine)
+        .text("network", trees.iter().map(|tree| tree.name.as_str()))
+        .count("messages", Origin::Exact, trees.iter().map(|t| t.messages().len() as u64))
+        .number("total_us", origin, number(&|run| Some(run.propagate_us.median)))
+        .number("overhead_us", origin, number(&|run| run.overhead_us))
+        .number("execution_us", origin, number(&|run| Some(run.execution_us())))
+        .number("launch_us", origin, number(&|run| run.launch_us))
+        .number("overhead_share", origin, number(&share))
+        .number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
+}
+
+/// Where overhead weighs most and least.
+fn extremes(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>]) -> Option<String> {
+    let shares =
+        trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
+    let mut shares: Vec<_> = shares.collect();
+    shares.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ((least, low), (most, high)) = (shares.first()?, shares.last()?);
+    let percent = |part: f64| numbers::share(part, 1.0);
+    Some(format!(
+        "{engine}: overhead weighs most on {most}, {}, and least on {least}, {}.",
+        percent(*high),
+        percent(*low)
+    ))
+}
+
+/// The times and the shares.
+fn pair(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Origin) -> [Panel; 2] {
+    let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
+        runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
+    };
+    let names = || trees.iter().map(|tree| tree.name.as_str());
+    let stack = |overhead: Vec<Option<f64>>, execution: Vec<Option<f64>>| -> Vec<Series> {
+        vec![bars("kernel overhead", origin, 0, overhead), bars("execution", origin, 0, execution)]
+    };
+    let ms = stack(
+        number(&|run| Some(run.overhead_us.unwrap_or(0.0) / 1e3)),
+        number(&|run| Some(run.execution_us() / 1e3)),
+    );
+    let percent = |part: f64| Some(100.0 * part);
+    let mut shares = stack(
+        number(&|run| percent(share(run).unwrap_or(0.0))),
+        number(&|run| percent(1.0 - share(run).unwrap_or(0.0))),
+    );
+    if engine == "gpu-paper" {
+        let printed = trees.iter().map(|tree| {
+            let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
+            known.map(|(_, share)| 100.0 * share)
+        });
+        shares.push(dots("kernel overhead", Origin::Paper, printed));
+        shares.retain(|series| !series.points.is_empty());
+    }
+    let panel = |title: String, label: &str, series| Panel {
+        title,
+        x: Axis::of("", names()),
+        y: Axis::linear(label),
+        series,
+        marks: Vec::new(),
+    };
+    [
+        panel(format!("{engine}: time"), "ms", ms),
+        panel(format!("{engine}: share"), "% of the time", shares),
+    ]
+}

@@ -1,0 +1,193 @@
+//! Figure 8: how the mapping tables lie in memory.
+
+use crate::engine::{MappingLayout, PaperOptions, WARP, sectors};
+use crate::experiment::paper;
+use crate::experiment::runs::bars;
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    At, Axis, Experiment, ExperimentError, Figure, Mark, Origin, PAPER_NETWORKS, Panel, Parameter,
+    Progress, Record, Series, Setup, Shape, Table,
+};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "fig8",
+    title: "Figure 8: naive against interleaved mapping tables",
+    question: "Which words does a warp read at once in each layout of the mapping tables, and what \
+               does that cost? The paper gains 20 to 30% by interleaving them.",
+    heeds: &[Parameter::Repeat, Parameter::Paper],
+    networks: &PAPER_NETWORKS,
+    answer,
+};
+
+/// Elements of each mapping table whose addresses are shown.
+const STEPS: usize = 3;
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let mut panels = addresses(&trees, record);
+    let transactions = MappingLayout::ALL.map(|layout| {
+        trees.iter().map(|tree| Some(mean_sectors(tree, layout))).collect::<Vec<_>>()
+    });
+    panels.push(Panel {
+        title: "transactions of 32 bytes".to_owned(),
+        x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+        y: Axis::linear("mean for each read of a warp"),
+        series: (MappingLayout::ALL.iter().zip(&transactions).enumerate())
+            .map(|(stack, (layout, values))| {
+                bars(layout.name(), Origin::Exact, stack, values.iter().copied())
+            })
+            .collect(),
+        marks: Vec::new(),
+    });
+    let [naive_sectors, interleaved_sectors] = transactions;
+    let mut table = Table::new("layouts")
+        .text("network", trees.iter().map(|tree| tree.name.as_str()))
+        .number("naive_transactions", Origin::Exact, naive_sectors)
+        .number("interleaved_transactions", Origin::Exact, interleaved_sectors);
+    // The addresses are known without a GPU and without a recording.
+    match Source::of(setup, &["gpu-paper"]) {
+        Ok(source) => {
+            let [naive, interleaved] = times(setup, progress, record, &trees, source)?;
+            let gain: Vec<Option<f64>> =
+                naive.iter().zip(&interleaved).map(|(n, i)| Some((*n)? / (*i)? - 1.0)).collect();
+            let percent = gain.iter().map(|gain| gain.map(|gain| 100.0 * gain));
+            panels.push(gain_panel(&trees, bars("interleaved", source.origin(), 0, percent)));
+            note_gain(record, &gain);
+            let origin = source.origin();
+            table = table
+                .number("naive_us", origin, naive)
+                .number("interleaved_us", origin, interleaved)
+                .number("gain", origin, gain);
+        }
+        Err(ExperimentError::Failed(reason)) => record.note(reason),
+        Err(cancelled) => return Err(cancelled),
+    }
+    record.tables.push(table);
+    record.figures.push(Figure {
+        title: "The two layouts of the mapping tables".to_owned(),
+        across: 2,
+        panels,
+    });
+    Ok(())
+}
+
+/// The words that the first warp reads of the largest separator's mapping tables.
+fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
+    let Some(tree) = trees.first() else { return Vec::new() };
+    let junction = tree.compiled.tree();
+    let largest = junction.separator_ids().max_by_key(|&edge| junction[edge].entries);
+    let Some(edge) = largest else { return Vec::new() };
+    let entries = junction[edge].entries as usize;
+    let count = junction[junction[edge].child].entries as usize / entries;
+    let mut table = Table::new("addresses");
+    let threads = WARP.min(entries);
+    table = table.count("thread", Origin::Exact, (0..threads).map(|thread| thread as u64));
+    let mut panels = Vec::new();
+    for layout in MappingLayout::ALL {
+        let mut series = Vec::new();
+        for n in 0..STEPS.min(count) {
+            let words = layout.words_of_warp(entries, count, 0, n);
+            let name = format!("{layout}_{n}");
+            table = table.count(&name, Origin::Exact, words.iter().map(|&word| word as u64));
+            let points = words.iter().enumerate().map(|(j, &word)| (j as f64, word as f64));
+            let label = format!("element {n}: {} transactions", sectors(&words));
+            series.push(Series::new(label, Origin::Exact, Shape::Points, points));
+        }
+        panels.push(Panel {
+            title: format!("{}, {layout}: {entries} tables of {count}", tree.name),
+            x: Axis::linear("thread of the warp"),
+            y: Axis::linear("word that it reads"),
+            series,
+            marks: Vec::new(),
+        });
+    }
+    record.tables.push(table);
+    panels
+}
+
+/// Transactions of 32 bytes that a warp's read of one element each takes, on average over all reads
+/// of a propagation.
+fn mean_sectors(tree: &Tree, layout: MappingLayout) -> f64 {
+    let junction = tree.compiled.tree();
+    let (mut reads, mut transactions) = (0.0, 0.0);
+    for edge in junction.separators() {
+        for end in [edge.parent, edge.child] {
+            let entries = edge.entries as usize;
+            let count = junction[end].entries as usize / entries;
+            // Where a table begins within a transaction repeats every eight elements, and all
+            // warps but the last, which may be shorter, read alike.
+            for residue in 0..count.min(8) {
+                let steps = (count - residue).div_ceil(8) as f64;
+                let of_warp =
+                    |warp| sectors(&layout.words_of_warp(entries, count, warp, residue)) as f64;
+                let whole = entries / WARP;
+                if whole > 0 {
+                    transactions += steps * whole as f64 * of_warp(0);
+                }
+                if entries > whole * WARP {
+                    transactions += steps * of_warp(whole);
+                }
+                reads += steps * entries.div_ceil(WARP) as f64;
+            }
+        }
+    }
+    if reads > 0.0 { transactions / reads } else { 0.0 }
+}
+
+/// The median times with both layouts, microseconds.
+fn times(
+    setup: &Setup,
+    progress: &Progress,
+    record: &mut Record,
+    trees: &[Tree],
+    source: Source,
+) -> Result<[Vec<Option<f64>>; 2], ExperimentError> {
+    progress.expect(2.0 * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
+    let mut all = [Vec::new(), Vec::new()];
+    for tree in trees {
+        for (layout, times) in MappingLayout::ALL.into_iter().zip(&mut all) {
+            let paper = PaperOptions { layout, ..setup.paper };
+            let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+            let run = source.time(setup, progress, record, tree, &contender)?;
+            times.push(run.map(|run| run.propagate_us.median));
+        }
+    }
+    Ok(all)
+}
+
+fn gain_panel(trees: &[Tree], series: Series) -> Panel {
+    let mark = |share: f64| Mark {
+        label: format!("{:.0}% in the paper", 100.0 * share),
+        origin: Origin::Paper,
+        at: At::Y(100.0 * share),
+    };
+    Panel {
+        title: "gain by interleaving".to_owned(),
+        x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+        y: Axis::linear("% faster"),
+        series: vec![series],
+        marks: paper::LAYOUT_GAIN.map(mark).into(),
+    }
+}
+
+fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
+    let known: Vec<f64> = gain.iter().copied().flatten().collect();
+    if known.is_empty() {
+        return;
+    }
+    let slower = known.iter().filter(|&&gain| gain < 0.0).count();
+    record.note(format!(
+        "Interleaving makes {} of {} networks faster, and needs fewer transactions on all.",
+        known.len() - slower,
+        known.len()
+    ));
+    if slower > 0 {
+        record.note(
+            "Where it makes them slower, the caches of today's multiprocessors are why: a thread \
+             that reads its own table from end to end finds seven of eight elements in the \
+             transaction of the first, while interleaved tables are left for the next line with \
+             every element. The paper's GPU had 48 KB a multiprocessor for all of its threads.",
+        );
+    }
+}

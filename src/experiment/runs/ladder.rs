@@ -1,0 +1,140 @@
+//! From the paper's kernel to engine `gpu`, step by step, and the floor.
+
+use crate::engine::{MappingLayout, PaperOptions};
+use crate::experiment::floor::{FLOOR_IS_OF, floor_us};
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel,
+    Parameter, Progress, Record, RecordedRun, Series, Setup, Shape, Table,
+};
+use crate::graph::Triangulation;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "ladder",
+    title: "From the paper's kernel to engine gpu, and to the floor",
+    question: "What does each step bring: the other layout, the best block size, no launches, one \
+               launch for all, a smaller tree? And how far is it to the least that reading all \
+               tables twice must take?",
+    heeds: &[Parameter::Repeat],
+    networks: &PAPER_NETWORKS,
+    answer,
+};
+
+const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", "gpu", "gpu, auto"];
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let smaller = Tree::all(setup, Triangulation::Auto, progress)?;
+    let source = Source::of(setup, &["gpu-paper", "gpu"])?;
+    let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
+    progress.expect(weights * (2 * BLOCK_SIZES.len() + 2) as f64);
+    let mut rows: Vec<[Option<f64>; STEPS.len()]> = Vec::new();
+    let mut best_options = Vec::new();
+    for (tree, small) in trees.iter().zip(&smaller) {
+        let mut runs: Vec<RecordedRun> = Vec::new();
+        for layout in MappingLayout::ALL {
+            for block_size in BLOCK_SIZES {
+                let paper = PaperOptions { block_size, layout };
+                let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+                runs.extend(source.time(setup, progress, record, tree, &contender)?);
+            }
+        }
+        let of_layout = |layout| {
+            let paper = PaperOptions { layout, ..PaperOptions::default() };
+            let run = runs.iter().find(|run| run.paper == Some(paper));
+            run.map(|run| run.propagate_us.median)
+        };
+        let median = |run: &&RecordedRun| run.propagate_us.median;
+        let best = runs.iter().min_by(|a, b| median(a).total_cmp(&median(b)));
+        best_options.push(best.and_then(|run| run.paper));
+        let mut gpu = |tree: &Tree| -> Result<Option<f64>, ExperimentError> {
+            let contender = Contender::of("gpu", setup);
+            let run = source.time(setup, progress, record, tree, &contender)?;
+            Ok(run.map(|run| run.propagate_us.median))
+        };
+        rows.push([
+            of_layout(MappingLayout::Naive),
+            of_layout(MappingLayout::Interleaved),
+            best.as_ref().map(median),
+            best.map(RecordedRun::execution_us),
+            gpu(tree)?,
+            gpu(small)?,
+        ]);
+    }
+    let floors: Vec<[f64; 2]> = trees
+        .iter()
+        .zip(&smaller)
+        .map(|(a, b)| [a, b].map(|t| floor_us(t.compiled.tree())))
+        .collect();
+    record.note(format!(
+        "The floor is the time of reading every table once on the way up and once on the way down, \
+         with a hand-over between blocks at each level of the tree, one launch and one copy back. \
+         Its constants were measured on an {FLOOR_IS_OF}."
+    ));
+    record.note(format!(
+        "naive and interleaved: gpu-paper with {} threads a block. best: the fastest of both \
+         layouts in all block sizes. no overhead: that less its launches and copies. gpu: one \
+         launch, on the same tree. auto: on the smallest tree that is known.",
+        PaperOptions::default().block_size
+    ));
+    record.tables.push(table(&trees, &rows, &best_options, &floors, source.origin()));
+    let panels = trees
+        .iter()
+        .zip(&rows)
+        .zip(&floors)
+        .map(|((tree, times), floors)| panel(&tree.name, times, *floors, source.origin()));
+    record.figures.push(Figure {
+        title: "Time of a propagation, step by step".to_owned(),
+        across: 4,
+        panels: panels.collect(),
+    });
+    Ok(())
+}
+
+fn table(
+    trees: &[Tree],
+    rows: &[[Option<f64>; STEPS.len()]],
+    best: &[Option<PaperOptions>],
+    floors: &[[f64; 2]],
+    origin: Origin,
+) -> Table {
+    let best = best.iter().map(|options| {
+        options.map_or_else(String::new, |o| format!("{}, {} threads", o.layout, o.block_size))
+    });
+    let names = ["naive", "interleaved", "best", "no_overhead", "gpu", "gpu_auto"];
+    let mut table = Table::new("steps")
+        .text("network", trees.iter().map(|tree| tree.name.as_str()))
+        .text("best_options", best);
+    for (step, name) in names.iter().enumerate() {
+        let cells = rows.iter().map(|row| row[step]);
+        table = table.number(&format!("{name}_us"), origin, cells);
+    }
+    table.number("floor_us", Origin::Predicted, floors.iter().map(|floor| floor[0])).number(
+        "floor_auto_us",
+        Origin::Predicted,
+        floors.iter().map(|floor| floor[1]),
+    )
+}
+
+fn panel(
+    name: &str,
+    times: &[Option<f64>; STEPS.len()],
+    [floor, floor_auto]: [f64; 2],
+    origin: Origin,
+) -> Panel {
+    let points = times.iter().enumerate().filter_map(|(step, us)| Some((step as f64, (*us)?)));
+    let last = STEPS.len() - 1;
+    let floors =
+        (0..=last).map(|step| (step as f64, if step == last { floor_auto } else { floor }));
+    Panel {
+        title: name.to_owned(),
+        x: Axis::of("", STEPS),
+        y: Axis::log("µs"),
+        series: vec![
+            Series::new("time", origin, Shape::Line, points),
+            Series::new("floor", Origin::Predicted, Shape::Line, floors),
+        ],
+        marks: Vec::new(),
+    }
+}

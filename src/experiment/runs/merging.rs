@@ -1,0 +1,239 @@
+//! Merging small separators: the paper's future work (section 5).
+
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, Tree};
+use crate::experiment::{
+    At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, Panel, Parameter, Progress,
+    Record, Series, Setup, Shape, Table, Work,
+};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "merging",
+    title: "Section 5: merging small separators into large ones",
+    question: "A message over a small separator gives few threads anything to do. Does merging the \
+               two cliques beside it, which does away with the message and makes a larger table, \
+               help?",
+    heeds: &[
+        Parameter::Engine,
+        Parameter::Baseline,
+        Parameter::Repeat,
+        Parameter::Threads,
+        Parameter::Paper,
+        Parameter::Threshold,
+    ],
+    networks: &["mildew", "barley", "pigs", "munin3"],
+    answer,
+};
+
+/// One tree of a network; times in microseconds.
+struct Row {
+    network: String,
+    /// Which separators are merged away; `None` for the tree as it was.
+    merged: Option<(u64, MergeRule)>,
+    cliques: usize,
+    total: u64,
+    work: Work,
+    times: Vec<Option<f64>>,
+}
+
+impl Row {
+    fn is_of(&self, network: &str, rule: MergeRule) -> bool {
+        self.network == network && self.merged.is_none_or(|(_, of)| of == rule)
+    }
+
+    /// The threshold, 1 where nothing is merged: no separator has fewer entries.
+    fn threshold(&self) -> u64 {
+        self.merged.map_or(1, |(threshold, _)| threshold)
+    }
+}
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let mut engines = vec![setup.engine.as_str()];
+    if setup.baseline != setup.engine {
+        engines.push(setup.baseline.as_str());
+    }
+    let source = Source::of(setup, &engines)?;
+    let mut thresholds = MERGE_THRESHOLDS.to_vec();
+    if let Err(place) = thresholds.binary_search(&setup.threshold) {
+        thresholds.insert(place, setup.threshold);
+    }
+    let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
+    let variants = (engines.len() * (1 + 2 * thresholds.len())) as f64;
+    progress.expect(variants * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
+    let mut rows = Vec::new();
+    for tree in &trees {
+        let mut add = |tree: &Tree, merged| -> Result<(), ExperimentError> {
+            let mut times = Vec::new();
+            for engine in &engines {
+                let contender = Contender::of(engine, setup);
+                let run = source.time(setup, progress, record, tree, &contender)?;
+                times.push(run.map(|run| run.propagate_us.median));
+            }
+            let statistics = tree.compiled.statistics();
+            rows.push(Row {
+                network: tree.name.clone(),
+                merged,
+                cliques: statistics.cliques,
+                total: statistics.total_clique_entries,
+                work: Work::of(&tree.messages(), threads),
+                times,
+            });
+            Ok(())
+        };
+        add(tree, None)?;
+        for rule in [MergeRule::All, MergeRule::Paying] {
+            for &threshold in &thresholds {
+                let merged = tree.merged(setup.triangulation, threshold, rule);
+                add(&merged, Some((threshold, rule)))?;
+            }
+        }
+    }
+    let fits: Vec<Option<Fit>> = (0..engines.len()).map(|e| fit(&rows, e, engines[e])).collect();
+    record.tables.push(table(&rows, &engines, &fits, source.origin()));
+    notes(record, &trees, &rows, engines[0]);
+    let panels = trees.iter().flat_map(|tree| {
+        [
+            sizes_panel(&tree.name, &rows),
+            times_panel(&tree.name, &rows, engines[0], fits[0], source.origin()),
+        ]
+    });
+    record.figures.push(Figure {
+        title: format!("Merging small separators, and {}", engines[0]),
+        across: 2,
+        panels: panels.collect(),
+    });
+    Ok(())
+}
+
+fn entries(row: &Row, engine: &str) -> f64 {
+    if engine.starts_with("gpu") { row.work.parallel } else { row.work.sequential }
+}
+
+/// Equation 6 for the trees as they were; for a single network, for all of its trees.
+fn fit(rows: &[Row], index: usize, engine: &str) -> Option<Fit> {
+    let points = |plain: bool| {
+        let rows = rows.iter().filter(|row| row.merged.is_none() || !plain);
+        let point = |row: &Row| Some((row.work.messages, entries(row, engine), row.times[index]?));
+        rows.filter_map(point).collect::<Vec<_>>()
+    };
+    Fit::of(&points(true)).or_else(|| Fit::of(&points(false)))
+}
+
+fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -> Table {
+    let rule = |row: &Row| match row.merged {
+        None => "none",
+        Some((_, MergeRule::All)) => "all",
+        Some((_, MergeRule::Paying)) => "paying",
+    };
+    let exact = Origin::Exact;
+    let mut table = Table::new("trees")
+        .text("network", rows.iter().map(|row| row.network.as_str()))
+        .text("merged", rows.iter().map(rule))
+        .count("threshold", exact, rows.iter().map(Row::threshold))
+        .count("cliques", exact, rows.iter().map(|row| row.cliques as u64))
+        .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
+        .count("total_clique", exact, rows.iter().map(|row| row.total))
+        .number("entries_in_turn", exact, rows.iter().map(|row| row.work.parallel));
+    for (index, (engine, fit)) in engines.iter().zip(fits).enumerate() {
+        let predicted = rows
+            .iter()
+            .map(|row| Some(fit.as_ref()?.predict(row.work.messages, entries(row, engine))));
+        table = table
+            .number(&format!("{engine}_us"), origin, rows.iter().map(|row| row.times[index]))
+            .number(&format!("{engine}_predicted_us"), Origin::Predicted, predicted);
+    }
+    table
+}
+
+fn notes(record: &mut Record, trees: &[Tree], rows: &[Row], engine: &str) {
+    record.note(format!(
+        "Merging ends before a table becomes larger than the largest was, or all together twice as \
+         large as they were. 'Paying' merges only where equation 6 says so for a message that costs \
+         as much as {MESSAGE_ENTRIES} entries."
+    ));
+    for tree in trees {
+        let time = |row: &&Row| row.times[0];
+        let plain = rows.iter().find(|row| row.network == tree.name && row.merged.is_none());
+        let merged = rows.iter().filter(|row| row.network == tree.name && row.merged.is_some());
+        let best = merged.filter(|row| time(row).is_some()).min_by(|a, b| {
+            let us = |row: &Row| row.times[0].unwrap_or(f64::INFINITY);
+            us(a).total_cmp(&us(b))
+        });
+        if let (Some(plain), Some(best)) = (plain.as_ref().and_then(time), best) {
+            let gain = 100.0 * (plain / best.times[0].unwrap_or(plain) - 1.0);
+            let (threshold, rule) = best.merged.unwrap_or((1, MergeRule::All));
+            let rule = if rule == MergeRule::All { "all" } else { "paying ones" };
+            record.note(format!(
+                "{}: at best {gain:.1}% faster on {engine}, with {rule} of at most {threshold} \
+                 entries merged.",
+                tree.name
+            ));
+        }
+    }
+}
+
+/// How many entries and messages there are.
+fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
+    let of_plain = |of: &dyn Fn(&Row) -> f64| {
+        rows.iter().find(|row| row.network == network && row.merged.is_none()).map_or(1.0, of)
+    };
+    let line = |label: &str, rule: MergeRule, of: &dyn Fn(&Row) -> f64| {
+        let base = of_plain(of).max(1.0);
+        let points = rows.iter().filter(|row| row.is_of(network, rule));
+        let points = points.map(|row| (row.threshold() as f64, of(row) / base));
+        Series::new(label, Origin::Exact, Shape::Line, points)
+    };
+    let (entries, messages) = (|row: &Row| row.total as f64, |row: &Row| row.work.messages);
+    Panel {
+        title: format!("{network}: the tree"),
+        x: Axis::log("largest separator merged, entries"),
+        y: Axis::linear("of the tree as it was"),
+        series: vec![
+            line("entries, all", MergeRule::All, &entries),
+            line("messages, all", MergeRule::All, &messages),
+            line("entries, paying", MergeRule::Paying, &entries),
+            line("messages, paying", MergeRule::Paying, &messages),
+        ],
+        marks: Vec::new(),
+    }
+}
+
+/// What became of the time.
+fn times_panel(
+    network: &str,
+    rows: &[Row],
+    engine: &str,
+    fit: Option<Fit>,
+    origin: Origin,
+) -> Panel {
+    let mut series = Vec::new();
+    for (rule, name) in [(MergeRule::All, "all"), (MergeRule::Paying, "paying")] {
+        let of_rule = || rows.iter().filter(|row| row.is_of(network, rule));
+        let at = |row: &Row| row.threshold() as f64;
+        let measured = of_rule().filter_map(|row| Some((at(row), row.times[0]? / 1e3)));
+        let predicted = of_rule().filter_map(|row| {
+            Some((at(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))
+        });
+        // One point alone is the tree as it was.
+        let measured: Vec<_> = measured.collect();
+        if measured.len() > 1 {
+            series.push(Series::new(name, origin, Shape::Line, measured));
+        }
+        series.push(Series::new(name, Origin::Predicted, Shape::Line, predicted));
+    }
+    series.retain(|series| !series.points.is_empty());
+    let plain = rows.iter().find(|row| row.network == network && row.merged.is_none());
+    let marks = plain.and_then(|row| row.times[0]).map(|us| Mark {
+        label: "as it was".to_owned(),
+        origin,
+        at: At::Y(us / 1e3),
+    });
+    Panel {
+        title: format!("{network}: {engine}"),
+        x: Axis::log("largest separator merged, entries"),
+        y: Axis::log("ms"),
+        series,
+        marks: marks.into_iter().collect(),
+    }
+}

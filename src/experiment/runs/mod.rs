@@ -1,0 +1,59 @@
+//! The experiments, one a file.
+
+mod fig4;
+mod fig5;
+mod fig6;
+mod fig7;
+mod fig8;
+mod ladder;
+mod merging;
+mod model;
+mod table1;
+
+use super::{Experiment, Origin, Series, Shape};
+
+pub(super) static ALL: &[Experiment] = &[
+    table1::EXPERIMENT,
+    fig4::EXPERIMENT,
+    fig5::EXPERIMENT,
+    fig6::EXPERIMENT,
+    fig7::EXPERIMENT,
+    fig8::EXPERIMENT,
+    model::EXPERIMENT,
+    merging::EXPERIMENT,
+    ladder::EXPERIMENT,
+];
+
+/// Dots of which each has a word beside it.
+fn labelled(
+    label: impl Into<String>,
+    origin: Origin,
+    points: impl IntoIterator<Item = (f64, f64, String)>,
+) -> Series {
+    let mut series = Series::new(label, origin, Shape::Points, []);
+    series.points.extend(points.into_iter().map(|(x, y, label)| super::Point { x, y, label }));
+    series
+}
+
+/// Bars at 0, 1 and so on, where there is a value.
+fn bars(
+    label: impl Into<String>,
+    origin: Origin,
+    stack: usize,
+    values: impl IntoIterator<Item = Option<f64>>,
+) -> Series {
+    let values = values.into_iter().enumerate();
+    let points = values.filter_map(|(index, value)| Some((index as f64, value?)));
+    Series::new(label, origin, Shape::Bars { stack }, points)
+}
+
+/// Dots at 0, 1 and so on, where there is a value.
+fn dots(
+    label: impl Into<String>,
+    origin: Origin,
+    values: impl IntoIterator<Item = Option<f64>>,
+) -> Series {
+    let values = values.into_iter().enumerate();
+    let points = values.filter_map(|(index, value)| Some((index as f64, value?)));
+    Series::new(label, origin, Shape::Points, points)
+}

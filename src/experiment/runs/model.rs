@@ -1,0 +1,287 @@
+//! The model of section 3.4: equations 4 to 6.
+
+use crate::experiment::paper;
+use crate::experiment::runs::{dots, labelled};
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, PAPER_NETWORKS, Panel,
+    Parameter, Progress, Record, Setup, Table, Work,
+};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "model",
+    title: "Equations 4 to 6: time predicted and measured",
+    question: "Do so much a message and so much an entry, as equation 6 has it, explain the times? \
+               What if no more threads run at once than the GPU has? And why does Pigs break the \
+               lower bound of the speed-up?",
+    heeds: &[
+        Parameter::Engine,
+        Parameter::Baseline,
+        Parameter::Repeat,
+        Parameter::Threads,
+        Parameter::Paper,
+    ],
+    networks: &PAPER_NETWORKS,
+    answer,
+};
+
+/// What was found for a network; microseconds.
+struct Row<'t> {
+    tree: &'t Tree,
+    work: Work,
+    engine: f64,
+    baseline: f64,
+}
+
+/// The constants that fit.
+#[derive(Clone, Copy)]
+struct Fits {
+    /// Equation 6.
+    plain: Option<Fit>,
+    /// The same where threads are limited.
+    capped: Option<Fit>,
+    /// The baseline, one entry after another.
+    baseline: Option<Fit>,
+    /// Equation 6 for the GPU times that the paper prints, on these trees.
+    printed: Option<Fit>,
+}
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let (engine, baseline) = (setup.engine.as_str(), setup.baseline.as_str());
+    let source = Source::of(setup, &[engine, baseline])?;
+    progress.expect(2.0 * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
+    let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
+    let mut rows = Vec::new();
+    let mut launch_us = None;
+    for tree in &trees {
+        let mut run =
+            |name: &str| source.time(setup, progress, record, tree, &Contender::of(name, setup));
+        let (Some(fast), Some(slow)) = (run(engine)?, run(baseline)?) else { continue };
+        launch_us = launch_us.or(fast.launch_us);
+        let (engine, baseline) = (fast.propagate_us.median, slow.propagate_us.median);
+        rows.push(Row { tree, work: Work::of(&tree.messages(), threads), engine, baseline });
+    }
+    let on_gpu = engine.starts_with("gpu");
+    let fits = fit(&rows, on_gpu);
+    let origin = source.origin();
+    record.tables.push(constants(engine, baseline, fits, launch_us, threads, origin));
+    record.tables.push(table(&rows, fits, on_gpu, origin));
+    notes(record, &rows, fits, launch_us);
+    let panels = vec![
+        times_panel(engine, &rows, fits, on_gpu, origin),
+        bounds_panel(&rows, fits, on_gpu, origin),
+    ];
+    record.figures.push(Figure { title: format!("The model and {engine}"), across: 2, panels });
+    Ok(())
+}
+
+/// Entries in equation 6: those of the threads of a GPU, or all of them.
+fn entries(work: &Work, on_gpu: bool) -> f64 {
+    if on_gpu { work.parallel } else { work.sequential }
+}
+
+fn capped(work: &Work, on_gpu: bool) -> f64 {
+    if on_gpu { work.capped } else { work.sequential }
+}
+
+fn fit(rows: &[Row], on_gpu: bool) -> Fits {
+    let of = |point: &dyn Fn(&Row) -> Option<(f64, f64)>| {
+        let points = rows.iter().filter_map(|row| {
+            let (entries, us) = point(row)?;
+            Some((row.work.messages, entries, us))
+        });
+        Fit::of(&points.collect::<Vec<_>>())
+    };
+    Fits {
+        plain: of(&|row| Some((entries(&row.work, on_gpu), row.engine))),
+        capped: of(&|row| Some((capped(&row.work, on_gpu), row.engine))),
+        baseline: of(&|row| Some((row.work.sequential, row.baseline))),
+        printed: of(&|row| {
+            paper::table_1(&row.tree.name).map(|printed| (row.work.parallel, printed.gpu_ms * 1e3))
+        }),
+    }
+}
+
+fn constants(
+    engine: &str,
+    baseline: &str,
+    fits: Fits,
+    launch_us: Option<f64>,
+    threads: u64,
+    origin: Origin,
+) -> Table {
+    let rows = [
+        (format!("{engine}: equation 6"), Origin::Predicted, fits.plain),
+        (format!("{engine}: at most {threads} threads"), Origin::Predicted, fits.capped),
+        (format!("{baseline}: entry after entry"), Origin::Predicted, fits.baseline),
+        ("GPU times of Table 1: equation 6".to_owned(), Origin::Predicted, fits.printed),
+    ];
+    let mut what: Vec<String> = rows.iter().map(|(what, ..)| what.clone()).collect();
+    let mut origins: Vec<&str> = rows.iter().map(|(_, origin, _)| origin.name()).collect();
+    let mut message: Vec<Option<f64>> = rows.iter().map(|r| r.2.map(|f| f.message_us)).collect();
+    let mut entry: Vec<Option<f64>> = rows.iter().map(|r| r.2.map(|f| f.entry_us * 1e3)).collect();
+    let mut add = |name: &str, origin: Origin, us: Option<f64>| {
+        what.push(name.to_owned());
+        origins.push(origin.name());
+        message.push(us);
+        entry.push(None);
+    };
+    add("an empty launch", origin, launch_us);
+    add(
+        "a launch by the paper's shares of overhead, least",
+        Origin::Paper,
+        Some(paper::LAUNCH_US[0]),
+    );
+    add(
+        "a launch by the paper's shares of overhead, most",
+        Origin::Paper,
+        Some(paper::LAUNCH_US[1]),
+    );
+    Table::new("constants")
+        .text("what", what)
+        .text("origin", origins)
+        .number("message_us", None, message)
+        .number("entry_ns", None, entry)
+}
+
+fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
+    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+    let sizes = |row: &Row| row.tree.compiled.statistics().clone();
+    let (exact, predicted) = (Origin::Exact, Origin::Predicted);
+    Table::new("networks")
+        .text("network", rows.iter().map(|row| row.tree.name.as_str()))
+        .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
+        .number("entries", exact, number(&|row| Some(row.work.sequential)))
+        .number("entries_in_turn", exact, number(&|row| Some(row.work.parallel)))
+        .number("entries_in_turn_capped", exact, number(&|row| Some(row.work.capped)))
+        .number("engine_us", origin, number(&|row| Some(row.engine)))
+        .number("engine_predicted_us", predicted, number(&|row| plain(row, fits, on_gpu)))
+        .number(
+            "engine_capped_us",
+            predicted,
+            number(&|row| Some(fits.capped?.predict(row.work.messages, capped(&row.work, on_gpu)))),
+        )
+        .number("baseline_us", origin, number(&|row| Some(row.baseline)))
+        .number("baseline_predicted_us", predicted, number(&|row| sequential(row, fits)))
+        .number("speedup", origin, number(&|row| Some(row.baseline / row.engine)))
+        .number("speedup_predicted", predicted, number(&|row| speedup(row, fits, on_gpu)))
+        .count("lower_bound", exact, rows.iter().map(|row| sizes(row).min_separator_entries))
+        .number("mean_separator", exact, number(&|row| Some(sizes(row).mean_separator_entries)))
+        .count("upper_bound", exact, rows.iter().map(|row| sizes(row).max_separator_entries))
+        .number(
+            "speedup_paper",
+            Origin::Paper,
+            number(&|row| paper::table_1(&row.tree.name).map(|p| p.speedup)),
+        )
+}
+
+fn plain(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
+    Some(fits.plain?.predict(row.work.messages, entries(&row.work, on_gpu)))
+}
+
+fn sequential(row: &Row, fits: Fits) -> Option<f64> {
+    Some(fits.baseline?.predict(row.work.messages, row.work.sequential))
+}
+
+fn speedup(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
+    Some(sequential(row, fits)? / plain(row, fits, on_gpu)?)
+}
+
+fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) {
+    record.note(
+        "The bound min |S| <= speed-up <= max |S| of section 3.4 compares entries with entries. It \
+         leaves out that a message costs a launch however small it is, and that an entry takes a \
+         thread of a GPU far longer than a CPU.",
+    );
+    for row in rows {
+        let least = row.tree.compiled.statistics().min_separator_entries;
+        let found = row.baseline / row.engine;
+        if found < least as f64 {
+            let launches = launch_us.map_or_else(String::new, |launch| {
+                let share = (launch * row.work.messages / row.engine).min(1.0);
+                format!(" Launching alone takes {:.0}% of the time.", 100.0 * share)
+            });
+            let entry = fits.plain.zip(fits.baseline).filter(|(_, b)| b.entry_us > 0.0);
+            let slower = entry.map_or_else(String::new, |(engine, baseline)| {
+                let times = engine.entry_us / baseline.entry_us;
+                format!(" An entry takes a thread {times:.0} times as long as the baseline.")
+            });
+            record.note(format!(
+                "{}: the lower bound says {least} times faster; measured is {found:.2} \
+                 times.{launches}{slower}",
+                row.tree.name
+            ));
+        }
+    }
+}
+
+fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
+    let points = |of: &dyn Fn(&Row) -> Option<f64>, named: bool| {
+        let point = |row: &Row| {
+            let name = if named { row.tree.name.clone() } else { String::new() };
+            Some((row.engine / 1e3, of(row)? / 1e3, name))
+        };
+        rows.iter().filter_map(point).collect::<Vec<_>>()
+    };
+    let limited =
+        |row: &Row| Some(fits.capped?.predict(row.work.messages, capped(&row.work, on_gpu)));
+    let mut series = vec![labelled(
+        "equation 6",
+        Origin::Predicted,
+        points(&|row| plain(row, fits, on_gpu), true),
+    )];
+    if on_gpu {
+        series.push(labelled("threads limited", Origin::Predicted, points(&limited, false)));
+    }
+    let measured = match origin {
+        Origin::Recorded => "recorded, ms",
+        _ => "measured, ms",
+    };
+    Panel {
+        title: format!("{engine}: time"),
+        x: Axis::log(measured),
+        y: Axis::log("predicted, ms"),
+        series,
+        marks: vec![Mark {
+            label: "as measured".to_owned(),
+            origin: Origin::Exact,
+            at: At::Slope(1.0),
+        }],
+    }
+}
+
+fn bounds_panel(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
+    let sizes = |row: &Row| row.tree.compiled.statistics().clone();
+    Panel {
+        title: "speed-up and its bounds".to_owned(),
+        x: Axis::of("", rows.iter().map(|row| row.tree.name.as_str())),
+        y: Axis::log("times faster"),
+        series: vec![
+            dots(
+                "max |S|",
+                Origin::Exact,
+                rows.iter().map(|r| Some(sizes(r).max_separator_entries as f64)),
+            ),
+            dots(
+                "mean |S|",
+                Origin::Exact,
+                rows.iter().map(|r| Some(sizes(r).mean_separator_entries)),
+            ),
+            dots(
+                "min |S|",
+                Origin::Exact,
+                rows.iter().map(|r| Some(sizes(r).min_separator_entries as f64)),
+            ),
+            dots("measured", origin, rows.iter().map(|r| Some(r.baseline / r.engine))),
+            dots("equation 6", Origin::Predicted, rows.iter().map(|r| speedup(r, fits, on_gpu))),
+            dots(
+                "printed",
+                Origin::Paper,
+                rows.iter().map(|r| paper::table_1(&r.tree.name).map(|p| p.speedup)),
+            ),
+        ],
+        marks: Vec::new(),
+    }
+}

@@ -1,0 +1,244 @@
+//! Table 1: junction trees and times, the paper's figures beside ours.
+
+use crate::engine;
+use crate::experiment::paper::{self, PaperNetwork};
+use crate::experiment::runs::dots;
+use crate::experiment::source::{Contender, Source};
+use crate::experiment::trees::Tree;
+use crate::experiment::{
+    Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
+    Record, RecordedRun, Recording, Setup, Table,
+};
+use crate::graph::TreeStatistics;
+use crate::numbers::thousands;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    name: "table1",
+    title: "Table 1: junction trees and the time of a propagation",
+    question: "How large are the junction trees, and how long does each engine take on them? The \
+               paper's figures stand beside ours.",
+    heeds: &[Parameter::Repeat, Parameter::Threads, Parameter::Paper],
+    networks: &PAPER_NETWORKS,
+    answer,
+};
+
+/// Engines that are timed; the first is what the others are compared with.
+const ENGINES: [&str; 4] = ["sequential", "gpu-paper", "cpu", "gpu"];
+
+/// One row of the table of times.
+struct Row {
+    network: String,
+    contender: String,
+    origin: Origin,
+    run: RecordedRun,
+    /// Microseconds that engine `sequential` takes on the same machine.
+    sequential_us: Option<f64>,
+}
+
+fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
+    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    record.tables.push(tree_table(&trees));
+    for tree in &trees {
+        if let Some(printed) = paper::table_1(&tree.name) {
+            record.note(difference(&tree.name, tree.compiled.statistics(), printed));
+        }
+    }
+    let rows = times(setup, progress, record, &trees)?;
+    record.tables.push(time_table(&rows));
+    record.figures.push(figure(&trees, &rows));
+    Ok(())
+}
+
+fn tree_table(trees: &[Tree]) -> Table {
+    let ours = |of: fn(&TreeStatistics) -> u64| {
+        trees.iter().map(move |tree| Some(of(tree.compiled.statistics()))).collect::<Vec<_>>()
+    };
+    let mean = |of: fn(&TreeStatistics) -> f64| {
+        trees.iter().map(move |tree| Some(of(tree.compiled.statistics()))).collect::<Vec<_>>()
+    };
+    let printed = |of: fn(&PaperNetwork) -> u64| {
+        trees.iter().map(move |tree| paper::table_1(&tree.name).map(of)).collect::<Vec<_>>()
+    };
+    let (exact, paper) = (Origin::Exact, Origin::Paper);
+    Table::new("trees")
+        .text("network", trees.iter().map(|tree| tree.name.as_str()))
+        .count("cliques", exact, ours(|s| s.cliques as u64))
+        .count("cliques_paper", paper, printed(|p| p.cliques))
+        .count("max_clique", exact, ours(|s| s.max_clique_entries))
+        .count("max_clique_paper", paper, printed(|p| p.max_clique))
+        .count("min_clique", exact, ours(|s| s.min_clique_entries))
+        .count("min_clique_paper", paper, printed(|p| p.min_clique))
+        .number("mean_clique", exact, mean(|s| s.mean_clique_entries))
+        .count("mean_clique_paper", paper, printed(|p| p.mean_clique))
+        .count("max_separator", exact, ours(|s| s.max_separator_entries))
+        .count("max_separator_paper", paper, printed(|p| p.max_separator))
+        .count("min_separator", exact, ours(|s| s.min_separator_entries))
+        .count("min_separator_paper", paper, printed(|p| p.min_separator))
+        .number("mean_separator", exact, mean(|s| s.mean_separator_entries))
+        .count("mean_separator_paper", paper, printed(|p| p.mean_separator))
+        .count("total_clique", exact, ours(|s| s.total_clique_entries))
+        .count("depth", exact, ours(|s| s.depth as u64))
+}
+
+/// Where our tree is not the paper's, and why.
+fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
+    let rounded = |mean: f64| mean.round() as i64;
+    let near = |mean: f64, printed: u64| (rounded(mean) - printed as i64).abs() <= 1;
+    let fields = [
+        ("cliques", ours.cliques as u64, printed.cliques),
+        ("largest clique", ours.max_clique_entries, printed.max_clique),
+        ("smallest clique", ours.min_clique_entries, printed.min_clique),
+        ("largest separator", ours.max_separator_entries, printed.max_separator),
+        ("smallest separator", ours.min_separator_entries, printed.min_separator),
+    ];
+    let mut differing: Vec<String> = fields
+        .iter()
+        .filter(|(_, ours, printed)| ours != printed)
+        .map(|(what, ours, printed)| {
+            format!("{what} {} for {}", thousands(*ours), thousands(*printed))
+        })
+        .collect();
+    let means = [
+        ("mean clique", ours.mean_clique_entries, printed.mean_clique),
+        ("mean separator", ours.mean_separator_entries, printed.mean_separator),
+    ];
+    for (what, ours, printed) in means {
+        if !near(ours, printed) {
+            let ours = thousands(ours.round() as u64);
+            differing.push(format!("{what} {ours} for {}", thousands(printed)));
+        }
+    }
+    if differing.is_empty() {
+        format!("{name}: the tree has the sizes that the paper prints.")
+    } else {
+        format!(
+            "{name}: {}. The paper does not say how it triangulates; where several variables are \
+             equally good to eliminate next, each choice gives another tree.",
+            differing.join(", ")
+        )
+    }
+}
+
+/// All engines that run here, and all that the first recording holds.
+fn times(
+    setup: &Setup,
+    progress: &Progress,
+    record: &mut Record,
+    trees: &[Tree],
+) -> Result<Vec<Row>, ExperimentError> {
+    let here: Vec<&str> = ENGINES
+        .into_iter()
+        .filter(|name| engine::by_name(name).is_some_and(|e| e.availability().is_ok()))
+        .collect();
+    let mut sources = Vec::new();
+    if !setup.prefer_recorded {
+        sources.push((Source::Here, here.clone()));
+    }
+    if setup.prefer_recorded || here.len() < ENGINES.len() {
+        let recorded = Recording::shipped().first();
+        sources.extend(recorded.map(|r| (Source::Recording(r), ENGINES.to_vec())));
+    }
+    progress.expect(
+        trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>() * here.len() as f64,
+    );
+    let mut rows = Vec::new();
+    for tree in trees {
+        for (source, engines) in &sources {
+            if let Source::Recording(recording) = source
+                && recording.find(&tree.name, &tree.label).is_none()
+            {
+                continue;
+            }
+            let mut sequential_us = None;
+            for engine in engines {
+                let contender = Contender::of(engine, setup);
+                let run = source.time(setup, progress, record, tree, &contender)?;
+                let Some(run) = run else { continue };
+                if *engine == ENGINES[0] {
+                    sequential_us = Some(run.propagate_us.median);
+                }
+                rows.push(Row {
+                    network: tree.name.clone(),
+                    contender: contender.title(),
+                    origin: source.origin(),
+                    run,
+                    sequential_us,
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn time_table(rows: &[Row]) -> Table {
+    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+    let printed = |row: &Row| paper::table_1(&row.network);
+    Table::new("times")
+        .text("network", rows.iter().map(|row| row.network.as_str()))
+        .text("engine", rows.iter().map(|row| row.contender.as_str()))
+        .text("origin", rows.iter().map(|row| row.origin.name()))
+        .count("propagations", None, rows.iter().map(|row| row.run.propagate_us.count as u64))
+        .number("min_us", None, number(&|row| Some(row.run.propagate_us.min)))
+        .number("lower_us", None, number(&|row| Some(row.run.propagate_us.lower)))
+        .number("median_us", None, number(&|row| Some(row.run.propagate_us.median)))
+        .number("upper_us", None, number(&|row| Some(row.run.propagate_us.upper)))
+        .number("max_us", None, number(&|row| Some(row.run.propagate_us.max)))
+        .number("overhead_us", None, number(&|row| row.run.overhead_us))
+        .number(
+            "speedup",
+            None,
+            number(&|row| Some(row.sequential_us? / row.run.propagate_us.median)),
+        )
+        .number(
+            "paper_us",
+            Origin::Paper,
+            number(&|row| match row.run.engine.as_str() {
+                "sequential" => printed(row).map(|p| p.cpu_ms * 1e3),
+                "gpu-paper" => printed(row).map(|p| p.gpu_ms * 1e3),
+                _ => None,
+            }),
+        )
+        .number(
+            "speedup_paper",
+            Origin::Paper,
+            number(&|row| {
+                printed(row).filter(|_| row.run.engine == "gpu-paper").map(|p| p.speedup)
+            }),
+        )
+}
+
+fn figure(trees: &[Tree], rows: &[Row]) -> Figure {
+    let mut series = Vec::new();
+    let mut known: Vec<(&str, Origin)> = Vec::new();
+    for row in rows {
+        if !known.contains(&(&row.run.engine, row.origin)) {
+            known.push((&row.run.engine, row.origin));
+        }
+    }
+    for (engine, origin) in known {
+        let of = |tree: &Tree| {
+            let row = rows.iter().find(|row| {
+                row.network == tree.name && row.run.engine == engine && row.origin == origin
+            });
+            row.map(|row| row.run.propagate_us.median / 1e3)
+        };
+        series.push(dots(engine, origin, trees.iter().map(of)));
+    }
+    let printed = |of: fn(&PaperNetwork) -> f64| {
+        trees.iter().map(move |tree| paper::table_1(&tree.name).map(of))
+    };
+    series.push(dots("CPU of 2011", Origin::Paper, printed(|p| p.cpu_ms)));
+    series.push(dots("GPU of 2011", Origin::Paper, printed(|p| p.gpu_ms)));
+    series.retain(|series| !series.points.is_empty());
+    Figure {
+        title: "Time of a propagation".to_owned(),
+        across: 1,
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+            y: Axis::log("ms"),
+            series,
+            marks: Vec::new(),
+        }],
+    }
+}
