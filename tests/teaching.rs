@@ -3,7 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use cliquescope::app::command::Command;
 use cliquescope::app::highlight::Item;
+use cliquescope::app::lessons::{LESSONS, LessonCommand};
+use cliquescope::app::targets;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::propagation::MessageId;
 use cliquescope::session::Source;
@@ -138,5 +141,105 @@ fn slow_motion_sweeps_over_the_trace_once() {
         }
     }
     assert!(harness.state().model().stepping.is_some_and(|walk| !walk.playing));
+    harness.run();
+}
+
+fn start(harness: &mut Harness<'static, Workbench>, lesson: usize) {
+    let ctx = harness.ctx.clone();
+    let start = Command::Lesson(LessonCommand::Start(lesson));
+    harness.state_mut().ask(&ctx, start);
+    until(harness, "the lesson's network", |harness| harness.state().is_settled());
+}
+
+fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let name = |variable| document.network()[variable].name().to_owned();
+    let observed = |variable| document.evidence.observed(variable);
+    document.evidence.iter().filter_map(|(v, _)| Some((name(v), observed(v)?))).collect()
+}
+
+#[test]
+fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
+    let mut harness = window("cancer");
+    harness.get_by_label_contains("Smoker = True").click();
+    until(&mut harness, "the evidence", |harness| harness.state().is_settled());
+    let before = evidence(&harness);
+    assert_eq!(before.len(), 1);
+    for (index, lesson) in LESSONS.iter().enumerate() {
+        start(&mut harness, index);
+        for (number, step) in lesson.steps.iter().enumerate() {
+            let place = format!("Step {} of {}", number + 1, lesson.steps.len());
+            harness.get_by_label(&place);
+            if step.action.is_some() {
+                if let Some(button) = harness.query_by_label("Do it for me") {
+                    button.click();
+                }
+                until(&mut harness, &step.text, |harness| {
+                    harness.query_by_label("Done").is_some() && harness.state().is_settled()
+                });
+            }
+            let last = number + 1 == lesson.steps.len();
+            harness.get_by_label(if last { "Finish" } else { "Next" }).click();
+            until(&mut harness, &step.text, |harness| harness.state().is_settled());
+        }
+        let document = harness.state().model().document.as_ref().expect("a network is open");
+        assert_eq!(document.title(), "cancer", "after {}", lesson.id);
+        assert_eq!(evidence(&harness), before);
+        assert!(harness.state().model().stepping.is_none());
+    }
+    // Evidence from before the lessons can still be taken back.
+    harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+    until(&mut harness, "undo", |harness| harness.state().is_settled());
+    assert!(evidence(&harness).is_empty());
+}
+
+#[test]
+fn a_lesson_is_left_and_taken_up_again() {
+    let mut harness = window("cancer");
+    start(&mut harness, 0);
+    harness.get_by_label("Next").click();
+    harness.run_steps(3);
+    // Next does what the step asks for.
+    harness.get_by_label("Next").click();
+    until(&mut harness, "the finding", |harness| harness.state().is_settled());
+    assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
+    harness.get_by_label("Leave").click();
+    until(&mut harness, "what was there", |harness| harness.state().is_settled());
+    let title = |harness: &Harness<'_, Workbench>| {
+        harness.state().model().document.as_ref().map(|document| document.title())
+    };
+    assert_eq!(title(&harness).as_deref(), Some("cancer"));
+    assert_eq!(harness.state().settings().lessons.get("asia"), Some(&2));
+
+    start(&mut harness, 0);
+    harness.get_by_label("Step 3 of 8");
+    assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
+    harness.get_by_label("Keep this open").click();
+    until(&mut harness, "rest", |harness| harness.state().is_settled());
+    assert_eq!(title(&harness).as_deref(), Some("asia"));
+    assert!(harness.query_by_label("Step 3 of 8").is_none());
+    harness.run();
+}
+
+#[test]
+fn what_a_lesson_points_at_is_on_screen() {
+    let mut harness = window("asia");
+    for (index, lesson) in LESSONS.iter().enumerate().take(2) {
+        start(&mut harness, index);
+        for step in &lesson.steps {
+            until(&mut harness, &step.target, |harness| {
+                targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
+            });
+            let ctx = harness.ctx.clone();
+            harness.state_mut().ask(&ctx, Command::Lesson(LessonCommand::Next));
+            harness.run_steps(3);
+        }
+    }
+}
+
+#[test]
+fn a_window_with_a_lesson_rests() {
+    let mut harness = window("asia");
+    start(&mut harness, 0);
     harness.run();
 }

@@ -4,6 +4,7 @@
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use crate::app::command::Command;
+use crate::app::lessons::{LESSONS, LessonCommand};
 use crate::app::model::{Pane, ThemeChoice};
 use crate::app::stepping::Walk;
 
@@ -91,6 +92,10 @@ pub fn all() -> Vec<Action> {
         action("Find a command…", command(Key::P), Command::TogglePalette),
         action("Keys and help", key(Key::F1), Command::ToggleHelp),
     ];
+    for (index, lesson) in LESSONS.iter().enumerate() {
+        let start = Command::Lesson(LessonCommand::Start(index));
+        actions.push(action(lesson.title.as_str(), None, start));
+    }
     actions.extend(PANES.map(|(pane, title)| action(title, None, Command::Show(pane))));
     actions
 }

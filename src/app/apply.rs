@@ -99,6 +99,8 @@ impl Workbench {
             Command::ImproveTree => self.improve_tree(),
             Command::StopImproving => self.stop_improving(),
             Command::SetKeepImproving(keep) => self.set_keep_improving(keep),
+            Command::ShowFillEdges(show) => self.model.fill_edges = show,
+            Command::Lesson(command) => self.teach(ctx, command),
             Command::Walk(walk) => self.walk(ctx, walk),
             Command::Explain(_) => {}
             Command::SetTheme(theme) => {

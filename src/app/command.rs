@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::highlight::Item;
+use crate::app::lessons::LessonCommand;
 use crate::app::model::{Pane, ThemeChoice};
 use crate::app::recordings::Recorded;
 use crate::app::stepping::Walk;
@@ -84,6 +85,10 @@ pub enum Command {
     StopImproving,
     /// Search for a better junction tree whenever a network is open, or only when asked.
     SetKeepImproving(bool),
+    /// Show moral and fill edges in the picture of the network, or hide them.
+    ShowFillEdges(bool),
+    /// Something that a lesson is asked for.
+    Lesson(LessonCommand),
     /// Walk through the messages.
     Walk(Walk),
     /// Show this message with its numbers. Pushed anew in every frame in which it is shown.

@@ -5,6 +5,7 @@ use eframe::egui::{Button, ComboBox, RichText, Ui};
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Model, Pane};
 use crate::app::recordings::Recorded;
+use crate::app::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
@@ -22,11 +23,12 @@ pub(super) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             .response
             .on_hover_text("Layout of the mapping tables, and threads of a block");
     }
-    ComboBox::from_id_salt("engine")
+    let engine = ComboBox::from_id_salt("engine")
         .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
         .show_ui(ui, |ui| engines(ui, model, commands))
-        .response
-        .on_hover_text("Engine and precision");
+        .response;
+    targets::mark(&engine, "engine");
+    engine.on_hover_text("Engine and precision");
 }
 
 /// Every engine; one that cannot run here says why.

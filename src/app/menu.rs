@@ -6,16 +6,18 @@ use crate::app::actions::{self, Action, action_for};
 use crate::app::command::{Command, Commands};
 use crate::app::engines;
 use crate::app::improve;
+use crate::app::lessons::{LESSONS, LessonCommand};
 use crate::app::model::{Model, Pane, ThemeChoice};
 use crate::app::settings::Settings;
 use crate::app::stepping::Walk;
+use crate::app::targets;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
 use crate::session::Source;
 
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
-    egui::MenuBar::new().ui(ui, |ui| {
+    let bar = egui::MenuBar::new().ui(ui, |ui| {
         ui.menu_button("File", |ui| file(ui, model, settings, commands));
         ui.menu_button("Edit", |ui| {
             for command in [Command::Undo, Command::Redo, Command::ClearEvidence] {
@@ -27,13 +29,14 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
         });
         ui.menu_button("Tree", |ui| improve::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
-        ui.menu_button("Learn", |ui| learn(ui, model, commands));
+        ui.menu_button("Learn", |ui| learn(ui, model, settings, commands));
         ui.menu_button("Help", |ui| {
             item(ui, &Command::TogglePalette, commands);
             item(ui, &Command::ToggleHelp, commands);
         });
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
     });
+    targets::mark(&bar.response, "menu");
 }
 
 /// A menu item for a command that has a name.
@@ -78,7 +81,19 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
 }
 
 /// What shows how a propagation works.
-fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+fn learn(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+    for (index, lesson) in LESSONS.iter().enumerate() {
+        let title = match settings.lessons.get(&lesson.id) {
+            Some(step) => format!("{} (step {} of {})", lesson.title, step + 1, lesson.steps.len()),
+            None => lesson.title.clone(),
+        };
+        let hint = "A guided tour. What is open comes back when it is left.";
+        if ui.button(title).on_hover_text(hint).clicked() {
+            commands.push(Command::Lesson(LessonCommand::Start(index)));
+            ui.close();
+        }
+    }
+    ui.separator();
     ui.add_enabled_ui(model.compiled().is_some(), |ui| {
         item(ui, &Command::Walk(Walk::Begin), commands);
         item(ui, &Command::Walk(Walk::SlowMotion), commands);

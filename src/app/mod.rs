@@ -19,6 +19,7 @@ mod history;
 mod improve;
 pub mod laboratory;
 pub mod layout;
+pub mod lessons;
 mod menu;
 pub mod model;
 pub mod naming;

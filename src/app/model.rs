@@ -12,7 +12,7 @@ use crate::engine::ImpossibleEvidence;
 use crate::experiment::Recording;
 use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
-use crate::network::{Evidence, Network};
+use crate::network::{Evidence, Network, VariableId};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
 use crate::session::{Answer, EngineChoice, Improvement, Propagation, Source, Step};
 
@@ -204,6 +204,10 @@ pub struct Model {
     pub keep_improving: bool,
     /// The search for a better junction tree of the open network, at work or over.
     pub improvement: Option<Arc<Improvement>>,
+    /// Whether moral and fill edges are shown in the picture of the network.
+    pub fill_edges: bool,
+    /// The state of a variable that a lesson points at.
+    pub pointed: Option<(VariableId, usize)>,
     /// The walk through the messages, while there is one.
     pub stepping: Option<Stepping>,
     /// The message with its numbers that came last, or why there are none.

@@ -149,6 +149,10 @@ impl Workbench {
 
     /// Has what changed in this frame written. Writing and all that is slow is done elsewhere.
     pub(super) fn keep_what_changed(&mut self) {
+        // What a lesson opened is not the user's; what is kept is what was there before it.
+        if self.course.is_some() {
+            return;
+        }
         let Some(autosave) = &self.recovery.autosave else { return };
         let failure = autosave.failure();
         if let Some(document) = &self.model.document

@@ -1,5 +1,6 @@
 //! What is kept between runs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::app::model::{Pane, ThemeChoice};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub recent: Vec<PathBuf>,
     /// Elimination orders that were found for networks that are not shipped.
     pub orders: KnownOrders,
+    /// The step at which each lesson was left, by the lesson's name.
+    pub lessons: BTreeMap<String, usize>,
     /// Where the panes are; `None` is where they are at first.
     pub layout: Option<egui_tiles::Tree<Pane>>,
 }
@@ -60,6 +63,7 @@ impl Default for Settings {
             memory: None,
             recent: Vec::new(),
             orders: KnownOrders::default(),
+            lessons: BTreeMap::new(),
             layout: None,
         }
     }

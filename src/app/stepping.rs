@@ -380,7 +380,7 @@ fn plan_controls(
     }
     let said = match compiled.plan().messages().get(position) {
         Some(message) => format!(
-            "{} of {messages}: {}, {}",
+            "Message {position} ({} of {messages}): {}, {}",
             position + 1,
             message.phase.name(),
             naming::message_ends(compiled, MessageId::new(position))

@@ -21,12 +21,12 @@ pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
     });
 }
 
-/// Where `name` was drawn in this frame; `None` if it was not.
+/// Where `name` was drawn in this frame or the one before; `None` if it was not.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
         let places: &mut Places = data.get_temp_mut_or_default(Id::new("lesson targets"));
-        places.get(name).filter(|(_, seen)| *seen == frame).map(|(rect, _)| *rect)
+        places.get(name).filter(|(_, seen)| seen + 1 >= frame).map(|(rect, _)| *rect)
     })
 }

@@ -90,6 +90,8 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         overheads: Vec::new(),
         keep_improving: false,
         improvement: None,
+        fill_edges: false,
+        pointed: None,
         stepping: None,
         explained: None,
         selection: Highlight::default(),

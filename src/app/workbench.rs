@@ -11,6 +11,7 @@ use crate::app::dialog::Dialog;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::history::History;
 use crate::app::laboratory::Laboratory;
+use crate::app::lessons::{self, Course};
 use crate::app::menu::{self, Palette};
 use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
@@ -48,6 +49,8 @@ pub struct Workbench {
     /// The evidence that the worker was last asked for.
     pub(super) asked: Evidence,
     pub(super) recovery: Recovery,
+    /// The lesson that is being taken.
+    pub(super) course: Option<Course>,
     /// When the walk goes on by itself, in the time of the frames.
     pub(super) step_due: Option<f64>,
     pub(super) explainer: Explainer,
@@ -110,6 +113,8 @@ impl Workbench {
             overheads: Vec::new(),
             keep_improving: settings.keep_improving,
             improvement: None,
+            fill_edges: false,
+            pointed: None,
             stepping: None,
             explained: None,
             selection: Highlight::default(),
@@ -137,6 +142,7 @@ impl Workbench {
             searches: 0,
             asked: Evidence::none(),
             recovery: Recovery::default(),
+            course: None,
             step_due: None,
             explainer: Explainer::new(move || wake_too()),
             question: None,
@@ -193,7 +199,8 @@ impl Workbench {
         self.walking_keys(ui.ctx());
         self.collect_input(ui.ctx());
         self.play(ui.ctx());
-        let Self { model, settings, commands, layout, panes, recovery, .. } = self;
+        self.model.pointed = self.course.as_ref().and_then(|course| course.pointed(&self.model));
+        let Self { model, settings, commands, layout, panes, recovery, course, .. } = self;
         Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
         recovery::show(ui, recovery, commands);
         if model.stepping.is_some() {
@@ -201,6 +208,9 @@ impl Workbench {
         }
         Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
         CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
+        if let Some(course) = course {
+            lessons::show(ui.ctx(), course, model, commands);
+        }
         menu::help(ui.ctx(), &mut self.help);
         if let Some(palette) = &mut self.palette
             && !palette.show(ui.ctx(), &mut self.commands)

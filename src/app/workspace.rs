@@ -9,6 +9,7 @@ use crate::app::actions::pane_title;
 use crate::app::command::Commands;
 use crate::app::model::{Model, Pane};
 use crate::app::panes::Panes;
+use crate::app::targets;
 
 /// The layout that a new user sees: variables left, pictures in the middle with what belongs to
 /// time below, details right.
@@ -95,6 +96,7 @@ impl Behavior<Pane> for Arranged<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, _: TileId, pane: &mut Pane) -> UiResponse {
         let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
         frame.show(ui, |ui| {
+            targets::mark_rect(ui.ctx(), ui.max_rect(), pane_title(*pane));
             ui.set_min_size(ui.available_size());
             self.panes.show(ui, *pane, self.model, self.commands);
         });

@@ -1,7 +1,7 @@
 //! The mapping tables in memory in both layouts, with what one warp reads in one step (Figure 8).
 
 use eframe::egui::{
-    Align2, FontId, Label, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    Align, Align2, FontId, Label, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
     WidgetType, pos2,
 };
 
@@ -16,6 +16,8 @@ use crate::potential::MappingTables;
 
 /// Height of the cells.
 const CELL: f32 = 18.0;
+/// Width of the words before the cells.
+const NAME: f32 = 210.0;
 
 /// What a warp reads of the mapping tables of one side.
 struct Step<'a> {
@@ -63,17 +65,28 @@ fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
     let all = words.iter().map(|&word| thousands(word as u64)).collect::<Vec<_>>().join(", ");
     let fetched_bytes = thousands((fetched * SECTOR * 4) as u64);
     let used = thousands(4 * words.len() as u64);
+    let hover = format!("Words {all}\n{fetched_bytes} bytes fetched for {used} used");
+    let below = ui.available_width() < 2.0 * NAME;
+    let strip = |ui: &mut Ui| {
+        let size = Vec2::new(ui.available_width(), CELL + 4.0);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+        response.widget_info(|| {
+            let label = format!("Memory, {layout}: words {all}; {fetched} sectors");
+            WidgetInfo::labeled(WidgetType::Other, true, label)
+        });
+        cells(ui, rect, step, layout, &words);
+        response.on_hover_text(&hover);
+    };
     ui.horizontal(|ui| {
-        ui.label(text).on_hover_text(format!("Words {all}"));
-        ui.weak(format!("{fetched_bytes} bytes fetched for {used} used"));
+        let name = Label::new(&text).truncate().halign(Align::LEFT);
+        ui.add_sized(Vec2::new(NAME, CELL), name).on_hover_text(&hover);
+        if !below {
+            strip(ui);
+        }
     });
-    let width = ui.available_width();
-    let (rect, response) = ui.allocate_exact_size(Vec2::new(width, CELL + 4.0), Sense::hover());
-    response.widget_info(|| {
-        let label = format!("Memory, {layout}: words {all}; {fetched} sectors");
-        WidgetInfo::labeled(WidgetType::Other, true, label)
-    });
-    cells(ui, rect, step, layout, &words);
+    if below {
+        strip(ui);
+    }
 }
 
 /// The words from the first to the last that is read, as cells where they fit and else to scale.

@@ -27,8 +27,12 @@ use scene::Scene;
 
 /// Height that the tables have at least.
 const LEAST: f32 = 150.0;
-/// Height of the picture of the memory.
-const MEMORY: f32 = 118.0;
+/// Height of the picture of the memory below the tables.
+const MEMORY: f32 = 84.0;
+/// From this width on the memory stands beside the tables.
+const WIDE: f32 = 1050.0;
+/// Below this width the tables leave out what can be told from the rest.
+const ROOMY: f32 = 840.0;
 
 /// The pane.
 #[derive(Default)]
@@ -66,7 +70,8 @@ impl InsidePane {
             say(ui, "The tables are being computed.");
             return;
         };
-        let scene = Scene::new(compiled, &passing);
+        let whole = ui.available_width();
+        let scene = Scene::new(compiled, &passing, whole >= ROOMY);
         self.player.keys(ui, &passing);
         self.player.play(ui, &passing);
         header(ui, compiled, &scene);
@@ -74,10 +79,10 @@ impl InsidePane {
         ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
         let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
         area.show(ui, |ui| {
-            let beside = ui.available_width() >= 1050.0;
+            let beside = whole >= WIDE;
             let height = ui.available_height();
             let height = if beside { height } else { height - MEMORY };
-            let width = if beside { ui.available_width() - 400.0 } else { ui.available_width() };
+            let width = if beside { 0.7 * whole } else { whole };
             let size = Vec2::new(width, height.max(LEAST));
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
@@ -104,7 +109,7 @@ impl InsidePane {
     }
 
     fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &Scene<'_>) {
-        let gap = 34.0_f32.min(0.06 * rect.width());
+        let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
         let shares = [0.32, 0.34, 0.34];
         let mut left = rect.left();
@@ -162,17 +167,20 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
     let id = scene.passing.message;
     let message = compiled.plan()[id];
     let equations = Equations::of(compiled, id);
-    ui.horizontal_wrapped(|ui| {
+    ui.horizontal(|ui| {
         ui.strong(format!("Message {}", id.index()));
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
-        for text in [&equations.marginalise, &equations.scatter] {
-            ui.label(RichText::new(text).monospace()).on_hover_text(&equations.summed_out);
-            ui.add_space(12.0);
-        }
         if scene.passing.power != 0 {
             ui.weak(format!("all numbers times 2^{}", scene.passing.power));
+            ui.separator();
         }
+        let both = format!("{},   {}", equations.marginalise, equations.scatter);
+        let label = egui::Label::new(RichText::new(&both).monospace()).truncate();
+        ui.add(label).on_hover_text(format!(
+            "{}\n{}\n{}\nwith 0/0 = 0",
+            equations.marginalise, equations.summed_out, equations.scatter
+        ));
     });
 }
 

@@ -6,6 +6,7 @@ use crate::app::stepping::button;
 use crate::app::targets;
 use crate::engine::algorithm::{self, Order, Progress, Step};
 use crate::engine::{Passing, WARP};
+use crate::numbers;
 
 /// Where the steps are.
 pub struct Player {
@@ -247,8 +248,12 @@ impl Player {
                 self.seek(passing, first + 1);
             }
             ui.separator();
+            // A slider with its number does not wrap: the number would widen the pane.
+            ui.spacing_mut().slider_width = 70.0;
+            let pace = numbers::short(self.pace);
             let slider = Slider::new(&mut self.pace, 0.5..=10_000.0).logarithmic(true);
-            ui.add(slider.max_decimals(1).suffix(" a second")).on_hover_text("How fast it plays");
+            let pace = format!("How fast it plays: {pace} steps a second");
+            ui.add(slider.show_value(false)).on_hover_text(pace);
         });
         targets::mark(&response.response, "steps of a message");
     }

@@ -23,11 +23,13 @@ const LINES: usize = 64;
 pub struct Scene<'a> {
     pub passing: &'a Arc<Passing>,
     compiled: &'a CompiledNetwork,
+    /// There is room for columns that can be told from the others.
+    roomy: bool,
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>) -> Self {
-        Self { passing, compiled }
+    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>, roomy: bool) -> Self {
+        Self { passing, compiled, roomy }
     }
 
     fn network(&self) -> &'a Network {
@@ -153,13 +155,15 @@ impl<'a> Scene<'a> {
         Grid {
             name: "separator",
             title: self.title(&self.names()[1], "Separator", &passing.separator),
-            columns: vec![
+            columns: [
                 index_column("j", passing.before.len()),
                 states_column(words::names(network, &passing.separator)),
                 number_column("φ before"),
                 number_column("φ* after"),
-                number_column("φ*/φ"),
-            ],
+            ]
+            .into_iter()
+            .chain(self.roomy.then(|| number_column("φ*/φ")))
+            .collect(),
             count: passing.before.len(),
             row: Box::new(row),
         }
@@ -180,7 +184,12 @@ impl<'a> Scene<'a> {
                      from separator entry {j}",
                     words::assignment(network, &passing.receiver, entry)
                 ),
-                cells: vec![format!("{j} >"), entry.to_string(), states, before, after],
+                cells: self
+                    .roomy
+                    .then(|| format!("{j} >"))
+                    .into_iter()
+                    .chain([entry.to_string(), states, before, after])
+                    .collect(),
                 colour: colour(j),
                 done,
                 present: matches!(present, Some(Step::Multiply { entry: at, .. }) if at == entry),
@@ -190,13 +199,17 @@ impl<'a> Scene<'a> {
         Grid {
             name: "receiver",
             title: self.title(&self.names()[2], "Receiver", &passing.receiver),
-            columns: vec![
-                index_column("j >", passing.before.len()),
-                index_column("#", passing.receiver_values.len()),
-                states_column(words::names(network, &passing.receiver)),
-                number_column("ψ before"),
-                number_column("ψ after"),
-            ],
+            columns: self
+                .roomy
+                .then(|| index_column("j >", passing.before.len()))
+                .into_iter()
+                .chain([
+                    index_column("#", passing.receiver_values.len()),
+                    states_column(words::names(network, &passing.receiver)),
+                    number_column("ψ before"),
+                    number_column("ψ after"),
+                ])
+                .collect(),
             count: passing.receiver_values.len(),
             row: Box::new(row),
         }
@@ -265,7 +278,7 @@ fn index_column(title: &str, count: usize) -> Column {
 }
 
 fn number_column(title: &str) -> Column {
-    Column { title: title.to_owned(), width: 62.0, right: true }
+    Column { title: title.to_owned(), width: 58.0, right: true }
 }
 
 fn states_column(title: String) -> Column {

@@ -13,6 +13,7 @@ use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
 use crate::app::layout::layered;
 use crate::app::model::{Document, Model};
+use crate::app::targets;
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, percent};
 use crate::propagation::CompiledNetwork;
@@ -46,8 +47,6 @@ pub struct NetworkPane {
     canvas: GraphCanvas<NetworkKey>,
     edges: Vec<Edge>,
     shown: Option<Shown>,
-    /// Whether the edges of the triangulated graph are shown too.
-    triangulated: bool,
     charts: Charts,
     fit_serial: u64,
     seen: Option<Item>,
@@ -67,7 +66,6 @@ impl Default for NetworkPane {
             canvas: GraphCanvas::new("network"),
             edges: Vec::new(),
             shown: None,
-            triangulated: false,
             charts: Charts::default(),
             fit_serial: 0,
             seen: None,
@@ -82,7 +80,7 @@ impl NetworkPane {
             ui.weak("No network is open.");
             return;
         };
-        self.toolbar(ui, document);
+        self.toolbar(ui, document, model.fill_edges, commands);
         self.follow(ui, model, document);
         let pointing = self.canvas.interact(ui);
         let item = |target| match target {
@@ -113,7 +111,13 @@ impl NetworkPane {
         }
     }
 
-    fn toolbar(&mut self, ui: &mut Ui, document: &Document) {
+    fn toolbar(
+        &mut self,
+        ui: &mut Ui,
+        document: &Document,
+        mut fill_edges: bool,
+        commands: &mut Commands,
+    ) {
         ui.horizontal(|ui| {
             if ui.button("Fit").on_hover_text("Show the whole network (F)").clicked() {
                 self.canvas.fit();
@@ -127,7 +131,12 @@ impl NetworkPane {
                     self.canvas.zoom_by(factor);
                 }
             }
-            ui.checkbox(&mut self.triangulated, "Moral and fill edges").on_hover_text(
+            let edges = ui.checkbox(&mut fill_edges, "Moral and fill edges");
+            targets::mark(&edges, "moral and fill edges");
+            if edges.changed() {
+                commands.push(Command::ShowFillEdges(fill_edges));
+            }
+            edges.on_hover_text(
                 "Dashed: parents of one child, married. Dotted: added so that the graph is chordal, \
                  which is what its cliques are made of.",
             );
@@ -139,7 +148,7 @@ impl NetworkPane {
     }
 
     fn follow(&mut self, ui: &Ui, model: &Model, document: &Document) {
-        let compiled = document.compiled.as_ref().filter(|_| self.triangulated);
+        let compiled = document.compiled.as_ref().filter(|_| model.fill_edges);
         let wanted = Shown {
             serial: document.serial,
             triangulated: compiled.map(|compiled| Arc::as_ptr(compiled) as usize),

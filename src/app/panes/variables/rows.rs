@@ -9,6 +9,7 @@ use eframe::egui::{
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
+use crate::app::targets;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 
@@ -210,6 +211,9 @@ impl Row<'_> {
             };
             egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, observed, text)
         });
+        if self.model.pointed == Some((self.variable, state)) {
+            targets::mark(&response, "state");
+        }
         if response.clicked() {
             let modifiers = ui.input(|input| input.modifiers);
             commands.push(self.click(state, modifiers));

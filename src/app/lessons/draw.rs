@@ -1,0 +1,131 @@
+//! What a lesson looks like: a window with the text, and a frame around what it points at.
+
+use eframe::egui::{
+    self, Align2, Button, Id, LayerId, Order, Rect, RichText, Stroke, StrokeKind, Vec2, pos2,
+};
+
+use super::{Course, LessonCommand};
+use crate::app::command::{Command, Commands};
+use crate::app::model::Model;
+use crate::app::targets;
+use crate::app::theme::Palette;
+
+/// Width of the text.
+const WIDTH: f32 = 330.0;
+/// About how high the window is.
+const HEIGHT: f32 = 210.0;
+
+/// Draws the lesson over everything else.
+pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
+    let target = targets::find(ctx, &course.step().target);
+    let place = place(ctx.content_rect(), target);
+    let window = egui::Window::new(&course.lesson().title)
+        // Every step has a place of its own, from which the user may drag it.
+        .id(Id::new(("lesson", &course.lesson().id, course.number())))
+        .default_pos(place)
+        .collapsible(false)
+        .resizable(false);
+    window.show(ctx, |ui| {
+        ui.set_width(WIDTH);
+        ui.label(course.text(model));
+        ui.add_space(4.0);
+        let asks = course.step().action.is_some();
+        let done = course.is_done(model);
+        ui.horizontal(|ui| {
+            let (number, all) = (course.number() + 1, course.lesson().steps.len());
+            ui.weak(format!("Step {number} of {all}"));
+            if asks && done {
+                ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
+            } else if asks {
+                let button = ui.button("Do it for me");
+                if button.clicked() {
+                    commands.push(Command::Lesson(LessonCommand::DoIt));
+                }
+            }
+        });
+        ui.horizontal(|ui| {
+            if ui.add_enabled(course.number() > 0, Button::new("Back")).clicked() {
+                commands.push(Command::Lesson(LessonCommand::Back));
+            }
+            let last = course.number() + 1 == course.lesson().steps.len();
+            let next = if last { "Finish" } else { "Next" };
+            let hint = if last { "Back to what was open before" } else { "" };
+            let button = Button::new(next).selected(done);
+            let button = ui.add(button);
+            let button = if last { button.on_hover_text(hint) } else { button };
+            if button.clicked() {
+                commands.push(Command::Lesson(LessonCommand::Next));
+            }
+            ui.add_space(16.0);
+            let leave = ui.button("Leave").on_hover_text(
+                "Back to what was open before; the lesson can be taken up again at this step",
+            );
+            if leave.clicked() {
+                commands.push(Command::Lesson(LessonCommand::Leave));
+            }
+            let stay = ui.button("Keep this open");
+            if stay.on_hover_text("End the lesson and go on with its network").clicked() {
+                commands.push(Command::Lesson(LessonCommand::Stay));
+            }
+        });
+    });
+    if let Some(target) = target {
+        let dark = ctx.global_style().visuals.dark_mode;
+        let colour = if dark { Palette::DARK.active } else { Palette::LIGHT.active };
+        let painter = ctx.layer_painter(LayerId::new(Order::Middle, Id::new("lesson callout")));
+        let rect = target.expand(3.0).intersect(ctx.content_rect().shrink(2.0));
+        painter.rect_stroke(
+            rect,
+            5,
+            Stroke::new(7.0, colour.gamma_multiply(0.22)),
+            StrokeKind::Middle,
+        );
+        painter.rect_stroke(rect, 5, Stroke::new(2.0, colour), StrokeKind::Middle);
+    }
+}
+
+/// The corner or edge of `screen` at which the window hides least of `target`.
+fn place(screen: Rect, target: Option<Rect>) -> egui::Pos2 {
+    let size = Vec2::new(WIDTH + 16.0, HEIGHT);
+    let inside = screen.shrink2(Vec2::new(24.0, 60.0));
+    let corners = [
+        Align2::RIGHT_BOTTOM,
+        Align2::RIGHT_TOP,
+        Align2::CENTER_BOTTOM,
+        Align2::CENTER_CENTER,
+        Align2::CENTER_TOP,
+        Align2::LEFT_BOTTOM,
+    ];
+    let at = |corner: Align2| corner.align_size_within_rect(size, inside);
+    let hidden = |corner: &Align2| {
+        let Some(target) = target else { return 0 };
+        let both = at(*corner).intersect(target);
+        if both.is_positive() { both.area() as i64 } else { 0 }
+    };
+    let best = corners.into_iter().min_by_key(hidden).unwrap_or(Align2::RIGHT_BOTTOM);
+    let rect = at(best);
+    pos2(rect.left(), rect.top())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_stands_beside_what_it_points_at() {
+        let screen = Rect::from_min_size(pos2(0.0, 0.0), Vec2::new(1280.0, 800.0));
+        let size = Vec2::new(WIDTH + 16.0, HEIGHT);
+        for target in [
+            Rect::from_min_size(pos2(0.0, 40.0), Vec2::new(310.0, 740.0)),
+            Rect::from_min_size(pos2(320.0, 40.0), Vec2::new(670.0, 500.0)),
+            Rect::from_min_size(pos2(320.0, 540.0), Vec2::new(670.0, 240.0)),
+            Rect::from_min_size(pos2(990.0, 40.0), Vec2::new(290.0, 740.0)),
+        ] {
+            let window = Rect::from_min_size(place(screen, Some(target)), size);
+            assert!(screen.contains_rect(window));
+            let both = window.intersect(target);
+            let covered = if both.is_positive() { both.area() } else { 0.0 };
+            assert!(covered < 0.2 * target.area(), "{target:?} under {window:?}");
+        }
+    }
+}
