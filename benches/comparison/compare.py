@@ -14,12 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy
 import pyagrum as gum
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORKS = "alarm water mildew barley pigs diabetes munin2 munin3 munin4".split()
+PRECISIONS = ("f64", "f32")
 ENGINES = {"Lazy": gum.LazyPropagation, "ShaferShenoy": gum.ShaferShenoyInference}
 
 
@@ -65,6 +68,18 @@ def run(program, *arguments):
                                      stderr=subprocess.DEVNULL).stdout)
 
 
+def memory_bandwidth(threads):
+    """GB/s at which so many threads read tables that fit into no cache; the best of several."""
+    tables = [numpy.ones(1 << 25) for _ in range(threads)]
+    best = float("inf")
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(7):
+            started = time.perf_counter()
+            list(pool.map(numpy.sum, tables))
+            best = min(best, time.perf_counter() - started)
+    return threads * tables[0].nbytes / best / 1e9
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("network", nargs="*", default=NETWORKS)
@@ -77,11 +92,15 @@ def main():
     parser.add_argument("--json", help="file for all figures")
     args = parser.parse_args()
 
+    bandwidth = memory_bandwidth(args.threads)
     print(f"Cliquescope and pyAgrum {gum.__version__}, milliseconds, least of many; "
-          f"both with up to {args.threads} threads\n")
-    print("| network | observed | f64, 1 thread | f64 | f32, 1 thread | f32 | pyAgrum | by "
-          "| with its tree | times faster | largest deviation |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+          f"{bandwidth:.1f} GB/s read from memory by {args.threads} threads\n")
+    columns = ["network", "entries", "compile", "observed"]
+    columns += [f"{precision}, {threads}" for precision in PRECISIONS for threads in counts(args)]
+    columns += [f"{label}, {threads}" for label in ENGINES for threads in counts(args)]
+    columns += ["with its tree", "times faster", "of the bandwidth", "deviation"]
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
     records = []
     with tempfile.TemporaryDirectory() as folder:
         for name in args.network:
@@ -90,29 +109,36 @@ def main():
             network = gum.loadBN(str(path))
             for share in (0, args.share):
                 evidence = sampled_evidence(network, share, random.Random(args.seed))
-                records.append(compare(args, name, network, path, evidence))
+                records.append(compare(args, name, network, path, evidence, bandwidth))
                 sys.stdout.flush()
     if args.json:
         Path(args.json).write_text(json.dumps(records, indent=1))
 
 
-def compare(args, name, network, path, evidence):
+def counts(args):
+    """Numbers of threads that both programs are timed with."""
+    return sorted({1, args.threads})
+
+
+def compare(args, name, network, path, evidence, bandwidth):
     cases = path.with_suffix(".json")
     cases.write_text(json.dumps({"evidence": evidence}))
     given = ["--evidence-file", str(cases)]
     ours = {}
-    for precision in ("f64", "f32"):
-        for threads in sorted({1, args.threads}):
+    for precision in PRECISIONS:
+        for threads in counts(args):
             [timed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *given,
                           "--repeat", str(args.repeat), "--precision", precision,
                           "--threads", str(threads))
             ours[precision, threads] = timed
+    [heuristic] = run(args.program, "bench", name, "--engine", "cpu", "--json", "--repeat", "1",
+                      "--triangulation", "min-weight")
     theirs = {}
     for label, engine in ENGINES.items():
-        for threads in sorted({1, args.threads}):
+        for threads in counts(args):
             theirs[label, threads] = agrum_ms(network, evidence, engine, threads, args.budget)
-    least, first, expected = min(theirs.values(), key=lambda t: t[0])
-    label, by_threads = min(theirs, key=lambda key: theirs[key][0])
+    least, _, expected = min(theirs.values(), key=lambda t: t[0])
+    first = min(whole for _, whole, _ in theirs.values())
 
     answer = run(args.program, "query", name, "--engine", "cpu", "--json", *given)
     deviation = 0.0
@@ -121,11 +147,16 @@ def compare(args, name, network, path, evidence):
         deviation = max(deviation, *(abs(a - b) for a, b in zip(found, expected[variable])))
     ms = {key: timed["propagate_ms"]["min"] for key, timed in ours.items()}
     best = min(ms.values())
-    print(f"| {name} | {len(evidence)} | {ms['f64', 1]:.3f} | {ms['f64', args.threads]:.3f} "
-          f"| {ms['f32', 1]:.3f} | {ms['f32', args.threads]:.3f} "
-          f"| {least:.2f} | {label} {by_threads} | {first:.2f} | {least / best:.0f} "
-          f"| {deviation:.1e} |")
+    # Every table is read once at least.
+    widest = ours["f64", args.threads]
+    read = widest["savings"]["entries_left"] * 8 / (ms["f64", args.threads] * 1e6)
+    cells = [name, f"{widest['total_clique_entries']:,}", f"{heuristic['compile_ms']:.1f}",
+             str(len(evidence)), *(f"{value:.3f}" for value in ms.values()),
+             *(f"{alone:.2f}" for alone, _, _ in theirs.values()), f"{first:.2f}",
+             f"{least / best:.0f}", f"{read / bandwidth:.0%}", f"{deviation:.1e}"]
+    print(f"| {' | '.join(cells)} |")
     return {"network": name, "observed": len(evidence), "cliquescope": list(ours.values()),
+            "compile_ms_of_min_weight": heuristic["compile_ms"], "bandwidth_gb_per_s": bandwidth,
             "pyagrum": [{"engine": e, "threads": t, "min_ms": v[0], "with_tree_ms": v[1]}
                         for (e, t), v in theirs.items()], "largest_deviation": deviation}
 

@@ -37,7 +37,9 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// The reason why not, as a sentence for the user.
-    fn availability(&self) -> Result<(), String>;
+    fn availability(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The number types it can compute in, the default first.
     fn precisions(&self) -> &'static [Precision];
@@ -215,6 +217,19 @@ fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), Load
     } else {
         Err(LoadError::Precision { engine: engine.name(), precision })
     }
+}
+
+/// Refuses what `engine` cannot load as `options` say, and otherwise gives the bytes that it needs.
+fn admit(
+    engine: &dyn Engine,
+    compiled: &CompiledNetwork,
+    options: &LoadOptions,
+) -> Result<u64, LoadError> {
+    check_precision(engine, options.precision)?;
+    let forecast = engine.forecast(compiled, options.precision);
+    let bytes = forecast.bytes;
+    forecast.check(options.memory)?;
+    Ok(bytes)
 }
 
 /// Propagates `evidence` through what `propagator` was loaded with, and where the evidence turns

@@ -7,6 +7,7 @@
 //!
 //! Reference: Zhang and Poole, A simple approach to Bayesian network computations (1994).
 
+use std::borrow::Cow;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
@@ -28,10 +29,6 @@ impl Engine for Reference {
         "variable elimination for one variable after another: slow, for checking the others"
     }
 
-    fn availability(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn precisions(&self) -> &'static [Precision] {
         &[Precision::F64]
     }
@@ -47,10 +44,7 @@ impl Engine for Reference {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        super::check_precision(self, options.precision)?;
-        let forecast = self.forecast(compiled, options.precision);
-        let peak_bytes = forecast.bytes;
-        forecast.check(options.memory)?;
+        let peak_bytes = super::admit(self, compiled, options)?;
         let network = Arc::clone(compiled.network());
         Ok(Box::new(Loaded { order: elimination_order(&network), network, peak_bytes }))
     }
@@ -166,22 +160,32 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
     let total = |scopes: &[Scope]| scopes.iter().map(entries).fold(0, u64::saturating_add);
     let kept = total(&start);
     let results = network.ids().fold(0, |n: u64, v| n + network[v].cardinality() as u64);
+    let mut position = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(place, v)| position[v.index()] = place);
+    // The variable of a scope that goes first, as its place in the order.
+    let first = |scope: &Scope, target: Option<VariableId>| {
+        let going = scope.variables().iter().filter(|v| Some(**v) != target);
+        going.map(|v| position[v.index()]).min()
+    };
     let peak_for = |target: Option<VariableId>| {
-        let mut scopes = start.clone();
+        let mut waiting: Vec<Vec<Cow<'_, Scope>>> = vec![Vec::new(); order.len()];
+        for scope in &start {
+            first(scope, target).into_iter().for_each(|at| waiting[at].push(Cow::Borrowed(scope)));
+        }
         let mut live = kept;
         let mut peak = 0;
-        for &variable in order.iter().filter(|variable| Some(**variable) != target) {
-            let joint = joint_scope(&scopes, variable);
+        for (place, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
+            let with = std::mem::take(&mut waiting[place]);
+            let joint = Scope::union(with.iter().map(|scope| &**scope));
             let product = entries(&joint);
             let rest = joint.without(variable);
-            let with = scopes.iter().filter(|scope| scope.contains(variable));
-            let consumed = with.map(entries).fold(0, u64::saturating_add);
+            let consumed = with.iter().map(|scope| entries(scope)).fold(0, u64::saturating_add);
             // The product beside its factors, or beside the marginal once these are gone.
             let beside = consumed.max(entries(&rest));
             peak = peak.max((live - consumed).saturating_add(product).saturating_add(beside));
             live = (live - consumed).saturating_add(entries(&rest));
-            scopes.retain(|scope| !scope.contains(variable));
-            scopes.push(rest);
+            let next = first(&rest, target);
+            next.into_iter().for_each(|at| waiting[at].push(Cow::Owned(rest.clone())));
         }
         peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
     };

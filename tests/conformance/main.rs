@@ -15,11 +15,12 @@ mod subject;
 
 /// Makes a test of each case for each subject.
 macro_rules! stamp {
-    ($($(#[$attribute:meta])* $module:ident: $engine:literal in $precision:ident;)*) => {
+    ($($(#[$attribute:meta])* $module:ident: $engine:literal in $precision:ident on $threads:literal;)*) => {
         $($(#[$attribute])* mod $module {
             const SUBJECT: crate::subject::Subject = crate::subject::Subject {
                 engine: $engine,
                 precision: cliquescope::potential::Precision::$precision,
+                threads: $threads,
             };
             cases!();
         })*
@@ -70,13 +71,17 @@ macro_rules! cases {
 }
 
 stamp! {
-    sequential_f64: "sequential" in F64;
-    sequential_f32: "sequential" in F32;
-    cpu_f64: "cpu" in F64;
-    cpu_f32: "cpu" in F32;
-    reference_f64: "reference" in F64;
+    sequential_f64: "sequential" in F64 on 2;
+    sequential_f32: "sequential" in F32 on 2;
+    cpu_f64: "cpu" in F64 on 2;
+    cpu_f32: "cpu" in F32 on 2;
+    cpu_f64_on_1: "cpu" in F64 on 1;
+    cpu_f32_on_1: "cpu" in F32 on 1;
+    cpu_f64_on_16: "cpu" in F64 on 16;
+    cpu_f32_on_16: "cpu" in F32 on 16;
+    reference_f64: "reference" in F64 on 2;
     #[cfg(feature = "cuda")]
-    gpu_f32: "gpu" in F32;
+    gpu_f32: "gpu" in F32 on 2;
     #[cfg(feature = "cuda")]
-    gpu_paper_f32: "gpu-paper" in F32;
+    gpu_paper_f32: "gpu-paper" in F32 on 2;
 }

@@ -29,6 +29,8 @@ const SLOW: &str =
 pub struct Subject {
     pub engine: &'static str,
     pub precision: Precision,
+    /// Threads that it may use.
+    pub threads: usize,
 }
 
 impl Subject {
@@ -59,7 +61,7 @@ impl Subject {
     pub fn load_options(&self) -> LoadOptions {
         LoadOptions {
             precision: self.precision,
-            threads: 2,
+            threads: self.threads,
             memory: MemoryLimit::of_bytes(4 << 30),
             paper: PaperOptions::default(),
         }

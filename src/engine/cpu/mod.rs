@@ -63,10 +63,6 @@ impl Engine for Cpu {
         "read-only tables, zeros left out, small trees for evidence, vectors and threads"
     }
 
-    fn availability(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn precisions(&self) -> &'static [Precision] {
         &[Precision::F64, Precision::F32]
     }
@@ -80,10 +76,7 @@ impl Engine for Cpu {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        super::check_precision(self, options.precision)?;
-        let forecast = self.forecast(compiled, options.precision);
-        let bytes = forecast.bytes;
-        forecast.check(options.memory)?;
+        let bytes = super::admit(self, compiled, options)?;
         Ok(match options.precision {
             Precision::F32 => {
                 Box::new(Loaded::<f32>::new(Arc::clone(compiled), options.threads, bytes))

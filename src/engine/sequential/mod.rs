@@ -50,10 +50,6 @@ impl Engine for Sequential {
         "the paper's CPU baseline: HUGIN on one thread, one message after another"
     }
 
-    fn availability(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn precisions(&self) -> &'static [Precision] {
         &[Precision::F64, Precision::F32]
     }
@@ -67,8 +63,7 @@ impl Engine for Sequential {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        super::check_precision(self, options.precision)?;
-        self.forecast(compiled, options.precision).check(options.memory)?;
+        super::admit(self, compiled, options)?;
         Ok(match options.precision {
             Precision::F32 => Box::new(Loaded::<f32>::new(Arc::clone(compiled))),
             Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
