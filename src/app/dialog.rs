@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
+use crate::format::Format;
 use crate::format::cases::CaseFormat;
 
 /// What a chosen path is for.
@@ -21,6 +22,12 @@ pub enum Purpose {
     ExportResult(u64),
     /// Open the result of an experiment.
     OpenResult,
+}
+
+/// The endings of all network files.
+fn network_endings() -> Vec<&'static str> {
+    let endings = Format::ALL.iter().flat_map(|format| format.extensions());
+    endings.copied().chain(["gz"]).collect()
 }
 
 /// The endings of all evidence files.
@@ -45,7 +52,7 @@ impl Dialog {
             let dialog = match purpose {
                 Purpose::OpenNetwork => rfd::FileDialog::new()
                     .set_title("Open a Bayesian network")
-                    .add_filter("Bayesian networks", &["bif", "gz"])
+                    .add_filter("Bayesian networks", &network_endings())
                     .add_filter("All files", &["*"]),
                 Purpose::LoadEvidence => rfd::FileDialog::new()
                     .set_title("Load evidence")

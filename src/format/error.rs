@@ -115,6 +115,13 @@ pub enum Warning {
         /// The variables.
         variables: Vec<String>,
     },
+    /// The file holds findings, which are evidence and no part of the network.
+    FindingsLeftOut {
+        /// The file, as the user called it.
+        file: String,
+        /// The variables that are observed.
+        variables: Vec<String>,
+    },
     /// Rows that the file leaves open on purpose were given equal chances.
     RowsLeftOpen {
         /// The file, as the user called it.
@@ -153,6 +160,9 @@ impl std::fmt::Display for Warning {
                 "{file}: variables without a table were given equal chances: {}",
                 some_of(variables)
             ),
+            Self::FindingsLeftOut { file, variables } => {
+                write!(f, "{file}: findings in the file were not entered: {}", some_of(variables))
+            }
             Self::RowsLeftOpen { file, rows, line } => write!(
                 f,
                 "{file}: {rows} rows that the file leaves open, the first in line {line}, were \

@@ -87,7 +87,8 @@ fn decisions_utilities_and_constants_are_told_of() {
         "node D (tf) { kind = DECISION; parents = (A); };\n\
          node U { kind = UTILITY; discrete = FALSE; parents = (D); functable = (1, @imposs); };\n\
          node g { kind = ASSUME; value = 9.81; };\nnode Text { kind = CONSTANT; title = \"x\"; };\n\
-         NodeSet N { Nodes = (A, D); };",
+         NodeSet N { Nodes = (A, D); };\n\
+         node E (tf) { parents = (A); probs = (.5, .5, 1, 0); evidence = no; };",
     );
     let read = read("t.dne", &text);
     assert_close(values(&read.network, "D"), &[0.5, 0.5]);
@@ -96,7 +97,8 @@ fn decisions_utilities_and_constants_are_told_of() {
         [
             "t.dne: decisions became chance variables with equal chances: D",
             "t.dne: utility nodes were left out: U",
-            "t.dne: constant nodes were left out: g, Text"
+            "t.dne: constant nodes were left out: g, Text",
+            "t.dne: findings in the file were not entered: E"
         ]
     );
 }
@@ -128,6 +130,15 @@ fn mistakes_are_reported_where_they_stand() {
         (
             with("node B { discrete = TRUE; numstates = 1000000000; };"),
             "t.dne:9:39: 'B' has 1000000000 states, expected 1 to 65536",
+        ),
+        (
+            with(
+                "node B { numstates = 60000; probs = (#1, #2, #3, #4, #5, #6, #7, #8, #9, #10, \
+                  #11, #12, #13, #14, #15, #16, #17, #18, #19, #20, #21, #22, #23, #24, #25, #26, \
+                  #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, #42); };",
+            ),
+            "t.dne:9:6: rows of 'B' that are given by one word have, with those before, more than \
+             2097152 numbers, which is refused",
         ),
         (
             with("node B { discrete = TRUE; };"),

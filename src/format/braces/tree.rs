@@ -12,6 +12,10 @@ use crate::format::source::Source;
 /// How deep blocks may be nested.
 const MAX_DEPTH: usize = 100;
 
+/// The most entries that all lists of a file may have together: each takes more room than it does
+/// in the file.
+const MAX_LISTED: usize = 1 << 25;
+
 /// What stands in a pair of braces.
 #[derive(Debug, Default)]
 pub(in crate::format) struct Block<'s> {
@@ -93,12 +97,14 @@ pub(in crate::format) struct Parser<'s> {
     source: Source<'s>,
     lexer: Lexer<'s, Token<'s>>,
     peeked: Option<(Token<'s>, usize)>,
+    /// Entries of all lists so far.
+    listed: usize,
 }
 
 impl<'s> Parser<'s> {
     /// A parser at the start of a text.
     pub fn new(source: Source<'s>) -> Self {
-        Self { source, lexer: Token::lexer(source.text), peeked: None }
+        Self { source, lexer: Token::lexer(source.text), peeked: None, listed: 0 }
     }
 
     /// Reads `keyword name { ... }` and what may follow it: the whole of a Netica or GeNIe file.
@@ -212,6 +218,10 @@ impl<'s> Parser<'s> {
         let mut before_any = true;
         while depth > 0 {
             let (token, at) = self.next()?;
+            if self.listed + entries.len() > MAX_LISTED {
+                let message = format!("more than {MAX_LISTED} entries in lists, which is refused");
+                return Err(self.source.error(at, message));
+            }
             match token {
                 Token::OpenParenthesis => {
                     depth += 1;
@@ -241,6 +251,7 @@ impl<'s> Parser<'s> {
                 found => return Err(self.expected("',' or ')'", found, at)),
             }
         }
+        self.listed += entries.len();
         Ok(entries)
     }
 

@@ -65,19 +65,27 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
             blocks.push((field, named, inner, parent));
         }
     }
-    let mut states = 0;
     let mut sketches = Vec::with_capacity(blocks.len());
+    let mut states = 0;
     for (field, named, inner, parent) in blocks {
         let view = View::new(source, &classes, named, inner, parent)?;
         let sketch = node::sketch(source, field, named, view)?;
         draft::count_states(source, &mut states, sketch.states(), field.at)?;
         sketches.push(sketch);
     }
+    let observed: Vec<String> =
+        sketches.iter().filter_map(|sketch| sketch.observed().map(str::to_owned)).collect();
     let found = node::finish(source, sketches)?;
     let text = |field: &str| block.word(field).map(|word| word.text.to_string());
     let note =
         Annotation { title: text("title"), comment: text("comment"), ..Annotation::default() };
-    nodes::network(source, &name.text, note, &found, IfMissing::Uniform)
+    let (network, mut warnings) =
+        nodes::network(source, &name.text, note, &found, IfMissing::Uniform)?;
+    if !observed.is_empty() {
+        let file = source.file.to_owned();
+        warnings.push(Warning::FindingsLeftOut { file, variables: observed });
+    }
+    Ok((network, warnings))
 }
 
 /// The fields of a node and, behind them, those of the classes that it inherits from.
@@ -95,7 +103,9 @@ impl<'b, 's> View<'b, 's> {
         block: &'b Block<'s>,
         mut class: Option<&'b Word<'s>>,
     ) -> Result<Self, FormatError> {
+        // Every node that inherits looks through all of them.
         const MAX_ANCESTORS: usize = 32;
+        const MAX_INHERITED: usize = 1000;
         let mut blocks = vec![block];
         while let Some(name) = class {
             let Some(&(inherited, next)) = classes.get(name.text.as_ref()) else {
@@ -103,6 +113,10 @@ impl<'b, 's> View<'b, 's> {
                     format!("'{}' inherits from '{}', which is not defined", node.text, name.text);
                 return Err(source.error(name.at, message));
             };
+            if inherited.fields.len() > MAX_INHERITED {
+                let message = format!("'{}' has more than {MAX_INHERITED} fields", name.text);
+                return Err(source.error(name.at, message));
+            }
             if blocks.len() > MAX_ANCESTORS {
                 let message = format!("'{}' inherits from itself, or too deeply", node.text);
                 return Err(source.error(name.at, message));

@@ -6,10 +6,12 @@ use super::View;
 use super::states::{Levels, states};
 use crate::format::FormatError;
 use crate::format::braces::{Entry, Field, Value};
-use crate::format::draft::max_entries;
 use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Word, number};
 use crate::format::source::Source;
 use crate::network::Annotation;
+
+/// The most numbers of a file that stand in rows given by one word.
+const MAX_EXPANDED: usize = 1 << 21;
 
 /// A node whose states are known, and whose table is still to be read: how long it must be is known
 /// when the states of all its parents are.
@@ -17,13 +19,6 @@ pub(super) struct Sketch<'b, 's> {
     node: Node<'s>,
     levels: Levels,
     view: View<'b, 's>,
-}
-
-impl Sketch<'_, '_> {
-    /// Number of states.
-    pub fn states(&self) -> usize {
-        self.node.states.len()
-    }
 }
 
 /// Reads what a node is, its states and its parents.
@@ -88,6 +83,18 @@ pub(super) fn sketch<'b, 's>(
     Ok(Sketch { node, levels, view })
 }
 
+impl Sketch<'_, '_> {
+    /// Number of states.
+    pub fn states(&self) -> usize {
+        self.node.states.len()
+    }
+
+    /// The node, if the file holds a finding on it.
+    pub fn observed(&self) -> Option<&str> {
+        self.view.field("evidence").map(|_| self.node.name.text.as_ref())
+    }
+}
+
 /// What a node says beside the model.
 fn note(view: &View<'_, '_>) -> Annotation {
     let text = |field: &str| view.word(field).map(|word| word.text.to_string());
@@ -112,12 +119,14 @@ pub(super) fn finish<'s>(
         .map(|sketch| (sketch.node.name.text.to_string(), sketch.node.states.len()))
         .collect();
     let mut nodes = Vec::with_capacity(sketches.len());
+    let mut expanded = 0;
     for Sketch { mut node, levels, view } in sketches {
         if node.role == Role::Chance {
             let rows = node.parents.iter().fold(1_usize, |rows, parent| {
                 rows.saturating_mul(states.get(parent.text.as_ref()).copied().unwrap_or(1))
             });
-            (node.definition, node.at) = definition(source, &node, &levels, &view, rows)?;
+            (node.definition, node.at) =
+                definition(source, &node, &levels, &view, rows, &mut expanded)?;
         }
         nodes.push(node);
     }
@@ -130,14 +139,17 @@ fn definition(
     levels: &Levels,
     view: &View<'_, '_>,
     rows: usize,
+    expanded: &mut usize,
 ) -> Result<(Definition, usize), FormatError> {
     let determined =
         view.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
     let (table, function) = (view.list("probs"), view.list("functable"));
     match (table, function) {
-        (Some((entries, at)), None) => Ok((probabilities(source, node, &entries, rows)?, at)),
+        (Some((entries, at)), None) => {
+            Ok((probabilities(source, node, &entries, rows, expanded)?, at))
+        }
         (Some((entries, at)), Some(_)) if !determined => {
-            Ok((probabilities(source, node, &entries, rows)?, at))
+            Ok((probabilities(source, node, &entries, rows, expanded)?, at))
         }
         (_, Some((entries, at))) => Ok((outcomes(source, node, levels, &entries)?, at)),
         (None, None) => match view.field("equation") {
@@ -154,32 +166,30 @@ fn definition(
 }
 
 /// A table of probabilities. `#2` is a row; so is a mark for what is open, if the table would
-/// otherwise be too short.
+/// otherwise be too short. `expanded` counts the numbers of such rows.
 fn probabilities(
     source: Source<'_>,
     node: &Node<'_>,
     entries: &[&Entry<'_>],
     rows: usize,
+    expanded: &mut usize,
 ) -> Result<Definition, FormatError> {
     let states = node.states.len();
-    let is_state = |entry: &&&Entry<'_>| word(entry).starts_with('#');
-    let is_mark = |entry: &&&Entry<'_>| word(entry).starts_with('@');
-    let rows_of_one = entries.iter().filter(is_state).count();
-    let marks = entries.iter().filter(is_mark).count();
-    let plain = entries.len() - rows_of_one - marks;
-    let longest = rows_of_one
-        .checked_add(marks)
-        .and_then(|rows| rows.checked_mul(states))
-        .and_then(|numbers| numbers.checked_add(plain));
-    let limit = max_entries(source);
-    if longest.is_none_or(|longest| longest > limit) {
+    let begins = |sign: char| entries.iter().filter(|entry| word(entry).starts_with(sign)).count();
+    let (row_words, marks) = (begins('#'), begins('@'));
+    let plain = entries.len() - row_words - marks;
+    let short = plain + marks + row_words.saturating_mul(states);
+    let whole = marks > 0 && short != rows.saturating_mul(states);
+    let spelt = row_words + if whole { marks } else { 0 };
+    *expanded = expanded.saturating_add(spelt.saturating_mul(states));
+    if *expanded > MAX_EXPANDED {
         let message = format!(
-            "the table of '{}' has more than {limit} entries, which is refused",
+            "rows of '{}' that are given by one word have, with those before, more than \
+             {MAX_EXPANDED} numbers, which is refused",
             node.name.text
         );
         return Err(source.error(node.name.at, message));
     }
-    let whole = plain + rows_of_one * states + marks != rows.saturating_mul(states);
     let mut numbers = Vec::with_capacity(entries.len());
     for &entry in entries {
         let (text, at) = (word(entry), entry.at);

@@ -83,7 +83,7 @@ pub(super) fn states<'s>(
         }
         Levels::None => match view.word("numstates") {
             Some(count) if discrete => unnamed(source, name, count)?,
-            _ if discrete && view.word("discrete").is_some() => {
+            _ if discrete => {
                 let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
                 return Err(source.error(at, message));
             }

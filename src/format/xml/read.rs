@@ -1,117 +1,29 @@
-//! XML as a tree that knows where everything stands.
-//!
-//! Document types are skipped, and no entity but the five of XML itself and character references
-//! is known: nothing is fetched, and nothing can grow. Comments are skipped wherever they stand.
+//! From a text to the tree.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use super::{Attribute, Child, Element};
 use crate::format::FormatError;
-use crate::format::nodes::{Number, number};
 use crate::format::source::Source;
 
 /// How deep elements may be nested. Files of networks nest less than ten deep, submodels aside.
 const MAX_DEPTH: usize = 200;
 
-/// An element with all that it holds.
-#[derive(Debug)]
-pub(super) struct Element<'t> {
-    pub name: &'t str,
-    /// The byte of its `<`.
-    pub at: usize,
-    /// The byte after its closing `>`.
-    pub end: usize,
-    pub attributes: Vec<Attribute<'t>>,
-    pub children: Vec<Child<'t>>,
-}
+/// The most attributes of one element, which are compared with each other.
+const MAX_ATTRIBUTES: usize = 1000;
 
-/// `name="value"`.
-#[derive(Debug)]
-pub(super) struct Attribute<'t> {
-    pub name: &'t str,
-    pub value: Cow<'t, str>,
-    /// The byte at which the value stands.
-    pub at: usize,
-}
-
-/// What stands in an element.
-#[derive(Debug)]
-pub(super) enum Child<'t> {
-    Element(Element<'t>),
-    Text(Cow<'t, str>, usize),
-}
-
-impl<'t> Element<'t> {
-    /// The elements in it.
-    pub fn elements(&self) -> impl Iterator<Item = &Element<'t>> {
-        self.children.iter().filter_map(|child| match child {
-            Child::Element(element) => Some(element),
-            Child::Text(..) => None,
-        })
-    }
-
-    /// The first element in it called `name`; capital letters make no difference.
-    pub fn element(&self, name: &str) -> Option<&Element<'t>> {
-        self.elements().find(|element| element.is(name))
-    }
-
-    /// Whether it is called `name`; capital letters make no difference.
-    pub fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
-    }
-
-    /// The attribute called `name`; capital letters make no difference.
-    pub fn attribute(&self, name: &str) -> Option<&Attribute<'t>> {
-        self.attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))
-    }
-
-    /// The text right in it, without white space at either end.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        for child in &self.children {
-            if let Child::Text(part, _) = child {
-                text.push_str(part);
-            }
-        }
-        text.trim().to_owned()
-    }
-
-    /// The byte at which its text begins, white space skipped; the element's own if it is empty.
-    pub fn text_at(&self) -> usize {
-        self.words().next().map_or(self.at, |(_, at)| at)
-    }
-
-    /// The words of its text, which white space and comments part, each with its place.
-    pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
-        let texts = self.children.iter().filter_map(|child| match child {
-            Child::Text(text, at) => Some((text.as_ref(), *at)),
-            Child::Element(_) => None,
-        });
-        texts.flat_map(|(text, at)| {
-            let start = text.as_ptr().addr();
-            text.split_whitespace().map(move |word| (word, at + word.as_ptr().addr() - start))
-        })
-    }
-}
-
-impl Child<'_> {
-    /// The byte at which it begins.
-    pub fn at(&self) -> usize {
-        match self {
-            Self::Element(element) => element.at,
-            Self::Text(_, at) => *at,
-        }
-    }
-}
+/// The most elements, pieces of text and attributes of a document together: a tree takes much more
+/// room than the file.
+const MAX_PARTS: usize = 1 << 23;
 
 /// The text with comments that are not quite comments (`<!- ... ->`, as one program wrote them)
 /// replaced by spaces, everything else in its place.
-pub(super) fn without_half_comments(text: &str) -> Cow<'_, str> {
+pub(in crate::format) fn without_half_comments(text: &str) -> Cow<'_, str> {
     let mut clean: Option<Vec<u8>> = None;
     let mut end = 0;
     for (start, _) in text.match_indices("<!-") {
@@ -138,7 +50,7 @@ pub(super) fn without_half_comments(text: &str) -> Cow<'_, str> {
 }
 
 /// The name of the first element of `text`, if it is XML.
-pub(super) fn root_name(text: &str) -> Option<&str> {
+pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     let mut reader = Reader::from_str(text);
     loop {
         match reader.read_event().ok()? {
@@ -154,13 +66,19 @@ pub(super) fn root_name(text: &str) -> Option<&str> {
 }
 
 /// Reads the one element that makes up a document.
-pub(super) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
+pub(in crate::format) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
     let mut parted = false; // by a comment, from the text before
+    let mut parts = 0;
     loop {
         let at = position(reader.buffer_position());
+        parts += 1;
+        if parts > MAX_PARTS {
+            let message = format!("more than {MAX_PARTS} parts of XML, which is refused");
+            return Err(source.error(at, message));
+        }
         let event = match reader.read_event() {
             Ok(event) => event,
             Err(error) => return Err(malformed(source, &reader, &open, &error)),
@@ -173,10 +91,12 @@ pub(super) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
                     return Err(source.error(at, message));
                 }
                 open.push(element(source, &tag, at, end)?);
+                parts += open[open.len() - 1].attributes.len();
                 continue;
             }
             Event::Empty(tag) => {
                 let element = element(source, &tag, at, end)?;
+                parts += element.attributes.len();
                 match open.last_mut() {
                     Some(parent) => parent.children.push(Child::Element(element)),
                     None => return Ok(element),
@@ -217,33 +137,6 @@ pub(super) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
     }
 }
 
-/// The numbers in an element, with or without commas between them.
-pub(super) fn numbers(
-    source: Source<'_>,
-    element: &Element<'_>,
-) -> Result<Vec<Number>, FormatError> {
-    let mut numbers = Vec::new();
-    for (words, at) in element.words() {
-        let mut at = at;
-        for word in words.split(',') {
-            match number(word) {
-                Some(value) => numbers.push(Number { value, at }),
-                None if word.is_empty() => {}
-                None => {
-                    let message = format!("expected a number, found '{word}'");
-                    return Err(source.error(at, message));
-                }
-            }
-            at += word.len() + 1;
-        }
-    }
-    if let Some(inner) = element.elements().next() {
-        let message = format!("expected a number, found <{}>", inner.name);
-        return Err(source.error(inner.at, message));
-    }
-    Ok(numbers)
-}
-
 /// Puts `text` behind what stands in `parent`; parts that a reference parted become one word again.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, parted: bool) {
     let begins = !parted && !text.starts_with(char::is_whitespace);
@@ -265,6 +158,10 @@ fn element<'t>(
     let slice = |part: &[u8]| place(part).map_or("", |start| &source.text[start..][..part.len()]);
     let mut attributes = Vec::new();
     for attribute in tag.attributes() {
+        if attributes.len() == MAX_ATTRIBUTES {
+            let message = format!("an element has more than {MAX_ATTRIBUTES} attributes");
+            return Err(source.error(at, message));
+        }
         let attribute =
             attribute.map_err(|error| source.error(at, format!("malformed attribute: {error}")))?;
         let raw = slice(&attribute.value);
@@ -317,38 +214,6 @@ fn not_closed(source: Source<'_>, element: &Element<'_>) -> FormatError {
     source.error(element.at, format!("<{}> is not closed", element.name))
 }
 
-/// `text` as it stands in an element or an attribute.
-pub(super) fn escape(text: &str) -> String {
-    // A reader may turn a carriage return into the end of a line, and more within an attribute.
-    quick_xml::escape::escape(text)
-        .replace('\r', "&#13;")
-        .replace('\n', "&#10;")
-        .replace('\t', "&#9;")
-}
-
-/// Whether XML can hold `text` at all.
-pub(super) fn can_hold(text: &str) -> bool {
-    text.chars().all(|c| match c {
-        '\t' | '\n' | '\r' => true,
-        '\u{fffe}' | '\u{ffff}' => false,
-        _ => c >= ' ',
-    })
-}
-
-/// Puts `numbers` at the end of `text`, spaces between them, so that they read as the same.
-pub(super) fn push_numbers(text: &mut String, numbers: &[f64]) {
-    for (index, number) in numbers.iter().enumerate() {
-        let space = if index > 0 { " " } else { "" };
-        // The shortest digits that read as the number, with a power of ten where it is small.
-        let written = if *number == 0.0 || *number >= 1e-5 {
-            write!(text, "{space}{number}")
-        } else {
-            write!(text, "{space}{number:e}")
-        };
-        written.expect("a string takes all");
-    }
-}
-
 /// Where `part`, a slice of `text`, begins in it.
 fn inside(text: &str, part: &[u8]) -> Option<usize> {
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
@@ -395,6 +260,8 @@ mod tests {
     #[test]
     fn what_is_malformed_is_refused_with_its_place() {
         let deep = "<a>".repeat(100_000);
+        let wide: String = (0..100_000).map(|index| format!(" x{index}=''")).collect();
+        let wide = format!("<a{wide}/>");
         let cases: &[(&str, &str)] = &[
             ("", "f:1:1: expected an XML element, found the end of the file"),
             ("\n hello <a/>", "f:2:2: expected an XML element, found text"),
@@ -405,6 +272,7 @@ mod tests {
             ("<a b='1' b='2'/>", "f:1:1: malformed attribute: "),
             ("<a><b", "f:1:4: malformed XML: "),
             ("<a>&#x110000;</a>", "f:1:4: '&#x110000;' is no character"),
+            (&wide, "f:1:1: an element has more than 1000 attributes"),
             (&deep, "f:1:601: elements are nested more than 200 deep"),
         ];
         for (text, expected) in cases {

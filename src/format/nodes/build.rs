@@ -1,98 +1,16 @@
-//! Nodes as the readers of several formats find them, and the network that they make.
-//!
-//! Names are looked up here and nowhere before, so nodes may come in any order. Utility nodes and
-//! the like are left out, decisions become chance variables, and what is given by other means than
-//! a table is expanded.
+//! From nodes to a network: names looked up, tables filled, what was put right told of.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::{Definition, IfMissing, Node, Number, Role};
 use crate::format::draft::{self, RowAudit};
 use crate::format::expand;
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Annotations, Cpt, Network, RowError, Variable, VariableId};
 
-/// The most states that a file may ask for by their number alone.
-pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
-
-/// A name, label or other text, and the byte at which it stands.
-#[derive(Clone, Debug)]
-pub(super) struct Word<'s> {
-    pub text: Cow<'s, str>,
-    pub at: usize,
-}
-
-/// A number, and the byte at which it stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Number {
-    /// [`UNDEFINED`] where the file says that there is none.
-    pub value: f64,
-    pub at: usize,
-}
-
-/// Stands for an entry that the file leaves open on purpose. No number in a file reads as this.
-pub(super) const UNDEFINED: f64 = f64::NAN;
-
-/// What a node is in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    Chance,
-    Decision,
-    /// Nothing that a Bayesian network has: `"utility"`, `"constant"`.
-    LeftOut(&'static str),
-}
-
-/// How the distribution of a node is given. All lists are in odometer order over the parents, the
-/// last one fastest.
-#[derive(Debug)]
-pub(super) enum Definition {
-    /// Not at all.
-    Missing,
-    /// One number for each state of the node in each configuration of the parents, the node fastest.
-    Table(Vec<Number>),
-    /// The same, but the numbers of a row are weights that may sum to anything.
-    Weights(Vec<Number>),
-    /// The state of the node in each configuration of the parents; `None` where there is none.
-    Function(Vec<(Option<usize>, usize)>),
-    /// A column for each state of each parent, and one for the leak.
-    NoisyMax {
-        /// For each parent in turn, its states from the strongest to the one without effect.
-        strengths: Vec<Number>,
-        columns: Vec<Number>,
-    },
-    /// The same columns, averaged.
-    NoisyAdder {
-        /// One for each parent, and one for the leak.
-        weights: Vec<Number>,
-        columns: Vec<Number>,
-    },
-}
-
-/// One node of a file.
-#[derive(Debug)]
-pub(super) struct Node<'s> {
-    pub name: Word<'s>,
-    pub role: Role,
-    pub states: Vec<Word<'s>>,
-    pub parents: Vec<Word<'s>>,
-    pub definition: Definition,
-    /// The byte at which the definition stands, or the node if it has none.
-    pub at: usize,
-    /// What the file says of it beside the model.
-    pub note: Annotation,
-}
-
-/// What to do with a chance node that has no table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IfMissing {
-    Refuse,
-    /// Give all states the same chance, as the program does whose format it is.
-    Uniform,
-}
-
 /// Makes the network that `nodes` describe, which is called `name` and of which the file says `note`.
-pub(super) fn network(
+pub(in crate::format) fn network(
     source: Source<'_>,
     name: &str,
     note: Annotation,
@@ -206,6 +124,7 @@ impl<'n, 's> Builder<'n, 's> {
     fn parents(&self, index: usize) -> Result<Vec<VariableId>, FormatError> {
         let node = &self.nodes[index];
         let mut parents = Vec::with_capacity(node.parents.len());
+        let mut seen = HashSet::with_capacity(node.parents.len());
         for parent in &node.parents {
             let name = parent.text.as_ref();
             let &found = self.by_name.get(name).ok_or_else(|| {
@@ -224,7 +143,7 @@ impl<'n, 's> Builder<'n, 's> {
                 let message = format!("'{name}' is named as its own parent");
                 return Err(self.source.error(parent.at, message));
             }
-            if parents.contains(&variable) {
+            if !seen.insert(variable) {
                 let message = format!("parent '{name}' is named a second time");
                 return Err(self.source.error(parent.at, message));
             }
@@ -369,7 +288,7 @@ fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> 
     if node.states.is_empty() {
         return Err(source.error(node.name.at, format!("'{name}' has no states")));
     }
-    let mut labels = std::collections::HashSet::with_capacity(node.states.len());
+    let mut labels = HashSet::with_capacity(node.states.len());
     match node.states.iter().find(|state| !labels.insert(state.text.as_ref())) {
         None => Ok(()),
         Some(state) => {
@@ -381,44 +300,4 @@ fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> 
 /// What row `row` of a table is called in messages; counted from one, as people do.
 fn row_title(row: usize, parents: usize) -> String {
     if parents == 0 { "the row".to_owned() } else { format!("row {}", row + 1) }
-}
-
-/// The number that `word` writes; words that only Rust takes for a number are none.
-pub(super) fn number(word: &str) -> Option<f64> {
-    let digits = word.trim_start_matches(['+', '-']);
-    let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if begins { word.parse().ok() } else { None }
-}
-
-/// The states of a node by their labels.
-pub(super) struct Labels<'n> {
-    node: &'n str,
-    states: &'n [Word<'n>],
-    by_label: HashMap<&'n str, usize>,
-}
-
-impl<'n> Labels<'n> {
-    /// The labels of `states`, which are those of the node called `node`.
-    pub fn new(node: &'n str, states: &'n [Word<'n>]) -> Self {
-        let by_label = states.iter().enumerate().map(|(at, state)| (state.text.as_ref(), at));
-        Self { node, states, by_label: by_label.collect() }
-    }
-
-    /// The position of the state labelled `label`.
-    pub fn get(&self, label: &str) -> Option<usize> {
-        self.by_label.get(label).copied()
-    }
-
-    /// That there is no state `label`, which stands at byte `at`.
-    pub fn unknown(&self, source: Source<'_>, label: &str, at: usize) -> FormatError {
-        const SHOWN: usize = 20;
-        let mut known: Vec<_> =
-            self.states.iter().take(SHOWN).map(|state| state.text.as_ref()).collect();
-        if self.states.len() > SHOWN {
-            known.push("...");
-        }
-        let message =
-            format!("'{}' has no state '{label}'; its states are {}", self.node, known.join(", "));
-        source.error(at, message)
-    }
 }

@@ -1,40 +1,21 @@
-//! DSC, the format of Microsoft's Bayesian network editor MSBN.
-//!
-//! Source: Decision Theory Group, Microsoft Research, *Proposal for a Bayesian Network Interchange
-//! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row names the states of the
-//! parents by their positions, counted from zero; labels are understood too. Rows may come in any
-//! order, `default` fills those that do not come.
+//! The grammar of DSC: from text to blocks, names not yet looked up.
 
-use std::collections::HashMap;
-
-use crate::format::braces::{self, Parser, Token};
+use crate::format::FormatError;
+use crate::format::braces::{Parser, Token};
 use crate::format::draft;
-use crate::format::language::{Keeps, Language};
-use crate::format::nodes::{
-    self, Definition, IfMissing, MAX_UNNAMED_STATES, Node, Number, Role, Word, number,
-};
+use crate::format::nodes::{Definition, MAX_UNNAMED_STATES, Node, Number, Role, Word, number};
 use crate::format::source::Source;
-use crate::format::{FormatError, Warning};
-use crate::network::{Annotation, Network};
+use crate::network::Annotation;
 
-/// What is known of the format.
-pub(super) static LANGUAGE: Language = Language {
-    name: "DSC",
-    extensions: &["dsc"],
-    recognise,
-    read,
-    write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
-};
-
-/// Whether `text` looks like DSC.
-fn recognise(text: &str) -> bool {
-    // The word "belief" came late; without it BIF begins alike, and the ending decides.
-    braces::begins_with(text, &["belief", "network"]) || braces::begins_with(text, &["network"])
+/// All blocks of a file.
+pub(super) struct Document<'s> {
+    pub name: String,
+    pub nodes: Vec<Node<'s>>,
+    pub distributions: Vec<Distribution<'s>>,
 }
 
-/// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+/// Reads the blocks of a file.
+pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
     let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
     let mut states = 0;
     let mut found = Vec::new();
@@ -64,29 +45,24 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
             }
         }
     }
-    let by_name: HashMap<String, usize> =
-        found.iter().enumerate().map(|(at, node)| (node.name.text.to_string(), at)).collect();
-    let mut entries = 0;
-    for distribution in distributions {
-        define(source, &mut found, &by_name, distribution, &mut entries)?;
-    }
-    nodes::network(source, &reader.name, Annotation::default(), &found, IfMissing::Refuse)
+    Ok(Document { name: reader.name, nodes: found, distributions })
 }
 
 /// The block of one node, names not yet looked up.
-struct Distribution<'s> {
-    child: Word<'s>,
-    parents: Vec<Word<'s>>,
-    rows: Vec<Row<'s>>,
-    at: usize,
+pub(super) struct Distribution<'s> {
+    pub child: Word<'s>,
+    pub parents: Vec<Word<'s>>,
+    pub rows: Vec<Row<'s>>,
+    pub at: usize,
 }
 
 /// Numbers for one configuration of the parents, for all (`None`), or for what no row is about.
-struct Row<'s> {
-    configuration: Option<Vec<(Word<'s>, bool)>>,
-    default: bool,
-    numbers: Vec<Number>,
-    at: usize,
+pub(super) struct Row<'s> {
+    /// The states of the parents, each with whether it is quoted.
+    pub configuration: Option<Vec<(Word<'s>, bool)>>,
+    pub default: bool,
+    pub numbers: Vec<Number>,
+    pub at: usize,
 }
 
 struct Reader<'s> {
@@ -319,139 +295,4 @@ impl<'s> Reader<'s> {
             }
         }
     }
-}
-
-/// Puts the rows of `found` in order, and the table into its node.
-fn define<'s>(
-    source: Source<'_>,
-    nodes: &mut [Node<'s>],
-    by_name: &HashMap<String, usize>,
-    found: Distribution<'s>,
-    entries: &mut usize,
-) -> Result<(), FormatError> {
-    let name = found.child.text.clone();
-    let look_up = |word: &Word<'_>| {
-        by_name
-            .get(word.text.as_ref())
-            .copied()
-            .ok_or_else(|| source.error(word.at, format!("there is no node '{}'", word.text)))
-    };
-    let index = look_up(&found.child)?;
-    if !matches!(nodes[index].definition, Definition::Missing) {
-        let line = source.line(nodes[index].at);
-        let message = format!("a second probability block for '{name}'; line {line} has one");
-        return Err(source.error(found.at, message));
-    }
-    let parents = found.parents.iter().map(look_up).collect::<Result<Vec<_>, _>>()?;
-    let states = nodes[index].states.len();
-    let rows = parents.iter().try_fold(1_usize, |rows, &p| rows.checked_mul(nodes[p].states.len()));
-    let total = rows.and_then(|rows| rows.checked_mul(states)?.checked_add(*entries));
-    let limit = draft::max_entries(source);
-    let rows = match (rows, total) {
-        (Some(rows), Some(total)) if total <= limit => {
-            *entries = total;
-            rows
-        }
-        _ => {
-            let message = format!(
-                "with the table of '{name}' given {} parents, the tables of this file have more \
-                 than {limit} entries, which is refused",
-                parents.len()
-            );
-            return Err(source.error(found.at, message));
-        }
-    };
-    let table = if let [Row { configuration: None, default: false, numbers, .. }] = &found.rows[..]
-    {
-        numbers.clone()
-    } else {
-        table(source, nodes, &name, &parents, states, rows, &found)?
-    };
-    let node = &mut nodes[index];
-    (node.parents, node.definition, node.at) = (found.parents, Definition::Table(table), found.at);
-    Ok(())
-}
-
-fn table(
-    source: Source<'_>,
-    nodes: &[Node<'_>],
-    name: &str,
-    parents: &[usize],
-    states: usize,
-    rows: usize,
-    found: &Distribution<'_>,
-) -> Result<Vec<Number>, FormatError> {
-    let mut given: Vec<Option<&Row<'_>>> = vec![None; rows];
-    let mut default: Option<&Row<'_>> = None;
-    for row in &found.rows {
-        if row.numbers.len() != states {
-            let message =
-                format!("the row of '{name}' has {} numbers, expected {states}", row.numbers.len());
-            return Err(source.error(row.at, message));
-        }
-        let before = match &row.configuration {
-            Some(configuration) => {
-                let index = row_index(source, nodes, name, parents, row.at, configuration)?;
-                given[index].replace(row)
-            }
-            None if row.default => default.replace(row),
-            None => {
-                let message = format!("expected the states of the parents of '{name}'");
-                return Err(source.error(row.at, message));
-            }
-        };
-        if let Some(before) = before {
-            let line = source.line(before.at);
-            let message =
-                format!("this row of '{name}' is given a second time; line {line} has it");
-            return Err(source.error(row.at, message));
-        }
-    }
-    let mut table = Vec::with_capacity(rows * states);
-    for row in &given {
-        let row = row.or(default).ok_or_else(|| {
-            let missing = given.iter().filter(|row| row.is_none()).count();
-            let message =
-                format!("the table of '{name}' lacks {missing} of {rows} rows, and has no default");
-            source.error(found.at, message)
-        })?;
-        table.extend_from_slice(&row.numbers);
-    }
-    Ok(table)
-}
-
-/// Position of a row in the table: the first parent slowest.
-fn row_index(
-    source: Source<'_>,
-    nodes: &[Node<'_>],
-    name: &str,
-    parents: &[usize],
-    at: usize,
-    configuration: &[(Word<'_>, bool)],
-) -> Result<usize, FormatError> {
-    if configuration.len() != parents.len() {
-        let message = format!(
-            "the row names {} states, expected {}, one for each parent of '{name}'",
-            configuration.len(),
-            parents.len()
-        );
-        return Err(source.error(at, message));
-    }
-    let mut row = 0;
-    for ((word, quoted), &parent) in configuration.iter().zip(parents) {
-        let states = &nodes[parent].states;
-        let position = word.text.parse().ok().filter(|&state| !quoted && state < states.len());
-        let labelled = || states.iter().position(|state| state.text == word.text);
-        let state = position.or_else(labelled).ok_or_else(|| {
-            let message = format!(
-                "'{}' has no state '{}', expected 0 to {} or a label",
-                nodes[parent].name.text,
-                word.text,
-                states.len().saturating_sub(1)
-            );
-            source.error(word.at, message)
-        })?;
-        row = row * states.len() + state;
-    }
-    Ok(row)
 }

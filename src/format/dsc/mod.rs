@@ -1,0 +1,48 @@
+//! DSC, the format of Microsoft's Bayesian network editor MSBN.
+//!
+//! Source: Decision Theory Group, Microsoft Research, *Proposal for a Bayesian Network Interchange
+//! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row names the states of the
+//! parents by their positions, counted from zero; labels are understood too. Rows may come in any
+//! order, `default` fills those that do not come.
+
+mod parser;
+mod table;
+
+use std::collections::HashMap;
+
+use parser::Document;
+
+use crate::format::braces;
+use crate::format::language::{Keeps, Language};
+use crate::format::nodes::{self, IfMissing};
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::{Annotation, Network};
+
+/// What is known of the format.
+pub(super) static LANGUAGE: Language = Language {
+    name: "DSC",
+    extensions: &["dsc"],
+    recognise,
+    read,
+    write: None,
+    keeps: Keeps { names: true, ..Keeps::NOTHING },
+};
+
+/// Whether `text` looks like DSC.
+fn recognise(text: &str) -> bool {
+    // The word "belief" came late; without it BIF begins alike, and the ending decides.
+    braces::begins_with(text, &["belief", "network"]) || braces::begins_with(text, &["network"])
+}
+
+/// Reads a network.
+fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+    let Document { name, mut nodes, distributions } = parser::parse(source)?;
+    let by_name: HashMap<String, usize> =
+        nodes.iter().enumerate().map(|(at, node)| (node.name.text.to_string(), at)).collect();
+    let mut entries = 0;
+    for distribution in distributions {
+        table::define(source, &mut nodes, &by_name, distribution, &mut entries)?;
+    }
+    nodes::network(source, &name, Annotation::default(), &nodes, IfMissing::Refuse)
+}
