@@ -31,6 +31,7 @@ pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), Format
     let name = root.attribute("id").map_or_else(String::new, |id| decode(&id.value));
     let mut note = attributes(&root, &["id", "version"]);
     genie::annotate(source, &root, &mut note, &mut found);
+    note.title.take_if(|title| *title == name);
     nodes::network(source, &name, note, &found, IfMissing::Refuse)
 }
 
