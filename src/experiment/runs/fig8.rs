@@ -9,6 +9,7 @@ use crate::experiment::{
     At, Axis, Experiment, ExperimentError, Figure, Mark, Origin, PAPER_NETWORKS, Panel, Parameter,
     Progress, Record, Series, Setup, Shape, Table,
 };
+use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig8",
@@ -95,7 +96,11 @@ fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
             series.push(Series::new(label, Origin::Exact, Shape::Points, points));
         }
         panels.push(Panel {
-            title: format!("{}, {layout}: {entries} tables of {count}", tree.name),
+            title: format!(
+                "{}, {layout}: {} tables of {count}",
+                tree.name,
+                numbers::thousands(entries as u64)
+            ),
             x: Axis::linear("thread of the warp"),
             y: Axis::linear("word that it reads"),
             series,
@@ -184,10 +189,10 @@ fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     ));
     if slower > 0 {
         record.note(
-            "Where it makes them slower, the caches of today's multiprocessors are why: a thread \
-             that reads its own table from end to end finds seven of eight elements in the \
-             transaction of the first, while interleaved tables are left for the next line with \
-             every element. The paper's GPU had 48 KB a multiprocessor for all of its threads.",
+            "Where it makes them slower, caches are the likely reason: a thread that reads its own \
+             table from end to end finds seven of eight elements in the transaction of the first, \
+             while in interleaved tables every element of a thread lies in another. The paper's GPU \
+             had far smaller caches.",
         );
     }
 }

@@ -8,6 +8,7 @@ use crate::experiment::{
     At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, PAPER_NETWORKS, Panel,
     Parameter, Progress, Record, Setup, Table, Work,
 };
+use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "model",
@@ -69,6 +70,16 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     record.tables.push(constants(engine, baseline, fits, launch_us, threads, origin));
     record.tables.push(table(&rows, fits, on_gpu, origin));
     notes(record, &rows, fits, launch_us);
+    if on_gpu {
+        let more = rows.iter().map(|row| row.work.capped / row.work.parallel - 1.0);
+        let most = more.fold(0.0, f64::max);
+        record.note(format!(
+            "With at most {} threads at once there are at most {:.1}% more entries in turn: most \
+             separators have fewer entries than the GPU has threads.",
+            numbers::thousands(threads),
+            100.0 * most
+        ));
+    }
     let panels = vec![
         times_panel(engine, &rows, fits, on_gpu, origin),
         bounds_panel(&rows, fits, on_gpu, origin),

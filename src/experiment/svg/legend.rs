@@ -90,7 +90,7 @@ pub(super) fn draw(body: &mut String, entries: &[Entry], x: f64, y: f64, width: 
     }
 }
 
-/// A dot: filled if measured, hollow if predicted, a diamond if printed.
+/// A dot: filled if measured, square if recorded, hollow if predicted, a diamond if printed.
 pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: Origin) {
     let _ = match origin {
         Origin::Paper => writeln!(
@@ -102,6 +102,12 @@ pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: O
         Origin::Predicted => writeln!(
             body,
             "<circle cx='{x:.1}' cy='{y:.1}' r='3.5' fill='#fff' stroke='{colour}' stroke-width='1.5'/>"
+        ),
+        Origin::Recorded => writeln!(
+            body,
+            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}'/>",
+            x - 3.2,
+            y - 3.2
         ),
         _ => writeln!(body, "<circle cx='{x:.1}' cy='{y:.1}' r='3.5' fill='{colour}'/>"),
     };

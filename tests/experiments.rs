@@ -1,0 +1,308 @@
+//! The paper's experiments: what they give, and the recordings that stand in for a GPU.
+
+use std::sync::Arc;
+
+use assert_cmd::Command;
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, LoadOptions, MappingLayout, PaperOptions};
+use cliquescope::experiment::{
+    self, Cell, Cells, Experiment, MERGE_THRESHOLDS, MergeRule, Origin, PAPER_NETWORKS, Progress,
+    Record, Recording, Setup, Subject, merged, paper,
+};
+use cliquescope::graph::{Heuristic, Triangulation, TriangulationOptions, predicates};
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
+
+/// Settings for `networks` that take little time.
+fn setup(networks: &[&str]) -> Setup {
+    let subjects = networks.iter().map(|name| Subject::sample(name).unwrap()).collect();
+    Setup { repeat: 1, threads: 2, ..Setup::new(subjects) }
+}
+
+fn run(experiment: &Experiment, setup: &Setup) -> Record {
+    experiment.run(setup, &Progress::new(CancelToken::new())).unwrap()
+}
+
+/// `network` on the tree that `triangulation` makes, without a search.
+fn compiled(network: &str, triangulation: Triangulation) -> CompiledNetwork {
+    let network = Subject::sample(network).unwrap().network;
+    let triangulation =
+        TriangulationOptions { method: triangulation, restarts: 0, steps: 0, ..Default::default() };
+    compile(network, &CompileOptions { triangulation }, &CancelToken::new()).unwrap()
+}
+
+const PAPERS: Triangulation = Triangulation::By(Heuristic::WeightedMinFill);
+
+/// Lines of cells, as RFC 4180 has them.
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let mut quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => cell.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => cell.push(c),
+        }
+    }
+    assert!(!quoted && cell.is_empty() && row.is_empty(), "the last line ends");
+    rows
+}
+
+/// Elements of an SVG document; panics if it is not well-formed.
+fn elements(svg: &str) -> Vec<String> {
+    let mut reader = quick_xml::Reader::from_str(svg);
+    let (mut names, mut open) = (Vec::new(), 0);
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Start(element) => {
+                open += 1;
+                names.push(String::from_utf8(element.name().as_ref().to_vec()).unwrap());
+                element.attributes().for_each(|attribute| drop(attribute.unwrap()));
+            }
+            quick_xml::events::Event::Empty(element) => {
+                names.push(String::from_utf8(element.name().as_ref().to_vec()).unwrap());
+                element.attributes().for_each(|attribute| drop(attribute.unwrap()));
+            }
+            quick_xml::events::Event::End(_) => open -= 1,
+            quick_xml::events::Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(open, 0);
+    names
+}
+
+/// What every record must be, whatever was measured.
+fn assert_whole(record: &Record) {
+    let name = &record.experiment;
+    let json = serde_json::to_string(record).unwrap();
+    assert_eq!(&Record::read(&json).unwrap(), record, "{name}");
+    assert!(!record.tables.is_empty() && !record.figures.is_empty(), "{name}");
+    for table in record.tables.iter().chain([&record.about()]) {
+        let rows = parse_csv(&table.csv());
+        assert_eq!(rows.len(), table.rows() + 1, "{name} {}", table.name);
+        assert!(rows.iter().all(|row| row.len() == table.columns.len()), "{name}");
+        for (index, column) in table.columns.iter().enumerate() {
+            for (row, cells) in rows[1..].iter().enumerate() {
+                match column.cells.cell(row) {
+                    Cell::Text(text) => assert_eq!(cells[index], text),
+                    Cell::Count(count) => assert_eq!(cells[index].parse(), Ok(count)),
+                    Cell::Number(number) => assert_eq!(cells[index].parse(), Ok(number)),
+                    Cell::Nothing => assert_eq!(cells[index], ""),
+                }
+            }
+        }
+    }
+    let names = elements(&record.svg());
+    assert_eq!(names[0], "svg");
+    let drawn = ["rect", "circle", "path", "polyline"];
+    let points = record.figures.iter().flat_map(|figure| &figure.panels);
+    let points = points.flat_map(|panel| panel.series.iter().map(|series| series.points.len()));
+    let shapes = names.iter().filter(|name| drawn.contains(&name.as_str())).count();
+    assert!(shapes > points.sum(), "{name}: a shape a point, and the ground");
+}
+
+fn numbers(record: &Record, table: &str, column: &str) -> Vec<Option<f64>> {
+    let table = record.table(table).unwrap();
+    match &table.column(column).unwrap().cells {
+        Cells::Number(cells) => cells.clone(),
+        Cells::Count(cells) => cells.iter().map(|n| n.map(|n| n as f64)).collect(),
+        Cells::Text(_) => panic!("{column} holds words"),
+    }
+}
+
+#[test]
+fn every_experiment_runs_on_a_machine_without_a_gpu() {
+    // Neither is in the recording: only what the CPU can measure is measured.
+    let on_the_cpu = Setup {
+        engine: "cpu".to_owned(),
+        baseline: "sequential".to_owned(),
+        ..setup(&["asia", "alarm"])
+    };
+    for experiment in experiment::all() {
+        let record = run(experiment, &on_the_cpu);
+        assert_whole(&record);
+        assert_eq!(record.settings[0].1, "asia alarm");
+    }
+    let speedups = run(experiment::by_name("fig6").unwrap(), &on_the_cpu);
+    let measured = numbers(&speedups, "speedups", "speedup");
+    assert!(measured.len() == 2 && measured.iter().all(|s| s.is_some_and(|s| s > 0.0)));
+    let table = speedups.table("speedups").unwrap();
+    assert_eq!(table.column("speedup").unwrap().origin, Some(Origin::Live));
+    assert_eq!(table.column("speedup_predicted").unwrap().origin, Some(Origin::Predicted));
+    assert!(speedups.recorded.is_empty());
+}
+
+#[test]
+fn every_experiment_shows_the_recording_where_it_is_asked_for() {
+    let recorded = Setup { prefer_recorded: true, ..setup(&["mildew", "pigs", "water"]) };
+    for experiment in experiment::all() {
+        let record = run(experiment, &recorded);
+        assert_whole(&record);
+        // Recordings from before the rule was known lack it.
+        let missing =
+            |note: &&String| note.contains("does not hold") && !note.contains("where it pays");
+        assert_eq!(record.notes.iter().find(missing), None, "{}", experiment.name);
+        assert_eq!(record.recorded.is_empty(), experiment.name == "fig4", "{}", experiment.name);
+        let mut series = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);
+        assert!(series.all(|series| series.origin != Origin::Live));
+        let mut points = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);
+        assert!(points.all(|s| s.points.iter().all(|p| p.x.is_finite() && p.y.is_finite())));
+    }
+}
+
+#[test]
+fn the_trees_of_table_1_are_the_papers() {
+    let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "barley", "pigs"]) };
+    let record = run(experiment::by_name("table1").unwrap(), &setup);
+    for name in ["cliques", "max_clique", "min_clique", "max_separator", "min_separator"] {
+        let ours = numbers(&record, "trees", name);
+        assert_eq!(ours, numbers(&record, "trees", &format!("{name}_paper")), "{name}");
+    }
+    for name in ["mean_clique", "mean_separator"] {
+        let printed = numbers(&record, "trees", &format!("{name}_paper"));
+        for (ours, printed) in numbers(&record, "trees", name).iter().zip(printed) {
+            assert!((ours.unwrap() - printed.unwrap()).abs() <= 1.0, "{name} {ours:?} {printed:?}");
+        }
+    }
+    let same = record.notes.iter().filter(|note| note.contains("the sizes that the paper prints"));
+    assert_eq!(same.count(), 3);
+}
+
+#[test]
+fn the_model_counts_messages_and_entries() {
+    let setup = Setup { prefer_recorded: true, ..setup(&["pigs", "water"]) };
+    let record = run(experiment::by_name("model").unwrap(), &setup);
+    let messages: Vec<_> = numbers(&record, "networks", "messages").into_iter().flatten().collect();
+    let cliques = ["pigs", "water"].map(|name| paper::table_1(name).unwrap().cliques);
+    assert_eq!(messages, cliques.map(|n| 2.0 * (n as f64 - 1.0)));
+    let said = record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
+    assert!(said.is_some(), "Pigs breaks the bound: {:?}", record.notes);
+}
+
+#[test]
+fn interleaved_tables_take_fewer_transactions() {
+    let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "water"]) };
+    let record = run(experiment::by_name("fig8").unwrap(), &setup);
+    let of = |layout| numbers(&record, "layouts", &format!("{layout}_transactions"));
+    for (naive, interleaved) in of("naive").iter().zip(of("interleaved")) {
+        let (naive, interleaved) = (naive.unwrap(), interleaved.unwrap());
+        // A warp's 32 words lie in four transactions at best.
+        assert!(naive > 4.0 * interleaved && (1.0..=5.0).contains(&interleaved));
+    }
+    assert_eq!(numbers(&record, "addresses", "interleaved_0")[31], Some(31.0));
+}
+
+#[test]
+fn the_shipped_recording_holds_the_papers_networks() {
+    let shipped = Recording::shipped();
+    assert!(!shipped.is_empty());
+    for recording in shipped {
+        assert!(recording.provenance.machine.gpu.is_some(), "made for machines without a GPU");
+        for network in PAPER_NETWORKS {
+            for tree in ["weighted-min-fill", "auto"] {
+                let recorded = recording.find(network, tree).unwrap();
+                for engine in ["sequential", "cpu", "gpu"] {
+                    let run = recorded.run(engine, PaperOptions::default()).unwrap();
+                    assert!(run.trace.is_some() && run.propagate_us.median > 0.0);
+                }
+                for layout in MappingLayout::ALL {
+                    let paper = PaperOptions { layout, ..PaperOptions::default() };
+                    let run = recorded.run("gpu-paper", paper).unwrap();
+                    let trace = run.trace.as_ref().unwrap();
+                    assert_eq!(trace.messages.len(), recorded.messages.len());
+                    assert!(run.overhead_us.unwrap() < run.propagate_us.median);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_recorded_fits_the_trees_that_are_made_now() {
+    let recording = &Recording::shipped()[0];
+    for network in ["mildew", "pigs", "water"] {
+        for (triangulation, name) in [(PAPERS, "weighted-min-fill"), (Triangulation::Auto, "auto")]
+        {
+            let recorded = recording.find(network, name).unwrap();
+            let compiled = compiled(network, triangulation);
+            assert!(recorded.is_of(&compiled), "{network} {name}: record it again");
+            assert_eq!(&recorded.tree, compiled.statistics());
+        }
+    }
+}
+
+#[test]
+fn merged_trees_are_junction_trees_with_the_same_posteriors() {
+    for network in ["asia", "insurance"] {
+        let plain = Arc::new(compiled(network, PAPERS));
+        let mut evidence = Evidence::none();
+        let variable = plain.network().ids().next().unwrap();
+        evidence.observe(plain.network(), variable, 0);
+        let posteriors = |compiled: &Arc<CompiledNetwork>| {
+            let options = LoadOptions {
+                precision: Precision::F64,
+                threads: 1,
+                memory: MemoryLimit::of_bytes(1 << 30),
+                paper: PaperOptions::default(),
+            };
+            let mut loaded =
+                engine::by_name("sequential").unwrap().load(compiled, &options).unwrap();
+            let watch = Watch::untimed(CancelToken::new());
+            engine::propagate(&mut *loaded, compiled, &evidence, &watch).unwrap()
+        };
+        let expected = posteriors(&plain);
+        for rule in [MergeRule::All, MergeRule::Paying] {
+            for threshold in MERGE_THRESHOLDS {
+                let merged = merged(&plain, threshold, rule);
+                let (graph, fill) = (merged.moral_graph(), merged.fill_edges());
+                let verdict = predicates::is_junction_tree(graph, fill, merged.tree());
+                assert_eq!(verdict, Ok(()), "{network} {threshold}");
+                for (a, b) in posteriors(&merged).values().iter().zip(expected.values()) {
+                    assert!((a - b).abs() < 1e-12, "{network} {threshold}: {a} {b}");
+                }
+            }
+        }
+        let cliques = merged(&plain, 512, MergeRule::All).tree().cliques().len();
+        assert_eq!(cliques < plain.tree().cliques().len(), network == "insurance", "{network}");
+    }
+}
+
+#[test]
+fn an_experiment_is_cancelled_between_two_times() {
+    let progress = Progress::new(CancelToken::new());
+    progress.cancel_token().cancel();
+    for experiment in experiment::all() {
+        let outcome = experiment.run(&setup(&["asia"]), &progress);
+        assert!(matches!(outcome, Err(experiment::ExperimentError::Cancelled(_))));
+    }
+}
+
+#[test]
+fn the_command_writes_all_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("made").display().to_string();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("cliquescope").unwrap();
+        command.arg("experiment").args(arguments).args(["--out", &out]).assert()
+    };
+    run(&["fig4", "--networks", "asia", "alarm"]).success();
+    run(&["fig7", "--recorded", "--networks", "pigs"]).success();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("made").join(name)).unwrap();
+    assert_eq!(parse_csv(&read("fig4.csv"))[0], ["from_entries", "below_entries", "asia", "alarm"]);
+    assert!(read("fig7.csv").contains("overhead_us (recorded)"));
+    assert!(parse_csv(&read("fig7-gpu.csv")).len() == 2);
+    assert!(read("fig7-about.csv").contains("recorded on NVIDIA"));
+    assert!(read("fig7.svg").contains("recorded on NVIDIA"));
+    elements(&read("fig4.svg"));
+    assert_eq!(Record::read(&read("fig7.json")).unwrap().experiment, "fig7");
+    run(&["fig9"]).code(2);
+    run(&["fig4", "--networks", "no-such-network"]).code(1);
+}
