@@ -19,6 +19,16 @@ fn main() {
     divan::main();
 }
 
+#[divan::bench(args = NETWORKS, sample_count = 50, sample_size = 1)]
+fn cpu_f64(bencher: divan::Bencher, network: &str) {
+    propagation(bencher, "cpu", Precision::F64, network);
+}
+
+#[divan::bench(args = NETWORKS, sample_count = 50, sample_size = 1)]
+fn cpu_f32(bencher: divan::Bencher, network: &str) {
+    propagation(bencher, "cpu", Precision::F32, network);
+}
+
 #[divan::bench(args = NETWORKS, sample_count = 5, sample_size = 1)]
 fn sequential_f64(bencher: divan::Bencher, network: &str) {
     propagation(bencher, "sequential", Precision::F64, network);
@@ -40,6 +50,7 @@ fn propagation(bencher: divan::Bencher, engine: &str, precision: Precision, netw
     let mut propagator = engine.load(&compiled, &options).expect("the network fits");
     let watch = Watch::untimed(cancel);
     bencher.bench_local(|| {
+        propagator.forget();
         propagator.run(&Evidence::none(), &watch).expect("no evidence is possible")
     });
 }

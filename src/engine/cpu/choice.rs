@@ -24,15 +24,24 @@ const ROW: f64 = 12.0;
 const SKIPPED_ROW: f64 = 5.0;
 /// For an entry of the table of a separator, up and down.
 const SEPARATOR: f64 = 5.0;
-/// The same where all of them together are more than this many.
+/// The same where the tables of all separators have more than this many entries: they are in no
+/// cache when they are needed again.
 const FAR_SEPARATOR: f64 = 8.0;
 const FAR: usize = 700_000;
+/// What a propagation takes of all this where the tables of the cliques, and so all that it needs,
+/// have so few entries that they stay in a cache.
+const NEAR_SHARE: f64 = 0.5;
+const NEAR: usize = 600_000;
 /// For a clique, up and down.
 const CLIQUE: f64 = 200.0;
 /// For making an entry of a table.
 const MAKE_ENTRY: f64 = 2.0;
 /// For a variable of which a new tree is made.
 const MAKE_VARIABLE: f64 = 3300.0;
+
+/// A tree is looked for where the best that there is takes so many times what looking does, which is
+/// lost if none is found.
+const WORTH_LOOKING: f64 = 2.0;
 
 /// The trees of what evidence left that are kept for the next time.
 #[derive(Debug)]
@@ -148,12 +157,12 @@ impl<T: Real> Choice<T> {
         let left = is_observed.iter().filter(|is| !*is).count();
         let fixed = making * MAKE_VARIABLE * left as f64;
         if left == is_observed.len()
-            || least < fixed
+            || least < WORTH_LOOKING * fixed
             || self.not_worth.as_ref() == Some(&is_observed)
         {
             return None;
         }
-        let limit = (least - fixed) / (ENTRY + MAKE_ENTRY);
+        let limit = (least - fixed) / (NEAR_SHARE * ENTRY + MAKE_ENTRY);
         let width = T::PRECISION.bytes() as usize;
         let found = reduce::reduce(network, &is_observed, limit as u64, cancel)
             .filter(|reduced| reduced.structure.bytes(width) <= bytes);
@@ -207,6 +216,8 @@ fn forecast<T: Real>(
     change: &Change,
     observed: &[Option<usize>],
 ) -> f64 {
+    let entries: usize = tree.nodes.iter().map(|node| node.values.len()).sum();
+    let share = if entries < NEAR { NEAR_SHARE } else { 1.0 };
     let separator = if tree.above > FAR { FAR_SEPARATOR } else { SEPARATOR };
     let stale = change.needed.iter().zip(&change.up).zip(&change.down);
     let ways =
@@ -224,5 +235,5 @@ fn forecast<T: Real>(
         let always = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * separator;
         0.5 * ways * (always + left * (entries * ENTRY + rows * ROW))
     };
-    nodes.map(of).sum()
+    share * nodes.map(of).sum::<f64>()
 }
