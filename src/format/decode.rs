@@ -79,17 +79,24 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
         [0, 1..=255, 0, 1..=255, ..] => return utf16(bytes, u16::from_be_bytes),
         _ => {}
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+        Ok(text) => Cow::Borrowed(text.trim_start_matches(MARK)),
+        Err(_) => {
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            Cow::Owned(bytes.iter().copied().map(char::from).collect())
+        }
     }
 }
+
+/// The byte order mark. A file may begin with several, where programs each put one; what reads XML
+/// drops one by itself, and would then count places wrongly.
+const MARK: char = '\u{feff}';
 
 /// What cannot be decoded becomes a replacement character, at which a reader then stops.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    let letters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    letters.skip_while(|&c| c == MARK).collect()
 }
 
 #[cfg(test)]
@@ -138,12 +145,14 @@ mod tests {
         }
         assert_eq!(text(b"\xff\xfea\0\0\xd8b\0c"), "a\u{fffd}b");
         assert_eq!(text(b"\xff\xfe"), "");
+        assert_eq!(text(&little("\u{feff}\u{feff}net")), "net", "marked twice");
     }
 
     #[test]
     fn utf8_with_and_without_mark_and_latin1_are_text() {
         assert_eq!(text("Kj\u{e6}rulff".as_bytes()), "Kj\u{e6}rulff");
         assert_eq!(text(b"\xef\xbb\xbfnetwork"), "network");
+        assert_eq!(text(b"\xef\xbb\xbf\xef\xbb\xbfnetwork"), "network", "marked twice");
         assert_eq!(text(b"Kj\xe6rulff"), "Kj\u{e6}rulff");
     }
 }

@@ -59,6 +59,9 @@ fn how_a_text_is_stored_changes_nothing() {
         // What the text says of its own encoding no longer holds, and is not heeded.
         let marked = format!("\u{feff}{text}");
         assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
+        let twice = format!("\u{feff}{marked}");
+        assert_eq!(read(&name, twice.as_str()), plain, "{name} with two marks");
+        assert_eq!(read(&name, little(&twice)), plain, "{name} in UTF-16 with two marks");
         assert_eq!(read(&name, little(&marked)), plain, "{name} in UTF-16");
         assert_eq!(read(&name, big(&marked)), plain, "{name} in UTF-16, the other way round");
         assert_eq!(read(&name, text.replace('\n', "\r\n")), plain, "{name} with CR and LF");
@@ -70,6 +73,21 @@ fn how_a_text_is_stored_changes_nothing() {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packer.write_all(text.as_bytes()).unwrap();
         assert_eq!(read(&format!("{name}.gz"), packer.finish().unwrap()), plain);
+    }
+}
+
+/// What the fuzz targets have found, so that it is not found again.
+#[test]
+fn what_broke_a_reader_once_does_so_no_more() {
+    let found: [&[u8]; 2] = [
+        b"\xfe\xff\xfe\xff\x91\x93\0\0\0\xff\x01\0\xbc",
+        b"\xff\xfe\xff\xfe\0\0\0e\xff\xff\xf6\xff\0\0}\xff&#\x0f\0-5;\0\0",
+    ];
+    for bytes in found {
+        for format in Format::ALL {
+            let name = format!("a.{}", format.extensions()[0]);
+            assert!(open_bytes(&name, bytes).is_err(), "{name}");
+        }
     }
 }
 
