@@ -1,0 +1,218 @@
+//! Thousands of changes of evidence with other engines and cancels among them: the posteriors stay
+//! right and the memory flat. The long form is
+//!
+//!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
+
+use std::fs;
+use std::time::Instant;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, LoadOptions, Propagator};
+use cliquescope::network::{Evidence, Finding, Network, VariableId};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
+use cliquescope::session::{EngineChoice, Propagation, Request, Session, Source, Update};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+
+/// The most findings at a time.
+const FINDINGS: usize = 12;
+
+/// Who is used how often.
+const ENGINES: [(&str, Precision); 5] = [
+    ("cpu", Precision::F64),
+    ("cpu", Precision::F32),
+    ("sequential", Precision::F64),
+    ("cpu", Precision::F64),
+    ("sequential", Precision::F32),
+];
+
+/// What the user of a soak does, and what came of it.
+struct Soak {
+    session: Session,
+    request: Request,
+    random: Pcg64Mcg,
+    /// A state of all variables that is possible, from which the findings are taken.
+    world: Evidence,
+    network: std::sync::Arc<Network>,
+    checker: (std::sync::Arc<CompiledNetwork>, Box<dyn Propagator>),
+    cancels: usize,
+    checks: usize,
+    /// The largest memory in each tenth of the soak, in bytes.
+    memory: [u64; 10],
+}
+
+fn choice(index: usize) -> EngineChoice {
+    let (name, precision) = ENGINES[index];
+    let engine = engine::by_name(name).expect("it is there");
+    EngineChoice { engine, precision, threads: 2, paper: engine::PaperOptions::default() }
+}
+
+impl Soak {
+    fn new(name: &str) -> Self {
+        let network = cliquescope::format::open(name).expect("a sample opens").network;
+        let mut random = Pcg64Mcg::seed_from_u64(20_260_101);
+        let world = Evidence::drawn(&network, usize::MAX, &mut random);
+        let options = CompileOptions::default();
+        let compiled = compile(network.clone(), &options, &CancelToken::new());
+        let compiled = std::sync::Arc::new(compiled.expect("nobody cancels"));
+        let load = LoadOptions {
+            precision: Precision::F64,
+            threads: 1,
+            memory: MemoryLimit::of_bytes(1 << 32),
+            paper: engine::PaperOptions::default(),
+        };
+        let checker = engine::by_name("sequential").expect("it is there");
+        let propagator = checker.load(&compiled, &load).expect("it fits");
+        let request = Request {
+            source: Source::Named(name.to_owned()),
+            source_serial: 1,
+            compile: options,
+            engine: choice(0),
+            memory: None,
+            evidence: Evidence::none(),
+            run_serial: 0,
+        };
+        let session = Session::start(|| {});
+        session.submit(request.clone());
+        let mut soak = Self {
+            session,
+            request,
+            random,
+            world,
+            network,
+            checker: (compiled, propagator),
+            cancels: 0,
+            checks: 0,
+            memory: [0; 10],
+        };
+        soak.until_rest().expect("posteriors without evidence");
+        soak
+    }
+
+    /// Waits for the posteriors; `None` if they were cancelled.
+    fn until_rest(&mut self) -> Option<std::sync::Arc<Propagation>> {
+        let mut newest: Option<std::sync::Arc<Propagation>> = None;
+        loop {
+            match self.session.wait().expect("the worker lives").1 {
+                Update::Propagated(propagation) => newest = Some(propagation),
+                Update::Cancelled(_) => return None,
+                Update::Failed(step, failure) => panic!("{step:?}: {failure}"),
+                Update::Idle => {
+                    // What an earlier change asked for may come to its end first.
+                    newest = newest.filter(|found| found.evidence == self.request.evidence);
+                    if newest.is_some() {
+                        return newest;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds or takes back a finding, or goes to another world.
+    fn change(&mut self) {
+        let evidence = &mut self.request.evidence;
+        let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
+        match self.random.random_range(0..100) {
+            0 => {
+                self.world = Evidence::drawn(&self.network, usize::MAX, &mut self.random);
+                evidence.clear();
+            }
+            1..30 if !known.is_empty() => {
+                evidence.retract(known[self.random.random_range(0..known.len())]);
+            }
+            _ if known.len() >= FINDINGS => {
+                evidence.retract(known[0]);
+            }
+            kind => {
+                let variables = self.network.variables().len();
+                let variable = VariableId::new(self.random.random_range(0..variables));
+                let state = self.world.observed(variable).expect("all are drawn");
+                if kind < 40 {
+                    let weight = |other| if other == state { 1.0 } else { 0.25 };
+                    let states = 0..self.network[variable].cardinality();
+                    let weights: Box<[f64]> = states.map(weight).collect();
+                    evidence.insert(variable, Finding::Likelihood(weights));
+                } else {
+                    evidence.insert(variable, Finding::Observed(state));
+                }
+            }
+        }
+        if self.random.random_range(0..50) == 0 {
+            self.request.engine = choice(self.random.random_range(0..ENGINES.len()));
+        }
+        // Counted up, so that evidence that comes back is propagated anew.
+        self.request.run_serial += 1;
+    }
+
+    fn check(&mut self, propagation: &Propagation) {
+        let (compiled, propagator) = &mut self.checker;
+        let watch = Watch::untimed(CancelToken::new());
+        let evidence = &propagation.evidence;
+        let right = engine::propagate(&mut **propagator, compiled, evidence, &watch);
+        let right = right.expect("it is possible");
+        let tolerance = if propagation.engine.precision == Precision::F64 { 1e-9 } else { 1e-4 };
+        for id in self.network.ids() {
+            for (found, expected) in propagation.posteriors.of(id).iter().zip(right.of(id)) {
+                assert!((found - expected).abs() < tolerance, "{found} for {expected}");
+            }
+        }
+        let far = propagation.posteriors.ln_p_evidence() - right.ln_p_evidence();
+        assert!(far.abs() < tolerance * 100.0, "ln P(e) is off by {far}");
+        self.checks += 1;
+    }
+
+    fn run(&mut self, changes: usize, check_every: usize) {
+        for number in 1..=changes {
+            self.change();
+            self.session.submit(self.request.clone());
+            let checked = number % check_every == 0;
+            match self.random.random_range(0..20) {
+                // The next change interrupts this one.
+                0..3 if !checked => continue,
+                3 if !checked => self.session.cancel(),
+                _ => {}
+            }
+            match self.until_rest() {
+                Some(propagation) if checked => self.check(&propagation),
+                Some(_) => {}
+                None => self.cancels += 1,
+            }
+            let tenth = (number - 1) * 10 / changes;
+            self.memory[tenth] = self.memory[tenth].max(resident_bytes().unwrap_or(0));
+        }
+    }
+}
+
+/// Memory of this process that is in use, where the system tells it.
+fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+#[test]
+fn hundreds_of_changes_leave_the_posteriors_right() {
+    let mut soak = Soak::new("child");
+    soak.run(600, 10);
+    assert_eq!(soak.checks, 60);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn ten_thousand_changes_leave_the_posteriors_right_and_the_memory_flat() {
+    let started = Instant::now();
+    let mut soak = Soak::new("munin3");
+    soak.run(10_000, 100);
+    let mib = soak.memory.map(|bytes| bytes as f64 / f64::from(1 << 20));
+    println!(
+        "{} checks, {} cancels, {:.0} s, largest memory of each tenth in MiB: {mib:.1?}",
+        soak.checks,
+        soak.cancels,
+        started.elapsed().as_secs_f64()
+    );
+    assert_eq!(soak.checks, 100);
+    // In the first tenth engines are loaded for the first time.
+    assert!(mib[9] <= 1.05 * mib[1], "the memory grows: {mib:.1?}");
+}
