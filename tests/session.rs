@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
+use cliquescope::cancel::Cancelled;
 use cliquescope::engine::{
     self, Engine, LoadError, LoadOptions, PaperOptions, PropagationFailure, Propagator,
 };
@@ -12,7 +13,7 @@ use cliquescope::propagation::{
     CompileOptions, CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch,
 };
 use cliquescope::session::{
-    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Update,
+    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Trial, Update,
 };
 
 fn choice(engine: &'static dyn Engine) -> EngineChoice {
@@ -385,4 +386,30 @@ fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
     let better = self::compiled(&updates).expect("it compiles anew");
     assert_eq!(better.statistics().total_clique_entries, entries);
     session.stop_improving();
+}
+
+#[test]
+fn an_experiment_that_there_is_not_fails_with_its_name_and_a_cancelled_one_says_so() {
+    let mut session = Session::start(|| {});
+    let trial = Trial {
+        experiment: "fig99".to_owned(),
+        networks: vec![Source::Named("asia".to_owned())],
+        triangulation: Triangulation::Auto,
+        engine: "gpu".to_owned(),
+        baseline: "sequential".to_owned(),
+        repeat: 1,
+        threads: 1,
+        memory: None,
+        paper: PaperOptions::default(),
+        threshold: 8,
+    };
+    let _progress = session.run_trial(3, trial.clone());
+    let Some((3, Update::Tried(Err(error)))) = session.wait() else { panic!("it cannot run") };
+    assert!(error.to_string().contains("fig99"), "{error}");
+    let many = vec![Source::Named("munin4".to_owned()); 50];
+    let trial = Trial { experiment: "fig4".to_owned(), networks: many, ..trial };
+    let _progress = session.run_trial(4, trial);
+    session.cancel_trial();
+    let Some((4, Update::Tried(Err(error)))) = session.wait() else { panic!("it was given up") };
+    assert_eq!(error, Cancelled.into());
 }

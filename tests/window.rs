@@ -5,6 +5,7 @@ mod driven;
 
 use cliquescope::app::command::Command;
 use cliquescope::app::highlight::Item;
+use cliquescope::app::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::graph::{KnownOrders, MoralGraph, build_junction_tree, eliminate_in_order};
@@ -259,4 +260,45 @@ fn every_network_is_improved_where_that_is_asked_for() {
     harness.get_by_label("Stop").click();
     harness.run_steps(2);
     assert!(harness.state().model().improvement.is_none());
+}
+
+#[test]
+fn an_experiment_is_run_kept_written_and_opened_again() {
+    let mut harness = window("asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Show(Pane::Experiments));
+    harness.run_steps(3);
+    harness.get_by_label_contains("Figure 4").click();
+    harness.run_steps(3);
+    harness.get_by_label("none").click();
+    harness.run_steps(2);
+    harness.get_by_label("cancer").click();
+    harness.run_steps(2);
+    harness.get_by_label("Run the experiment").click();
+    harness.run_steps(2);
+    let results = |workbench: &Workbench| workbench.model().laboratory.results.len();
+    until(&mut harness, |workbench| {
+        assert_eq!(workbench.model().laboratory.failure, None);
+        results(workbench) == 1
+    });
+    // What came of it is on screen by itself.
+    harness.run_steps(3);
+    harness.get_by_label("Forget");
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let kept = harness.state().model().laboratory.results[0].clone();
+    assert_eq!(kept.record.experiment, "fig4");
+    let out = folder.path().to_owned();
+    harness.state_mut().ask(&ctx, Command::ExportResult(kept.number, out));
+    harness.state_mut().ask(&ctx, Command::OpenResult(folder.path().join("fig4-1.json")));
+    harness.run_steps(3);
+    let laboratory = &harness.state().model().laboratory;
+    assert_eq!(laboratory.results.len(), 2);
+    assert_eq!(laboratory.results[1].record, kept.record);
+    assert_eq!(laboratory.results[1].name, "fig4-1");
+    for ending in ["svg", "csv"] {
+        assert!(folder.path().join(format!("fig4-1.{ending}")).is_file());
+    }
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
 }

@@ -25,6 +25,7 @@ pub(super) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
     let engine = ComboBox::from_id_salt("engine")
         .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
+        .height(f32::INFINITY)
         .show_ui(ui, |ui| engines(ui, model, commands))
         .response;
     targets::mark(&engine, "engine");

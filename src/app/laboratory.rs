@@ -150,11 +150,12 @@ fn export(kept: &KeptResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     };
     std::fs::create_dir_all(folder).map_err(said(folder))?;
     let stem = file_stem(&kept.name);
-    let json = serde_json::to_string_pretty(&*kept.record).expect("a record is JSON");
     let mut written = Vec::new();
-    let path = folder.join(format!("{stem}.json"));
-    write_atomically(&path, json.as_bytes()).map_err(said(&path))?;
-    written.push(path);
+    for (name, content) in kept.record.files(&stem) {
+        let path = folder.join(name);
+        write_atomically(&path, content.as_bytes()).map_err(said(&path))?;
+        written.push(path);
+    }
     Ok(written)
 }
 

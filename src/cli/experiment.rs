@@ -142,23 +142,13 @@ fn setup(
 /// Writes the record as JSON, as SVG, and each of its tables as CSV: the first as NAME.csv, the
 /// others as NAME-TABLE.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
-    let put = |name: String, text: String| {
+    for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);
         let outcome = write_atomically(&path, text.as_bytes());
         outcome.map_err(|error| format!("{}: {error}", path.display()))?;
         output::note(&format!("  {}", path.display()));
-        Ok::<_, String>(())
-    };
-    let name = &record.experiment;
-    for (index, table) in record.tables.iter().enumerate() {
-        let file =
-            if index == 0 { format!("{name}.csv") } else { format!("{name}-{}.csv", table.name) };
-        put(file, table.csv())?;
     }
-    put(format!("{name}-about.csv"), record.about().csv())?;
-    put(format!("{name}.svg"), record.svg())?;
-    let json = serde_json::to_string_pretty(record).map_err(|error| error.to_string())?;
-    put(format!("{name}.json"), json + "\n")
+    Ok(())
 }
 
 /// Progress that is told on standard error, a line a step.

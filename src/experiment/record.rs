@@ -249,6 +249,23 @@ impl Record {
         }
     }
 
+    /// The files that the record is written to, each with its name and its content: as JSON, which
+    /// can be read again, as SVG, and each table as CSV. All names begin with `stem`.
+    #[must_use]
+    pub fn files(&self, stem: &str) -> Vec<(String, String)> {
+        let json = serde_json::to_string_pretty(self).expect("a record is JSON");
+        let mut files = vec![(format!("{stem}.json"), json + "\n")];
+        if !self.figures.is_empty() {
+            files.push((format!("{stem}.svg"), self.svg()));
+        }
+        for (index, table) in self.tables.iter().enumerate() {
+            let more = if index == 0 { String::new() } else { format!("-{}", table.name) };
+            files.push((format!("{stem}{more}.csv"), table.csv()));
+        }
+        files.push((format!("{stem}-about.csv"), self.about().csv()));
+        files
+    }
+
     /// The table called `name`.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {

@@ -56,12 +56,23 @@ pub fn marks(scale: &Scale, view: (f64, f64), most: usize) -> Vec<GridMark> {
 #[must_use]
 pub fn label(scale: &Scale, value: f64, view: &RangeInclusive<f64>, room: usize) -> String {
     match scale {
+        Scale::Log if value < -1e-9 => below_one(value),
         Scale::Log => decade_label(value, view.end() - view.start()),
         Scale::Linear => numbers::short(value),
         Scale::Categories(names) => {
             let name = (value >= 0.0).then(|| names.get(value.round() as usize)).flatten();
             name.map_or_else(String::new, |name| shortened(name, room))
         }
+    }
+}
+
+/// `0.1`, `0.01` at the powers of ten.
+fn below_one(value: f64) -> String {
+    let power = value.round();
+    if (value - power).abs() < 1e-6 {
+        format!("{}", 10_f64.powi(power as i32))
+    } else {
+        String::new()
     }
 }
 
@@ -145,6 +156,15 @@ mod tests {
         let at = |value, room| label(&names, value, &(0.0..=1.0), room);
         assert_eq!((at(0.0, 8).as_str(), at(0.0, 4).as_str()), ("diabetes", "dia…"));
         assert_eq!((at(-0.6, 8).as_str(), at(1.0, 8).as_str()), ("", ""));
+    }
+
+    #[test]
+    fn times_below_one_are_written_at_the_powers_of_ten() {
+        let at = |value| label(&Scale::Log, value, &(-3.0..=2.0), 9);
+        assert_eq!(
+            ["0.01", "", "1", "10"],
+            [at(-2.0), at(-1.7), at(0.0), at(1.0)].each_ref().map(|s| s.as_str())
+        );
     }
 
     #[test]

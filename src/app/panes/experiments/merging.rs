@@ -17,12 +17,13 @@ const LARGEST: u32 = 16;
 #[derive(Default)]
 pub(super) struct Merging {
     power: u32,
+    all: bool,
     made: Option<Made>,
 }
 
 struct Made {
     of: Arc<CompiledNetwork>,
-    threshold: u64,
+    asked: (u64, MergeRule),
     merged: Arc<CompiledNetwork>,
 }
 
@@ -43,15 +44,22 @@ impl Merging {
                 .text("separators are merged away");
             ui.add(slider);
         });
+        ui.horizontal(|ui| {
+            ui.radio_value(&mut self.all, false, "where equation 6 says that it pays");
+            ui.radio_value(&mut self.all, true, "as far as the sizes allow");
+        });
+        let rule = if self.all { MergeRule::All } else { MergeRule::Paying };
         let threshold = if self.power == 0 { 0 } else { 1 << self.power };
         let made = match self.made.take() {
-            Some(made) if Arc::ptr_eq(&made.of, compiled) && made.threshold == threshold => made,
+            Some(made) if Arc::ptr_eq(&made.of, compiled) && made.asked == (threshold, rule) => {
+                made
+            }
             _ => Made {
                 of: Arc::clone(compiled),
-                threshold,
+                asked: (threshold, rule),
                 merged: match threshold {
                     0 => Arc::clone(compiled),
-                    _ => merged(compiled, threshold, MergeRule::All),
+                    _ => merged(compiled, threshold, rule),
                 },
             },
         };
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_slider_shows_the_merged_tree() {
-        let mut merging = Merging { power: 0, ..Merging::default() };
+        let mut merging = Merging { all: true, ..Merging::default() };
         let mut harness = drive("alarm", move |ui, model, commands| {
             if merging.power == 0 && ui.button("merge").clicked() {
                 merging.power = 4;
@@ -114,8 +122,7 @@ mod tests {
         assert_eq!(harness.query_all_by_label(&cliques.to_string()).count(), 2);
         harness.get_by_label("merge").click();
         harness.run();
-        let compiled = harness.state().model.compiled().unwrap();
-        let merged = merged(compiled, 16, MergeRule::All);
+        let merged = merged(harness.state().model.compiled().unwrap(), 16, MergeRule::All);
         assert!(merged.tree().cliques().len() < cliques);
         let after = numbers::thousands(merged.statistics().total_clique_entries);
         label_containing(&harness, &after);

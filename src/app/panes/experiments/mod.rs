@@ -53,8 +53,8 @@ impl ExperimentsPane {
                 self.results.list(ui, model, commands);
             });
         });
-        egui::CentralPanel::no_frame().show(ui, |ui| {
-            ui.add_space(2.0);
+        let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
+        egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
             if let Some(running) = &model.laboratory.running {
                 progress(ui, running, commands);
             }

@@ -9,6 +9,7 @@ use crate::app::figure::Hit;
 use crate::app::model::Document;
 use crate::app::naming;
 use crate::app::recordings::Recorded;
+use crate::engine::PaperOptions;
 use crate::experiment::{At, Axis, Mark, Origin, Panel, Series, Shape};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
@@ -61,6 +62,17 @@ impl Run {
             Self::Recorded(recorded) => {
                 recorded.trace().expect("only runs with traces are offered")
             }
+        }
+    }
+
+    /// This machine's, and of the recorded ones the paper's two and the fastest on the GPU.
+    pub fn tells_most(&self) -> bool {
+        match self {
+            Self::Here(_) => true,
+            Self::Recorded(recorded) => match recorded.run.paper {
+                Some(paper) => paper == PaperOptions::default(),
+                None => ["gpu", "sequential"].contains(&recorded.run.engine.as_str()),
+            },
         }
     }
 

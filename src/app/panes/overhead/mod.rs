@@ -7,7 +7,8 @@ mod networks;
 
 use std::sync::Arc;
 
-use eframe::egui::{ComboBox, Id, ScrollArea, Ui};
+use eframe::egui::containers::menu::{MenuButton, MenuConfig};
+use eframe::egui::{ComboBox, Id, PopupCloseBehavior, Ui};
 
 use crate::app::command::{Command, Commands};
 use crate::app::figure::{Hit, Legend, Lit, PanelView, describe};
@@ -26,8 +27,10 @@ pub struct OverheadPane {
     /// The engine whose recorded bars are shown; `None` is the first.
     engine: Option<String>,
     as_share: bool,
-    /// Runs of the open network that are left out of the cloud of messages, by name.
-    hidden: Vec<String>,
+    /// Where there is room for one of the two only: the messages.
+    messages_alone: bool,
+    /// Runs of the open network that the user has shown or left out of the cloud of messages.
+    chosen: Vec<(String, bool)>,
     cloud: Option<Arc<Cloud>>,
 }
 
@@ -44,11 +47,16 @@ impl OverheadPane {
             });
             return;
         }
-        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-            self.networks(ui, model, &engines, 300.0);
-            ui.separator();
-            self.messages(ui, model, commands, 340.0);
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.messages_alone, false, "A bar a network");
+            ui.selectable_value(&mut self.messages_alone, true, "A point a message");
         });
+        let height = height - 24.0;
+        if self.messages_alone {
+            self.messages(ui, model, commands, height);
+        } else {
+            self.networks(ui, model, &engines, height);
+        }
     }
 
     fn networks(&mut self, ui: &mut Ui, model: &Model, engines: &[String], height: f32) {
@@ -96,6 +104,13 @@ impl OverheadPane {
         }
     }
 
+    /// What the user has chosen, or what tells most.
+    fn is_shown(&self, run: &messages::Run) -> bool {
+        let name = run.name();
+        let chosen = self.chosen.iter().find(|(chosen, _)| *chosen == name);
+        chosen.map_or_else(|| run.tells_most(), |(_, shown)| *shown)
+    }
+
     fn messages(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands, height: f32) {
         let top = ui.cursor().top();
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
@@ -105,20 +120,20 @@ impl OverheadPane {
         let runs = messages::runs(document);
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("Messages of {}", document.title()));
-            for run in &runs {
-                let name = run.name();
-                let mut shown = !self.hidden.contains(&name);
-                if ui.checkbox(&mut shown, &name).on_hover_text(run.credit()).changed() {
-                    if shown {
-                        self.hidden.retain(|hidden| *hidden != name);
-                    } else {
-                        self.hidden.push(name);
+            // Stays open, so that several can be ticked.
+            let stays = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+            MenuButton::new("Runs ⏷").config(stays).ui(ui, |ui| {
+                for run in &runs {
+                    let name = run.name();
+                    let mut shown = self.is_shown(run);
+                    if ui.checkbox(&mut shown, &name).on_hover_text(run.credit()).changed() {
+                        self.chosen.retain(|(chosen, _)| *chosen != name);
+                        self.chosen.push((name, shown));
                     }
                 }
-            }
+            });
         });
-        let shown: Vec<_> =
-            runs.into_iter().filter(|run| !self.hidden.contains(&run.name())).collect();
+        let shown: Vec<_> = runs.into_iter().filter(|run| self.is_shown(run)).collect();
         if shown.iter().all(|run| run.trace().messages.is_empty()) {
             ui.weak("There is no propagation with messages to show. Press F5 to propagate.");
             return;

@@ -77,6 +77,8 @@ fn a_click_on_a_point_selects_its_message() {
 fn a_run_can_be_left_out() {
     let mut harness = pane(recorded());
     label_containing(&harness, "sequential f64 (live)");
+    harness.get_by_label("Runs ⏷").click();
+    harness.run();
     harness.get_by_label("sequential f64").click();
     harness.run();
     assert!(harness.query_by_label("sequential f64 (live)").is_none());

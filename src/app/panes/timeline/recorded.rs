@@ -32,9 +32,6 @@ pub(in crate::app::panes) fn show(ui: &mut Ui, model: &Model, commands: &mut Com
         if let Some(recorded) = document.shown {
             let text = format!("{}, without evidence", recorded.credit());
             ui.label(RichText::new(text).color(Palette::of(ui).warning).strong());
-            if ui.button("Show this machine").clicked() {
-                commands.push(Command::ShowRecording(None));
-            }
         }
     });
 }

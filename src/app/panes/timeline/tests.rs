@@ -170,7 +170,9 @@ fn a_recording_is_offered_shown_and_marked() {
         label_containing(&harness, &value);
     }
     assert!(harness.query_by_label("packed").is_none(), "few blocks have a row each");
-    harness.get_by_label("Show this machine").click();
+    harness.get_by_value("gpu f32").click();
+    harness.run();
+    harness.get_by_label("sequential f64, this machine").click();
     harness.run();
     assert!(harness.query_by_label("waits").is_none());
 }
