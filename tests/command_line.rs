@@ -386,3 +386,51 @@ fn a_reader_that_goes_away_is_no_mistake() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn convert_writes_another_format_and_says_what_is_lost() {
+    let (folder, net) = file(
+        "a.net",
+        "net {} node a { label = \"A\"; states = (\"n\" \"y\"); \
+                                       HR_x = \"1\"; } potential (a) { data = (0.25 0.75); }",
+    );
+    let net = net.to_str().unwrap();
+    let target = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (code, out, err) = run(&["convert", net, &target("a.bif.gz")]);
+    assert_eq!((code, &*out), (0, ""), "{err}");
+    assert!(
+        err.contains("warning: ") && err.contains("a.bif.gz: BIF has no place for titles of 1"),
+        "{err}"
+    );
+    assert!(err.contains("BIF has no place for 1 attributes that only Hugin NET has"), "{err}");
+    let packed = std::fs::read(target("a.bif.gz")).unwrap();
+    assert_eq!(packed[..2], [0x1f, 0x8b]);
+    let found = json(&["query", &target("a.bif.gz"), "--json"]);
+    assert!(close(&found["cases"][0]["posteriors"]["a"]["y"], 0.75), "{found}");
+
+    let (code, _, err) = run(&["convert", net, &target("a.bif.gz")]);
+    assert_eq!(code, 1);
+    assert!(err.contains("is there already; --force replaces it"), "{err}");
+    assert_eq!(std::fs::read(target("a.bif.gz")).unwrap(), packed);
+    assert_eq!(run(&["convert", "asia", &target("a.bif.gz"), "--force"]).0, 0);
+    assert_eq!(json(&["info", &target("a.bif.gz"), "--json"])["variables"], 8);
+
+    let (code, _, err) = run(&["convert", "asia", &target("asia.txt")]);
+    assert_eq!(code, 1);
+    assert!(err.contains("the ending names no format; expected one of bif, net, uai"), "{err}");
+    assert_eq!(run(&["convert", "asia", &target("asia.txt"), "--to", "UAI"]).0, 0);
+    assert!(std::fs::read_to_string(target("asia.txt")).unwrap().starts_with("BAYES\n8\n"));
+    let (code, _, err) = run(&["convert", "asia", &target("asia.dne")]);
+    assert_eq!(code, 1);
+    assert!(err.contains("DNET is read but not written"), "{err}");
+    assert!(!std::path::Path::new(&target("asia.dne")).exists());
+}
+
+#[test]
+fn a_markov_network_gives_its_partition_function() {
+    let (_folder, path) = file("m.uai", "MARKOV 2 2 2 2 2 0 1 1 0 4 1 2 3 4 2 1 10");
+    let found = json(&["query", path.to_str().unwrap(), "--json"]);
+    let case = &found["cases"][0];
+    assert!(close(&case["ln_p_evidence"], 73_f64.ln()), "{found}");
+    assert!(close(&case["posteriors"]["x0"]["1"], 70.0 / 73.0), "{found}");
+}

@@ -99,14 +99,22 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         // Without evidence rounding may leave a negative nothing, which would read as "-0.000000".
         let ln = result.posteriors.ln_p_evidence();
         let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
+        let is_bayesian = document.network().is_bayesian();
         let stale = if document.is_stale() { " (stale)" } else { "" };
         fact(
             ui,
-            "ln P(e)",
+            if is_bayesian { "ln P(e)" } else { "ln Z(e)" },
             format!("{ln:.6}{stale}"),
-            "Logarithm of the probability of the evidence",
+            if is_bayesian {
+                "Logarithm of the probability of the evidence"
+            } else {
+                "Logarithm of the partition function: of the sum of the product of all factors over \
+                 the configurations that agree with the evidence"
+            },
         );
-        fact(ui, "P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
+        if is_bayesian {
+            fact(ui, "P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
+        }
         let time = numbers::duration(result.elapsed);
         fact(ui, "propagation", time, "The last propagation, with the timing of its messages");
     }

@@ -3,6 +3,7 @@
 //! Exit codes: 0 all is well, 1 an input or a case failed, 2 the command line is not understood.
 
 mod bench;
+mod convert;
 mod engines;
 mod experiment;
 mod info;
@@ -36,6 +37,8 @@ enum Command {
     Info(info::Args),
     /// Compute the posteriors of all variables
     Query(query::Args),
+    /// Write a network in another format
+    Convert(convert::Args),
     /// Time the propagation
     Bench(bench::Args),
     /// List the engines and whether they can run here
@@ -55,6 +58,7 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Query(args)) => query::run(&args),
+        Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Experiment(args)) => experiment::run(&args),

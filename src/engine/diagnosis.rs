@@ -45,6 +45,7 @@ impl fmt::Display for ImpossibleEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the evidence is impossible: ")?;
         match &*self.findings {
+            [] => write!(f, "the factors of the network are zero for all configurations"),
             [finding] => write!(f, "{finding} has probability 0 by itself"),
             [first, second] => write!(f, "{second} contradicts {first}"),
             several => write!(f, "these findings cannot hold together: {}", several.join(", ")),
@@ -75,6 +76,10 @@ pub(super) fn explain(
         Err(PropagationFailure::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
         Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
     };
+    // The factors of a Markov network may be zero everywhere; the tables of a Bayesian one are not.
+    if !network.is_bayesian() && !is_possible(&[])? {
+        return Ok(ImpossibleEvidence::new(network, evidence, Vec::new()));
+    }
     let candidates: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
     let mut conflict = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible)?;
     conflict.sort_unstable();

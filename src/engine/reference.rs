@@ -89,9 +89,9 @@ impl Propagator for Loaded {
 
 /// The tables of `network` and the findings of `evidence`.
 fn factors(network: &Network, evidence: &Evidence) -> Vec<Potential> {
-    let tables = network.cpts().iter().map(|cpt| Potential::of_cpt(network, cpt));
+    let tables = network.factors().map(|factor| Potential::of_factor(network, factor));
     let findings = evidence.iter().map(|(v, finding)| Potential::of_finding(network, v, finding));
-    tables.chain(findings).collect()
+    tables.chain(findings).chain(bare_variables(network).map(Potential::one)).collect()
 }
 
 /// The product of `factors` with every variable of `order` summed out that is not in `onto`,
@@ -194,8 +194,16 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
     kept.saturating_add(working).saturating_add(results)
 }
 
+/// The scopes of the variables that a Markov network may have in no factor.
+fn bare_variables(network: &Network) -> impl Iterator<Item = Scope> {
+    let variables = network.ids().filter(|_| !network.is_bayesian());
+    variables.map(|variable| Scope::of(network, [variable]))
+}
+
 fn family_scopes(network: &Network) -> Vec<Scope> {
-    network.cpts().iter().map(|cpt| Scope::of(network, cpt.scope())).collect()
+    let factors =
+        network.factors().map(|factor| Scope::of(network, factor.scope().iter().copied()));
+    factors.chain(bare_variables(network)).collect()
 }
 
 /// The variables of all scopes that hold `variable`.

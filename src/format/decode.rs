@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 
 use crate::format::OpenError;
 
@@ -60,6 +62,14 @@ fn read_limited(
     Ok(bytes)
 }
 
+/// `bytes` as gzip, as files that end in `.gz` hold them.
+#[must_use]
+pub fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // A vector takes all that is written.
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
+}
+
 /// `name` without a last `.gz`.
 pub(super) fn without_gz(name: &str) -> &str {
     match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
@@ -101,15 +111,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
-
-    fn packed(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
 
     #[test]
     fn gzip_is_recognised_by_its_first_bytes_and_unpacked_up_to_the_limit() {

@@ -113,6 +113,9 @@ pub(super) fn network(
             | NetworkError::TableSize { variable, .. }
             | NetworkError::Row { variable, .. } => Some(variable),
             NetworkError::Cycle(variables) => variables.first(),
+            NetworkError::RepeatedInFactor { .. }
+            | NetworkError::FactorSize { .. }
+            | NetworkError::FactorValue { .. } => None,
         };
         source.error(about.map_or(0, |variable| place(variable)), error.to_string())
     })

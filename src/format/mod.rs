@@ -20,11 +20,13 @@ mod nodes;
 mod open;
 mod samples;
 mod source;
+mod uai;
 mod write;
 mod xdsl;
 mod xml;
 mod xmlbif;
 
+pub use decode::packed;
 pub use error::{FormatError, OpenError, Warning};
 pub use open::{Origin, ReadNetwork, open, open_bytes, open_path};
 pub use samples::{SAMPLES, Sample, sample};
@@ -40,6 +42,8 @@ pub enum Format {
     Bif,
     /// Hugin's format, as of all its versions.
     Net,
+    /// The format of the competitions of the conference on uncertainty in artificial intelligence.
+    Uai,
     /// The interchange format in XML, version 0.3.
     XmlBif,
     /// The format of GeNIe.
@@ -54,14 +58,23 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: &[Self] =
-        &[Self::Bif, Self::Net, Self::XmlBif, Self::Xdsl, Self::Dnet, Self::Dsl, Self::Dsc];
+    pub const ALL: &[Self] = &[
+        Self::Bif,
+        Self::Net,
+        Self::Uai,
+        Self::XmlBif,
+        Self::Xdsl,
+        Self::Dnet,
+        Self::Dsl,
+        Self::Dsc,
+    ];
 
     /// What is known of it: the one place that tells formats apart.
     fn language(self) -> &'static Language {
         match self {
             Self::Bif => &bif::LANGUAGE,
             Self::Net => &net::LANGUAGE,
+            Self::Uai => &uai::LANGUAGE,
             Self::XmlBif => &xmlbif::LANGUAGE,
             Self::Xdsl => &xdsl::LANGUAGE,
             Self::Dnet => &dnet::LANGUAGE,

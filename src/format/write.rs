@@ -1,5 +1,7 @@
 //! Writing a network in a format of one's choice.
 
+use std::fmt::Write as _;
+
 use crate::format::Format;
 use crate::format::language::Keeps;
 use crate::network::{Annotation, Network};
@@ -20,6 +22,9 @@ pub enum WriteError {
     /// The format is only read.
     #[error("{} is read but not written; written are {}", .0.name(), written_formats())]
     NotWritten(Format),
+    /// The network is a Markov network, which the format cannot hold.
+    #[error("{} holds Bayesian networks only, and this is a Markov network; UAI holds both", .0.name())]
+    NotBayesian(Format),
     /// The format has no spelling for a name or label.
     #[error("{} has no spelling for the name '{name}': {reason}", .format.name())]
     Name {
@@ -41,12 +46,15 @@ fn written_formats() -> String {
 /// Writes `network` in `format`.
 ///
 /// Reading the text again gives the same variables and states in the same order and the same
-/// numbers, to the last digit. Annotations stay as far as the format has a place for them.
+/// numbers, but for the rounding of a row that is divided by its sum once more. Annotations stay as far as the format has a place for them.
 ///
 /// # Errors
 /// If the format is only read, or cannot hold this network.
 pub fn write(network: &Network, format: Format) -> Result<Written, WriteError> {
     let writer = format.language().write.ok_or(WriteError::NotWritten(format))?;
+    if !network.is_bayesian() && format != Format::Uai {
+        return Err(WriteError::NotBayesian(format));
+    }
     Ok(Written { text: writer(network)?, lost: lost(network, format) })
 }
 
@@ -82,4 +90,18 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
         }
     }
     lost
+}
+
+/// Puts `numbers` at the end of `text`, `between` between them, so that they read as the same.
+pub(super) fn push_numbers(text: &mut String, numbers: &[f64], between: &str) {
+    for (index, number) in numbers.iter().enumerate() {
+        let between = if index > 0 { between } else { "" };
+        // The shortest digits that read as the number, with a power of ten where it is small.
+        let written = if *number == 0.0 || (1e-5..1e16).contains(number) {
+            write!(text, "{between}{number}")
+        } else {
+            write!(text, "{between}{number:e}")
+        };
+        written.expect("a string takes all");
+    }
 }

@@ -37,11 +37,12 @@ impl MoralGraph {
         Self { cardinalities, adjacency }
     }
 
-    /// The moral graph of a network: parents of one child are married.
+    /// The moral graph of a network: all variables of a factor are neighbours, so that parents of
+    /// one child are married.
     #[must_use]
     pub fn of_network(network: &Network) -> Self {
         let families: Vec<Vec<VariableId>> =
-            network.cpts().iter().map(|cpt| cpt.scope().collect()).collect();
+            network.factors().map(|factor| factor.scope().to_vec()).collect();
         Self::new(network.cardinalities(), &families)
     }
 

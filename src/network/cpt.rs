@@ -1,6 +1,6 @@
 //! Conditional probability tables.
 
-use crate::network::VariableId;
+use crate::network::{Factor, VariableId};
 
 /// How far from one a row may sum and still be normalised; beyond it the row is an error in the file.
 pub const ROW_TOLERANCE: f64 = 1e-3;
@@ -18,8 +18,8 @@ pub const ROUNDING_TOLERANCE: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cpt {
     child: VariableId,
-    parents: Vec<VariableId>,
-    values: Vec<f64>,
+    /// Over the parents and then the child.
+    factor: Factor,
 }
 
 /// Why a row of a conditional probability table is refused.
@@ -59,7 +59,9 @@ impl Cpt {
     /// Sizes and rows are checked by [`Network::new`](crate::network::Network::new).
     #[must_use]
     pub fn new(child: VariableId, parents: Vec<VariableId>, values: Vec<f64>) -> Self {
-        Self { child, parents, values }
+        let mut scope = parents;
+        scope.push(child);
+        Self { child, factor: Factor::new(scope, values) }
     }
 
     /// The variable whose distribution this is.
@@ -71,23 +73,30 @@ impl Cpt {
     /// The parents, slowest index first.
     #[must_use]
     pub fn parents(&self) -> &[VariableId] {
-        &self.parents
+        let scope = self.factor.scope();
+        &scope[..scope.len() - 1]
     }
 
     /// The family: the parents and then the child, which is the order of the indices of [`values`](Self::values).
     pub fn scope(&self) -> impl Iterator<Item = VariableId> + '_ {
-        self.parents.iter().copied().chain([self.child])
+        self.factor.scope().iter().copied()
     }
 
     /// The numbers, child fastest.
     #[must_use]
     pub fn values(&self) -> &[f64] {
-        &self.values
+        self.factor.values()
+    }
+
+    /// The table as a function of the family.
+    #[must_use]
+    pub fn factor(&self) -> &Factor {
+        &self.factor
     }
 
     /// The rows, one for each configuration of the parents, for a child of `cardinality` states.
     pub(super) fn rows_mut(&mut self, cardinality: usize) -> impl Iterator<Item = &mut [f64]> {
-        self.values.chunks_mut(cardinality)
+        self.factor.values_mut().chunks_mut(cardinality)
     }
 }
 

@@ -12,6 +12,8 @@ impl Evidence {
     /// possible, and as probable as evidence is in practice; states drawn one by one at random
     /// rarely are.
     ///
+    /// A Markov network cannot be sampled so: its states are drawn one by one.
+    ///
     /// All variables are observed if there are fewer than `count`.
     #[must_use]
     pub fn drawn(network: &Network, count: usize, rng: &mut impl Rng) -> Self {
@@ -32,6 +34,10 @@ impl Evidence {
 fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
     let mut states = vec![0; network.variables().len()];
     for variable in network.topological_order() {
+        if !network.is_bayesian() {
+            states[variable.index()] = rng.random_range(0..network[variable].cardinality());
+            continue;
+        }
         let cpt = network.cpt(variable);
         let row = cpt
             .parents()

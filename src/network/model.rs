@@ -1,17 +1,28 @@
-//! The network itself: a validated directed acyclic graph of variables with their tables.
+//! The network itself: a validated directed acyclic graph of variables with their tables, or
+//! variables and factors.
 
 use std::collections::HashMap;
 
-use crate::network::{Annotations, Cpt, RowError, Variable, VariableId, normalise_row};
+use crate::network::{
+    Annotations, Cpt, Factor, FactorId, RowError, Variable, VariableId, normalise_row,
+};
 
-/// A discrete Bayesian network.
+/// A discrete Bayesian network, or a Markov network.
 ///
-/// Variables are numbered in file order by [`VariableId`]; `cpts()[v]` is the table of variable `v`.
+/// Variables are numbered in file order by [`VariableId`]. In a Bayesian network `cpts()[v]` is the
+/// table of variable `v`. A Markov network has no parents and no such tables: its joint distribution
+/// is the product of its [factors](Self::factors), divided by their sum over all configurations,
+/// the partition function. What engines give as ln P(e) of such a network is the logarithm of the
+/// partition function with the evidence: the sum over those configurations alone that agree with it.
 #[derive(Clone, Debug)]
 pub struct Network {
     name: String,
     variables: Vec<Variable>,
+    /// Empty in a Markov network.
     cpts: Vec<Cpt>,
+    /// Empty in a Bayesian network.
+    markov: Vec<Factor>,
+    is_bayesian: bool,
     children: Vec<Vec<VariableId>>,
     by_name: HashMap<String, VariableId>,
     annotations: Annotations,
@@ -70,6 +81,32 @@ pub enum NetworkError {
         /// What is wrong with it.
         error: RowError,
     },
+    /// A factor names a variable twice.
+    #[error("factor {factor} names '{variable}' more than once")]
+    RepeatedInFactor {
+        /// The factor, by its position.
+        factor: usize,
+        /// The variable.
+        variable: String,
+    },
+    /// The table of a factor has the wrong number of entries.
+    #[error("the table of factor {factor} holds {found} numbers, expected {expected}")]
+    FactorSize {
+        /// The factor, by its position.
+        factor: usize,
+        /// Numbers that the cardinalities ask for; `None` where that overflows.
+        expected: DisplayOverflow,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A factor has a value that is negative, infinite or not a number.
+    #[error("factor {factor} has the value {value}, expected a finite number of at least zero")]
+    FactorValue {
+        /// The factor, by its position.
+        factor: usize,
+        /// The value.
+        value: f64,
+    },
     /// The graph has a directed cycle.
     #[error("the arcs form a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
@@ -112,14 +149,92 @@ impl Network {
                 children[parent.index()].push(cpt.child());
             }
         }
-        let annotations = Annotations::default();
-        let network = Self { name: name.into(), variables, cpts, children, by_name, annotations };
+        let network = Self {
+            name: name.into(),
+            variables,
+            cpts,
+            markov: Vec::new(),
+            is_bayesian: true,
+            children,
+            by_name,
+            annotations: Annotations::default(),
+        };
         match network.find_cycle() {
             Some(cycle) => Err(NetworkError::Cycle(
                 cycle.iter().map(|&v| network[v].name().to_owned()).collect(),
             )),
             None => Ok(network),
         }
+    }
+
+    /// Checks that `variables` and `factors` make a Markov network.
+    ///
+    /// Several factors may have one scope, and a factor of no variable is a constant.
+    ///
+    /// # Errors
+    /// One of [`NetworkError`], for the first thing that is wrong.
+    pub fn markov(
+        name: impl Into<String>,
+        variables: Vec<Variable>,
+        mut factors: Vec<Factor>,
+    ) -> Result<Self, NetworkError> {
+        let by_name = index_names(&variables)?;
+        for (index, factor) in factors.iter_mut().enumerate() {
+            check_factor(&variables, index, factor)?;
+            factor.scale();
+        }
+        Ok(Self {
+            name: name.into(),
+            children: vec![Vec::new(); variables.len()],
+            variables,
+            cpts: Vec::new(),
+            markov: factors,
+            is_bayesian: false,
+            by_name,
+            annotations: Annotations::default(),
+        })
+    }
+
+    /// Whether the network has a table for each variable given its parents, and no other factors.
+    #[must_use]
+    pub fn is_bayesian(&self) -> bool {
+        self.is_bayesian
+    }
+
+    /// Number of factors: of variables in a Bayesian network.
+    #[must_use]
+    pub fn factor_count(&self) -> usize {
+        if self.is_bayesian { self.cpts.len() } else { self.markov.len() }
+    }
+
+    /// The factors whose product is the joint distribution, up to the partition function.
+    pub fn factors(&self) -> impl ExactSizeIterator<Item = &Factor> {
+        (0..self.factor_count()).map(|index| self.factor(FactorId::new(index)))
+    }
+
+    /// All factor ids.
+    pub fn factor_ids(&self) -> impl ExactSizeIterator<Item = FactorId> + use<> {
+        (0..self.factor_count()).map(FactorId::new)
+    }
+
+    /// One of the factors.
+    #[must_use]
+    pub fn factor(&self, id: FactorId) -> &Factor {
+        if self.is_bayesian { self.cpts[id.index()].factor() } else { &self.markov[id.index()] }
+    }
+
+    /// Natural logarithm of the number that the product of the factors' values is to be multiplied
+    /// by; zero for a Bayesian network.
+    #[must_use]
+    pub fn ln_scale(&self) -> f64 {
+        let exponents = self.markov.iter().map(|factor| i64::from(factor.exponent()));
+        exponents.sum::<i64>() as f64 * std::f64::consts::LN_2
+    }
+
+    /// The parents of `variable`, slowest index of its table first; none in a Markov network.
+    #[must_use]
+    pub fn parents(&self, variable: VariableId) -> &[VariableId] {
+        self.cpts.get(variable.index()).map_or(&[], Cpt::parents)
     }
 
     /// The network's own name, as the file gives it; may be empty.
@@ -152,13 +267,17 @@ impl Network {
         (0..self.variables.len()).map(VariableId::new)
     }
 
-    /// All tables; the table at position `v` belongs to variable `v`.
+    /// All probability tables; the table at position `v` belongs to variable `v`. None in a Markov
+    /// network.
     #[must_use]
     pub fn cpts(&self) -> &[Cpt] {
         &self.cpts
     }
 
-    /// The table of `variable`.
+    /// The probability table of `variable`.
+    ///
+    /// # Panics
+    /// If this is a Markov network, which has none.
     #[must_use]
     pub fn cpt(&self, variable: VariableId) -> &Cpt {
         &self.cpts[variable.index()]
@@ -194,7 +313,7 @@ impl Network {
     /// was built does not have.
     #[must_use]
     pub fn topological_order(&self) -> Vec<VariableId> {
-        let mut missing: Vec<usize> = self.cpts.iter().map(|cpt| cpt.parents().len()).collect();
+        let mut missing: Vec<usize> = self.ids().map(|v| self.parents(v).len()).collect();
         let mut ready: std::collections::VecDeque<VariableId> =
             self.ids().filter(|v| missing[v.index()] == 0).collect();
         let mut order = Vec::with_capacity(self.variables.len());
@@ -223,7 +342,7 @@ impl Network {
         while seen_at[at.index()].is_none() {
             seen_at[at.index()] = Some(walk.len());
             walk.push(at);
-            let mut parents = self.cpt(at).parents().iter();
+            let mut parents = self.parents(at).iter();
             at = *parents.find(|parent| on_cycle_or_below[parent.index()])?;
         }
         let mut cycle = walk.split_off(seen_at[at.index()]?);
@@ -275,6 +394,26 @@ fn one_table_each(variables: &[Variable], mut cpts: Vec<Cpt>) -> Result<Vec<Cpt>
     }
     cpts.sort_by_key(Cpt::child);
     Ok(cpts)
+}
+
+fn check_factor(variables: &[Variable], index: usize, factor: &Factor) -> Result<(), NetworkError> {
+    let mut scope = factor.scope().to_vec();
+    scope.sort_unstable();
+    if let Some(pair) = scope.windows(2).find(|pair| pair[0] == pair[1]) {
+        let variable = variables[pair[0].index()].name().to_owned();
+        return Err(NetworkError::RepeatedInFactor { factor: index, variable });
+    }
+    let cardinality = |v: &VariableId| variables[v.index()].cardinality();
+    let expected = scope.iter().try_fold(1_usize, |size, v| size.checked_mul(cardinality(v)));
+    let found = factor.values().len();
+    if expected != Some(found) {
+        let expected = DisplayOverflow(expected);
+        return Err(NetworkError::FactorSize { factor: index, expected, found });
+    }
+    match factor.values().iter().find(|value| !value.is_finite() || **value < 0.0) {
+        Some(&value) => Err(NetworkError::FactorValue { factor: index, value }),
+        None => Ok(()),
+    }
 }
 
 fn check_table(variables: &[Variable], cpt: &mut Cpt) -> Result<(), NetworkError> {

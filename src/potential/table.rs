@@ -1,6 +1,6 @@
 //! A potential: a non-negative function of several variables as a table.
 
-use crate::network::{Cpt, Finding, Network, VariableId};
+use crate::network::{Factor, Finding, Network, VariableId};
 use crate::potential::mapping::Odometer;
 use crate::potential::{Real, Scope};
 
@@ -22,10 +22,10 @@ impl Potential {
         Self { scope, values }
     }
 
-    /// The conditional probability table `cpt` of `network` as a function of the whole family.
+    /// The values of a factor of `network`.
     #[must_use]
-    pub fn of_cpt(network: &Network, cpt: &Cpt) -> Self {
-        Self::new(Scope::of(network, cpt.scope()), cpt.values().to_vec())
+    pub fn of_factor(network: &Network, factor: &Factor) -> Self {
+        Self::new(Scope::of(network, factor.scope().iter().copied()), factor.values().to_vec())
     }
 
     /// The weights that `finding` gives to the states of `variable`.

@@ -8,7 +8,7 @@ use crate::graph::{
     CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, Triangulation,
     TriangulationOptions, build_junction_tree, predicates, triangulate,
 };
-use crate::network::{Network, VariableId};
+use crate::network::{FactorId, Network, VariableId};
 use crate::propagation::Plan;
 
 /// What compiling is asked for.
@@ -38,7 +38,7 @@ pub struct CompiledNetwork {
     plan: Plan,
     statistics: TreeStatistics,
     triangulation: Option<Triangulation>,
-    family_homes: Vec<CliqueId>,
+    factor_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
     elapsed: Duration,
 }
@@ -59,8 +59,13 @@ pub fn compile(
     let moral = MoralGraph::of_network(&network);
     let elimination = triangulate(&moral, &options.triangulation, cancel)?;
     let tree = build_junction_tree(&moral, &elimination);
-    let families = network.cpts().iter().map(|cpt| cpt.scope());
-    debug_assert_eq!(predicates::families_are_covered(families, &tree), Ok(()));
+    debug_assert_eq!(
+        predicates::families_are_covered(
+            network.factors().map(|factor| factor.scope().iter().copied()),
+            &tree
+        ),
+        Ok(())
+    );
     cancel.check()?;
     let mut compiled = CompiledNetwork::assemble(network, moral, elimination.fill_edges, tree);
     compiled.triangulation = Some(options.triangulation.method);
@@ -95,9 +100,9 @@ impl CompiledNetwork {
         fill_edges: Vec<(VariableId, VariableId)>,
         tree: JunctionTree,
     ) -> Self {
-        let families = network.cpts().iter().map(|cpt| family_home(&tree, cpt.scope()));
+        let homes = network.factors().map(|factor| factor_home(&tree, factor.scope()));
         Self {
-            family_homes: families.collect(),
+            factor_homes: homes.collect(),
             variable_homes: variable_homes(&tree, network.variables().len()),
             plan: Plan::depth_first(&tree),
             statistics: TreeStatistics::of(&tree),
@@ -152,10 +157,10 @@ impl CompiledNetwork {
         self.triangulation
     }
 
-    /// The clique into which the table of `variable` is multiplied: the smallest that holds its family.
+    /// The clique into which `factor` is multiplied: the smallest that holds its scope.
     #[must_use]
-    pub fn family_home(&self, variable: VariableId) -> CliqueId {
-        self.family_homes[variable.index()]
+    pub fn factor_home(&self, factor: FactorId) -> CliqueId {
+        self.factor_homes[factor.index()]
     }
 
     /// The table from which the posterior of `variable` is read.
@@ -171,8 +176,7 @@ impl CompiledNetwork {
     }
 }
 
-fn family_home(tree: &JunctionTree, scope: impl Iterator<Item = VariableId>) -> CliqueId {
-    let scope: Vec<VariableId> = scope.collect();
+fn factor_home(tree: &JunctionTree, scope: &[VariableId]) -> CliqueId {
     let holds = |clique: &CliqueId| {
         scope.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
     };

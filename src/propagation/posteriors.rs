@@ -17,6 +17,9 @@ impl Posteriors {
     /// The posteriors of `network`'s variables, each the result of `distribution` called with the
     /// variable and a slice of its states to fill, normalised here.
     ///
+    /// `ln_p_evidence` is that of the product of the factors' values; the power of two that the
+    /// network took out of them is put back here.
+    ///
     /// A distribution may be given up to a factor; one that sums to zero is left as it is.
     pub fn new(
         network: &Network,
@@ -28,6 +31,7 @@ impl Posteriors {
             offsets.push(offsets[offsets.len() - 1] + variable.cardinality());
         }
         let values = vec![0.0; offsets[offsets.len() - 1]];
+        let ln_p_evidence = ln_p_evidence + network.ln_scale();
         let mut posteriors = Self { offsets, values, ln_p_evidence };
         network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
         posteriors
@@ -38,10 +42,12 @@ impl Posteriors {
     #[must_use]
     pub fn updated(
         &self,
+        network: &Network,
         ln_p_evidence: f64,
         variables: impl IntoIterator<Item = VariableId>,
         mut distribution: impl FnMut(VariableId, &mut [f64]),
     ) -> Self {
+        let ln_p_evidence = ln_p_evidence + network.ln_scale();
         let mut posteriors = Self { ln_p_evidence, ..self.clone() };
         variables.into_iter().for_each(|variable| posteriors.fill(variable, &mut distribution));
         posteriors

@@ -35,16 +35,16 @@ pub fn posteriors(network: &Network, evidence: &Evidence) -> Option<Truth> {
         return None;
     }
     sums.iter_mut().for_each(|sum| *sum /= total);
-    Some(Truth { ln_p_evidence: total.ln(), posteriors: sums })
+    Some(Truth { ln_p_evidence: total.ln() + network.ln_scale(), posteriors: sums })
 }
 
-/// The product of all probability tables where every variable is in the given state.
+/// The product of all factors where every variable is in the given state.
 fn joint(network: &Network, states: &[usize]) -> f64 {
-    let entries = network.cpts().iter().map(|cpt| {
-        let index = cpt.scope().fold(0, |index, variable| {
+    let entries = network.factors().map(|factor| {
+        let index = factor.scope().iter().fold(0, |index, &variable| {
             index * network[variable].cardinality() + states[variable.index()]
         });
-        cpt.values()[index]
+        factor.values()[index]
     });
     entries.product()
 }

@@ -9,6 +9,7 @@ mod failures;
 mod fixtures;
 mod goldens;
 mod laws;
+mod markov;
 mod repeats;
 mod small;
 mod subject;
@@ -50,6 +51,8 @@ macro_rules! cases {
                 total_probability, likelihoods_are_free_of_scale, one_hot_likelihoods,
                 many_findings_do_not_underflow, opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order, long_chains_do_not_underflow,
                 extreme_likelihoods;
+            markov: a_grid, odd_factors, zero_everywhere, no_factors,
+                a_bayesian_network_as_factors;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,

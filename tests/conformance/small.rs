@@ -12,7 +12,7 @@ use crate::{brute_force, fixtures};
 
 /// Compares with brute force: no evidence, every finding, every pair of findings, and a few
 /// random sets of findings and likelihoods.
-fn check(subject: &Subject, network: &Arc<Network>) {
+pub fn check(subject: &Subject, network: &Arc<Network>) {
     let findings: Vec<(usize, usize)> = network
         .ids()
         .flat_map(|v| (0..network[v].cardinality()).map(move |state| (v.index(), state)))

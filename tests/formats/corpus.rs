@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cliquescope::format::{self, OpenError};
 
-const FOLDERS: [&str; 6] = ["bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
+const FOLDERS: [&str; 8] = ["net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
 
 #[test]
 fn every_file_opens_or_is_refused_with_its_place() {

@@ -5,7 +5,9 @@ mod corpus;
 mod dnet;
 mod dsc;
 mod dsl;
+mod net;
 mod round_trips;
+mod uai;
 mod xdsl;
 mod xmlbif;
 

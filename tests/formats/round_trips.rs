@@ -29,10 +29,51 @@ fn assert_same(network: &Network, other: &Network) {
 fn the_shipped_networks_survive() {
     for sample in SAMPLES {
         let network = sample.open().network;
-        for format in WRITTEN {
+        for format in [Format::XmlBif, Format::Xdsl, Format::Bif, Format::Net] {
             assert_same(&network, &again(&network, format));
         }
     }
+}
+
+#[test]
+fn uai_keeps_all_but_the_names() {
+    for sample in SAMPLES {
+        let network = sample.open().network;
+        let written = format::write(&network, Format::Uai).unwrap();
+        assert_eq!(written.lost, ["the names of variables and states"]);
+        let read = read("no ending", &written.text).network;
+        assert_eq!(read.cardinalities(), network.cardinalities());
+        for (cpt, found) in network.cpts().iter().zip(read.cpts()) {
+            assert_eq!((found.child(), found.parents()), (cpt.child(), cpt.parents()));
+            let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-15;
+            assert!(!cpt.values().iter().zip(found.values()).any(far), "{}", sample.name);
+        }
+    }
+}
+
+#[test]
+fn properties_of_bif_survive() {
+    let text = "network \"a net\" { property version 1; }\n\
+                variable a { type discrete [ 1 ] { x }; property \"position = (73, 165.5)\" ;\n\
+                property note \"with ; in it\"; }\n\
+                probability ( a ) { property it's // free; table 1; }\n";
+    let network = read("t.bif", text).network;
+    let note = network.annotations().of(VariableId::new(0));
+    assert_eq!(note.position, Some([73.0, 165.5]));
+    let values: Vec<_> = note.attributes.iter().map(|attribute| &*attribute.value).collect();
+    assert_eq!(values, ["note \"with ; in it\"", "it's // free"]);
+    assert_eq!(again(&network, Format::Bif).annotations(), network.annotations());
+    let written = format::write(&network, Format::Net).unwrap();
+    assert_eq!(written.lost, ["3 attributes that only BIF has"]);
+    let written = format::write(&network, Format::Uai).unwrap();
+    assert_eq!(
+        written.lost,
+        [
+            "the names of variables and states",
+            "positions of 1 variables",
+            "3 attributes that only BIF has"
+        ]
+    );
 }
 
 /// Two variables, the child first, with names that no identifier has.
@@ -56,7 +97,11 @@ fn nasty() -> Network {
 #[test]
 fn names_that_are_no_identifiers_and_the_order_of_variables_survive() {
     let network = nasty();
-    assert_same(&network, &again(&network, Format::Xdsl));
+    for format in [Format::Xdsl, Format::Net] {
+        assert_same(&network, &again(&network, format));
+    }
+    let refused = format::write(&network, Format::Bif).unwrap_err();
+    assert!(matches!(&refused, WriteError::Name { name, .. } if name.contains('"')), "{refused}");
     let refused = format::write(&network, Format::XmlBif).unwrap_err();
     assert!(matches!(&refused, WriteError::Name { name, .. } if name == "\u{a0}x"), "{refused}");
     let plain = Variable::new("20 a", ["x", "_"]);

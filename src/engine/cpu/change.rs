@@ -147,6 +147,11 @@ impl Ball {
         reset(&mut self.is_known, count, false);
         reset(&mut self.informs, count, false);
         self.open.clear();
+        if !network.is_bayesian() {
+            // Factors have no direction by which to tell.
+            self.visited.fill([true; 2]);
+            return;
+        }
         let common = after.iter().filter(|(v, finding)| before.get(*v) == Some(*finding));
         for (variable, finding) in common {
             self.is_known[variable.index()] = matches!(finding, Finding::Observed(_));
@@ -154,7 +159,7 @@ impl Ball {
         }
         while let Some((variable, _)) = self.open.pop() {
             if !std::mem::replace(&mut self.informs[variable.index()], true) {
-                self.open.extend(network.cpt(variable).parents().iter().map(|&p| (p, true)));
+                self.open.extend(network.parents(variable).iter().map(|&p| (p, true)));
             }
         }
         self.open.extend(changed.iter().map(|&variable| (variable, true)));
@@ -165,7 +170,7 @@ impl Ball {
             }
             let passes = !self.is_known[at];
             if if from_child { passes } else { self.informs[at] } {
-                self.open.extend(network.cpt(variable).parents().iter().map(|&p| (p, true)));
+                self.open.extend(network.parents(variable).iter().map(|&p| (p, true)));
             }
             if passes {
                 self.open.extend(network.children(variable).iter().map(|&c| (c, false)));

@@ -62,6 +62,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::FactorId;
 
     fn ids(indices: &[usize]) -> Vec<VariableId> {
         indices.iter().map(|&index| VariableId::new(index)).collect()
@@ -75,7 +76,8 @@ mod tests {
             shape.cliques.push(ids(&[usize::from(effect % 50 == 0), 2 + effect]));
             shape.parents.push(Some(0));
         }
-        shape.families = (0..shape.cliques.len()).map(|clique| ids(&[clique])).collect();
+        shape.families =
+            (0..shape.cliques.len()).map(|clique| vec![FactorId::new(clique)]).collect();
         shape
     }
 

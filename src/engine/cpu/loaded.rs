@@ -135,7 +135,8 @@ impl<T: Real> Shared<T> {
         }?;
         watch.note_savings(savings(&self.compiled, tree, state, ids.is_empty()));
         watch.check()?;
-        let ln_p_evidence = if evidence.is_empty() { 0.0 } else { constant + ln_p_evidence };
+        let is_certain = evidence.is_empty() && network.is_bayesian();
+        let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
         Ok(watch.stage(Stage::Read, || state.posteriors(network, tree, evidence, ln_p_evidence)))
     }
 }

@@ -122,9 +122,9 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
         messages.push(collect[message.separator.index()].map(|collect| (collect, id)));
     }
     shape.families = vec![Vec::new(); shape.cliques.len()];
-    for variable in compiled.network().ids() {
-        let clique = compiled.family_home(variable);
-        shape.families[number[clique.index()]].push(variable);
+    for factor in compiled.network().factor_ids() {
+        let clique = compiled.factor_home(factor);
+        shape.families[number[clique.index()]].push(factor);
     }
     let (shape, order) = shape.with_bounded_fan_out();
     let messages = order.into_iter().map(|before| messages[before]).collect();

@@ -9,26 +9,26 @@ use crate::engine::cpu::tree::{Shape, Structure};
 use crate::graph::{
     Elimination, Heuristic, JunctionTree, MoralGraph, build_junction_tree, eliminate,
 };
-use crate::network::{Network, VariableId};
+use crate::network::{FactorId, Network, VariableId};
 
 /// A tree for the variables that are not observed.
 #[derive(Debug)]
 pub(super) struct Reduced {
     pub structure: Structure,
-    /// The variables of whose tables nothing but one number is left: they and all their parents
-    /// are observed.
-    constants: Vec<VariableId>,
+    /// The factors of which nothing but one number is left: all their variables are observed.
+    constants: Vec<FactorId>,
 }
 
 impl Reduced {
     /// ln of the product of what is left of tables all of whose variables are observed, in the
     /// states in `observed`; `None` if it is zero.
     pub fn constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
-        let entry = |&child: &VariableId| {
-            let cpt = network.cpt(child);
+        let entry = |&factor: &FactorId| {
+            let factor = network.factor(factor);
             let state = |v: VariableId| observed[v.index()].expect("it is observed");
-            let at = cpt.scope().fold(0, |at, v| at * network[v].cardinality() + state(v));
-            cpt.values()[at]
+            let scope = factor.scope().iter();
+            let at = scope.fold(0, |at, &v| at * network[v].cardinality() + state(v));
+            factor.values()[at]
         };
         let mut entries = self.constants.iter().map(entry);
         entries.try_fold(0.0, |sum, entry| (entry > 0.0).then(|| sum + entry.ln()))
@@ -49,10 +49,9 @@ pub(super) fn reduce(
     left.iter().enumerate().for_each(|(index, v)| number[v.index()] = index);
     let cardinalities = left.iter().map(|&v| network[v].cardinality()).collect();
     let families: Vec<Vec<VariableId>> = network
-        .cpts()
-        .iter()
-        .map(|cpt| {
-            let unobserved = cpt.scope().filter(|v| !is_observed[v.index()]);
+        .factors()
+        .map(|factor| {
+            let unobserved = factor.scope().iter().filter(|v| !is_observed[v.index()]);
             unobserved.map(|v| VariableId::new(number[v.index()])).collect()
         })
         .collect();
@@ -91,7 +90,7 @@ fn shape(
     tree: &JunctionTree,
     left: &[VariableId],
     families: &[Vec<VariableId>],
-) -> (Shape, Vec<VariableId>) {
+) -> (Shape, Vec<FactorId>) {
     let mut shape = Shape::default();
     let mut order = Vec::with_capacity(tree.cliques().len());
     let mut open = vec![(tree.root(), None)];
@@ -114,11 +113,11 @@ fn shape(
         }
     }
     let mut constants = Vec::new();
-    for (child, family) in families.iter().enumerate() {
-        let child = VariableId::new(child);
+    for (factor, family) in families.iter().enumerate() {
+        let factor = FactorId::new(factor);
         let rarest = family.iter().min_by_key(|v| holders[v.index()].len());
         let Some(rarest) = rarest else {
-            constants.push(child);
+            constants.push(factor);
             continue;
         };
         let holds = |clique: &&usize| {
@@ -126,7 +125,7 @@ fn shape(
             family.iter().all(|variable| variables.binary_search(variable).is_ok())
         };
         let home = holders[rarest.index()].iter().find(holds);
-        shape.families[*home.expect("a junction tree covers every family")].push(child);
+        shape.families[*home.expect("a junction tree covers every family")].push(factor);
     }
     (shape.with_bounded_fan_out().0, constants)
 }

@@ -253,7 +253,7 @@ impl State {
         let found = match &self.posteriors {
             Some(before) => {
                 let stale = |v: &VariableId| self.change.posterior[v.index()];
-                before.updated(ln_p_evidence, network.ids().filter(stale), read)
+                before.updated(network, ln_p_evidence, network.ids().filter(stale), read)
             }
             None => Posteriors::new(network, ln_p_evidence, read),
         };

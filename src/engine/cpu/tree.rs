@@ -4,7 +4,7 @@ use crate::engine::cpu::compress::Kept;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
-use crate::network::{Network, VariableId};
+use crate::network::{FactorId, Network, VariableId};
 use crate::potential::{Axis, Odometer, Real, Scope};
 
 /// Entries from which on a table is read by several threads.
@@ -26,8 +26,8 @@ pub(super) struct Shape {
     pub cliques: Vec<Vec<VariableId>>,
     /// The parent of each clique; `None` for the root alone.
     pub parents: Vec<Option<usize>>,
-    /// The variables whose probability tables are multiplied into each clique.
-    pub families: Vec<Vec<VariableId>>,
+    /// The factors that are multiplied into each clique.
+    pub families: Vec<Vec<FactorId>>,
 }
 
 impl Shape {
@@ -273,7 +273,10 @@ impl Structure {
             self.place(clique, &node, &mut places, &mut smallest);
             nodes.push(node);
         }
-        self.sum_out(&mut nodes, observed);
+        // Only probability tables sum to one.
+        if network.is_bayesian() {
+            self.sum_out(&mut nodes, observed);
+        }
         let mut tree = Tree { nodes, places, below, above, spare: 0 };
         tree.divide();
         tree
@@ -388,12 +391,12 @@ impl Structure {
         product.resize(layout.outer.entries() * row, 1.0);
         let families = &self.shape.families[clique];
         let mut exponent = 0;
-        for (number, &child) in families.iter().enumerate() {
-            let cpt = network.cpt(child);
-            let family = Scope::of(network, cpt.scope());
+        for (number, &factor) in families.iter().enumerate() {
+            let factor = network.factor(factor);
+            let family = Scope::of(network, factor.scope().iter().copied());
             let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
             let fixed: usize = family.variables().iter().filter_map(fixed).sum();
-            let values = &cpt.values()[fixed..];
+            let values = &factor.values()[fixed..];
             let along: Vec<u32> =
                 Odometer::new(&layout.inner, &family).take(row).map(|at| at as u32).collect();
             let stands_still = along.iter().all(|&offset| offset == 0);
@@ -465,7 +468,8 @@ impl Structure {
     fn sum_out<T>(&self, nodes: &mut [Node<T>], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, families) in self.shape.families.iter().enumerate() {
-            for variable in families {
+            for factor in families {
+                let variable = &VariableId::new(factor.index());
                 let is_observed = observed[variable.index()].is_some();
                 let mut at = clique;
                 while is_observed || self.separators[at].contains(variable) {

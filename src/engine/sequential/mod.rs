@@ -341,10 +341,10 @@ impl<T: Real> Propagator for Loaded<T> {
 fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let mut factors = vec![Vec::new(); scopes.len()];
-    for cpt in network.cpts() {
-        let clique = compiled.family_home(cpt.child()).index();
-        let family = Scope::of(network, cpt.scope());
-        factors[clique].push((cpt.values(), Odometer::new(&scopes[clique], &family)));
+    for (id, factor) in network.factor_ids().zip(network.factors()) {
+        let clique = compiled.factor_home(id).index();
+        let family = Scope::of(network, factor.scope().iter().copied());
+        factors[clique].push((factor.values(), Odometer::new(&scopes[clique], &family)));
     }
     let sizes = tree.cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));

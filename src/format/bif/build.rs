@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::parser::{Document, Entry, EntryKind, Name, ProbabilityBlock, VariableBlock};
+use super::properties::{self, OF_TABLE, PROPERTY};
 use crate::format::draft::{self, RowAudit};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Cpt, Network, Variable, VariableId};
+use crate::network::{Annotations, Cpt, Network, Variable, VariableId};
 
 /// Makes the network that `document` describes.
 pub(super) fn network(
@@ -43,6 +44,16 @@ pub(super) fn network(
         builder.by_name.get(name).and_then(|variable| first_block[variable.index()]).unwrap_or(0)
     };
     let network = draft::network(source, document.name, variables.collect(), cpts, place)?;
+    let mut annotations = Annotations::default();
+    properties::note(&mut annotations.network, PROPERTY, &document.properties);
+    for (block, variable) in document.variables.iter().zip(network.ids()) {
+        properties::note(annotations.of_mut(variable), PROPERTY, &block.properties);
+    }
+    for block in document.probabilities.iter().filter(|block| !block.properties.is_empty()) {
+        let child = builder.by_name[block.child.text];
+        properties::note(annotations.of_mut(child), OF_TABLE, &block.properties);
+    }
+    let network = network.with_annotations(annotations);
     Ok((network, builder.audit.warning(source).into_iter().collect()))
 }
 

@@ -14,12 +14,18 @@
 //! * A row lists the states of the parents in the order of the header, and then one number for
 //!   each state of the variable. Rows may come in any order; `default` fills those that do not
 //!   come. Without parents `default` and `table` are the same.
-//! * Properties are skipped: they end at the first semicolon outside double quotes.
+//! * A property ends at the first semicolon outside double quotes. `position = (x, y)`, in quotes or
+//!   not, is where JavaBayes draws the node; all others are kept as they are spelt.
 //! * Variables may be declared after the blocks that name them.
+//!
+//! Names and labels that are no words are written in double quotes; one that holds a double quote
+//! has no spelling.
 
 mod build;
 mod lexer;
 mod parser;
+mod properties;
+mod write;
 
 use crate::format::language::{Keeps, Language};
 use crate::format::source::Source;
@@ -32,8 +38,8 @@ pub(super) static LANGUAGE: Language = Language {
     extensions: &["bif"],
     recognise: parser::begins_with_block,
     read,
-    write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
+    write: Some(write::write),
+    keeps: Keeps { names: true, positions: true, attributes: true, ..Keeps::NOTHING },
 };
 
 /// Reads a network.

@@ -20,6 +20,7 @@ pub(super) struct Name<'s> {
 pub(super) struct VariableBlock<'s> {
     pub name: Name<'s>,
     pub states: Vec<Name<'s>>,
+    pub properties: Vec<&'s str>,
 }
 
 /// `probability ( CHILD | PARENTS ) { ENTRIES }`
@@ -28,6 +29,7 @@ pub(super) struct ProbabilityBlock<'s> {
     pub child: Name<'s>,
     pub parents: Vec<Name<'s>>,
     pub entries: Vec<Entry>,
+    pub properties: Vec<&'s str>,
 }
 
 /// What an entry of a probability block gives.
@@ -52,6 +54,8 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Document<'s> {
     pub name: &'s str,
+    /// Those of the network.
+    pub properties: Vec<&'s str>,
     pub variables: Vec<VariableBlock<'s>>,
     pub probabilities: Vec<ProbabilityBlock<'s>>,
     pub labels: Vec<Name<'s>>,
@@ -74,7 +78,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
     loop {
         let (token, at) = parser.next()?;
         match token {
-            Token::Word("network") => document.name = parser.network()?,
+            Token::Word("network") => document.name = parser.network(&mut document.properties)?,
             Token::Word("variable") => document.variables.push(parser.variable()?),
             Token::Word("probability") => {
                 let block = parser.probability(&mut document)?;
@@ -96,7 +100,7 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn network(&mut self) -> Result<&'s str, FormatError> {
+    fn network(&mut self, properties: &mut Vec<&'s str>) -> Result<&'s str, FormatError> {
         let name = match self.peek()?.0 {
             Token::OpenBrace => "",
             _ => self.name("the network's name")?.text,
@@ -104,7 +108,7 @@ impl<'s> Parser<'s> {
         self.sign(Token::OpenBrace)?;
         loop {
             match self.next()? {
-                (Token::Word("property"), at) => self.property(at)?,
+                (Token::Word("property"), at) => properties.push(self.property(at)?),
                 (Token::CloseBrace, _) => return Ok(name),
                 (found, at) => return Err(self.expected("'property' or '}'", found, at)),
             }
@@ -114,10 +118,10 @@ impl<'s> Parser<'s> {
     fn variable(&mut self) -> Result<VariableBlock<'s>, FormatError> {
         let name = self.name("the variable's name")?;
         self.sign(Token::OpenBrace)?;
-        let mut states = None;
+        let (mut states, mut properties) = (None, Vec::new());
         loop {
             match self.next()? {
-                (Token::Word("property"), at) => self.property(at)?,
+                (Token::Word("property"), at) => properties.push(self.property(at)?),
                 (Token::Word("type"), at) => {
                     if states.replace(self.states()?).is_some() {
                         let message = format!("variable '{}' has a second type", name.text);
@@ -127,7 +131,7 @@ impl<'s> Parser<'s> {
                 (Token::CloseBrace, at) => {
                     let message = || format!("variable '{}' has no type", name.text);
                     let states = states.ok_or_else(|| self.source.error(at, message()))?;
-                    return Ok(VariableBlock { name, states });
+                    return Ok(VariableBlock { name, states, properties });
                 }
                 (found, at) => return Err(self.expected("'type', 'property' or '}'", found, at)),
             }
@@ -171,13 +175,13 @@ impl<'s> Parser<'s> {
         let mut parents = Vec::new();
         self.names_until(Token::CloseParenthesis, "the name of a parent", &mut parents)?;
         self.sign(Token::OpenBrace)?;
-        let mut entries = Vec::new();
+        let (mut entries, mut properties) = (Vec::new(), Vec::new());
         loop {
             let first_label = document.labels.len();
             let (token, at) = self.next()?;
             let kind = match token {
                 Token::Word("property") => {
-                    self.property(at)?;
+                    properties.push(self.property(at)?);
                     continue;
                 }
                 Token::Word("table") => EntryKind::Table,
@@ -187,7 +191,9 @@ impl<'s> Parser<'s> {
                     self.names_until(Token::CloseParenthesis, "the state of a parent", labels)?;
                     EntryKind::Row
                 }
-                Token::CloseBrace => return Ok(ProbabilityBlock { child, parents, entries }),
+                Token::CloseBrace => {
+                    return Ok(ProbabilityBlock { child, parents, entries, properties });
+                }
                 found => {
                     let expected = "'(', 'table', 'default', 'property' or '}'";
                     return Err(self.expected(expected, found, at));
@@ -248,11 +254,11 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Skips the rest of the property whose keyword, at byte `at`, was read last.
+    /// The rest of the property whose keyword, at byte `at`, was read last.
     ///
     /// The text is free, so it is not cut into words: it may hold an apostrophe or an address with
     /// `//`. A double quote that is not closed on its line is a character like any other.
-    fn property(&mut self, at: usize) -> Result<(), FormatError> {
+    fn property(&mut self, at: usize) -> Result<&'s str, FormatError> {
         let rest = self.lexer.remainder();
         let mut skipped = 0;
         while let Some(offset) = rest[skipped..].find([';', '"']) {
@@ -260,7 +266,7 @@ impl<'s> Parser<'s> {
             skipped = found + 1;
             if rest.as_bytes()[found] == b';' {
                 self.lexer.bump(skipped);
-                return Ok(());
+                return Ok(rest[..found].trim());
             }
             let line = rest[skipped..].lines().next().unwrap_or_default();
             skipped += line.find('"').map_or(0, |close| close + 1);
@@ -296,7 +302,7 @@ impl<'s> Parser<'s> {
 }
 
 /// The number that `word` writes; words that only Rust takes for a number are none.
-fn number(word: &str) -> Option<f64> {
+pub(super) fn number(word: &str) -> Option<f64> {
     let first = word.bytes().find(|byte| !matches!(byte, b'+' | b'-'))?;
     if first.is_ascii_digit() || first == b'.' { word.parse().ok() } else { None }
 }

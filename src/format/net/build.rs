@@ -173,7 +173,7 @@ fn annotation(attributes: &[Attribute<'_>], without: &[&str]) -> Annotation {
                     |index: usize| nodes::number(items.get(index)?.text).filter(|v| v.is_finite());
                 annotation.position = place(0).zip(place(1)).map(|(x, y)| [x, -y]);
             }
-            (NAME, _) => {}
+            (NAME | states::EMPTY_LABELS, _) => {}
             (name, _) if without.contains(&name) => {}
             (name, _) => annotation.attributes.push(network::Attribute {
                 format: super::LANGUAGE.name,

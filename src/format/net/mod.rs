@@ -21,7 +21,8 @@
 //!   downwards. All other attributes of the network and of nodes are kept word for word.
 //!
 //! A name that is no word of the language is written as one that is, and stands in full in the
-//! attribute `cliquescope_name`, from which it is read again.
+//! attribute `cliquescope_name`, from which it is read again. `cliquescope_empty_labels` says that a label
+//! without a character is one.
 
 mod build;
 mod lexer;

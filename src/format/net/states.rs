@@ -9,6 +9,9 @@ use crate::format::FormatError;
 use crate::format::nodes::Word;
 use crate::format::source::Source;
 
+/// The attribute that says that a label which is empty is meant to be so.
+pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
+
 /// The labels of `node`: as they are given; else from its values; else `false` and `true` if it is
 /// boolean. No two are alike.
 pub(super) fn labels<'s>(
@@ -37,6 +40,7 @@ pub(super) fn labels<'s>(
         }
         (None, values) => values.len() - usize::from(is_interval),
     };
+    let keeps_empty = field(EMPTY_LABELS).is_some();
     let mut taken = HashSet::with_capacity(count);
     let mut labels = Vec::with_capacity(count);
     for index in 0..count {
@@ -46,7 +50,7 @@ pub(super) fn labels<'s>(
             Some(Item { text, quoted: true, .. }) if text.contains('\\') => {
                 Cow::Owned(unquote(text))
             }
-            Some(item) if !item.text.is_empty() => Cow::Borrowed(item.text),
+            Some(item) if keeps_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
             _ => Cow::Owned(label_of(&values, is_interval, subtype(node), index)),
         };
         let plain = text.clone();

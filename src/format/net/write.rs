@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::lexer::quote;
+use super::states::EMPTY_LABELS;
 use super::{LANGUAGE, NAME};
 use crate::format::WriteError;
+use crate::format::write::push_numbers;
 use crate::network::{Annotation, Cpt, Network, VariableId};
 
 /// Words that cannot be names.
@@ -44,6 +46,9 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
         }
         let states = network[variable].states().iter().map(|state| quote(state));
         field(&mut text, "states", &format!("({})", states.collect::<Vec<_>>().join(" ")));
+        if network[variable].states().iter().any(String::is_empty) {
+            field(&mut text, EMPTY_LABELS, "\"kept\"");
+        }
         common(&mut text, annotations.of(variable));
         text.push_str("}\n");
     }
@@ -115,10 +120,8 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
     let rows = cpt.values().len() / states;
     for (row, values) in cpt.values().chunks(states).enumerate() {
         text.push_str(&"(".repeat(turns(row, &sizes)));
-        let _ = write!(text, " {}", values[0]);
-        values[1..].iter().for_each(|value| {
-            let _ = write!(text, " {value}");
-        });
+        text.push(' ');
+        push_numbers(text, values, " ");
         text.push(' ');
         text.push_str(&")".repeat(turns(row + 1, &sizes)));
         if row + 1 < rows {

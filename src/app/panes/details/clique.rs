@@ -7,7 +7,7 @@ use super::links::{Links, facts, section, title};
 use crate::app::highlight::Item;
 use crate::app::naming;
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
-use crate::network::VariableId;
+use crate::network::{FactorId, VariableId};
 use crate::numbers::{self, counted, share, thousands};
 use crate::propagation::{Phase, human_bytes};
 
@@ -30,21 +30,29 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Lin
     );
     variables(ui, scene, &clique.variables, links);
     let network = scene.document.network();
-    let homed: Vec<VariableId> =
-        network.ids().filter(|&variable| compiled.family_home(variable) == id).collect();
+    let homed: Vec<FactorId> =
+        network.factor_ids().filter(|&factor| compiled.factor_home(factor) == id).collect();
     section(ui, &format!("Tables multiplied in ({})", homed.len()));
     if homed.is_empty() {
         ui.weak("none: the clique starts out as ones");
     }
-    for &variable in &homed {
+    for &factor in &homed {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
-            ui.weak("P(");
-            links.variable(ui, variable);
-            let parents = network.cpt(variable).parents();
-            for (index, &parent) in parents.iter().enumerate() {
-                ui.weak(if index == 0 { " | " } else { ", " });
-                links.variable(ui, parent);
+            let scope = network.factor(factor).scope();
+            // Of a probability table the child comes last in the scope and first in the name.
+            let (first, rest, bar) = match scope {
+                [parents @ .., child] if network.is_bayesian() => (Some(child), parents, " | "),
+                [first, rest @ ..] => (Some(first), rest, ", "),
+                [] => (None, scope, ""),
+            };
+            ui.weak(if network.is_bayesian() { "P(" } else { "\u{3c6}(" });
+            if let Some(&first) = first {
+                links.variable(ui, first);
+            }
+            for (index, &variable) in rest.iter().enumerate() {
+                ui.weak(if index == 0 { bar } else { ", " });
+                links.variable(ui, variable);
             }
             ui.weak(")");
         });

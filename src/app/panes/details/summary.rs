@@ -52,7 +52,7 @@ pub(super) fn uncompiled(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
     let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();
-    let parameters: usize = network.cpts().iter().map(|cpt| cpt.values().len()).sum();
+    let parameters: usize = network.factors().map(|factor| factor.values().len()).sum();
     facts(
         ui,
         "network facts",

@@ -5,7 +5,7 @@ use super::*;
 use crate::app::command::Command;
 use crate::app::highlight::Highlight;
 use crate::app::testing::{Bench, drive_model, label_containing, model, model_with};
-use crate::network::VariableId;
+use crate::network::{FactorId, VariableId};
 use crate::propagation::{MessageId, Phase};
 
 /// The pane with `pick` of the model selected.
@@ -78,7 +78,7 @@ fn a_finding_can_be_retracted_and_a_state_observed() {
 fn a_clique_names_the_tables_that_were_multiplied_into_it() {
     let model = model("asia");
     let either = variable(&model, "either");
-    let home = model.compiled().unwrap().family_home(either);
+    let home = model.compiled().unwrap().factor_home(FactorId::new(either.index()));
     let mut harness = with_selection(model, |_| Item::Clique(home));
     label_containing(&harness, "Tables multiplied in");
     label_containing(&harness, "Neighbours");

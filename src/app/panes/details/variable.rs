@@ -8,7 +8,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
 use crate::app::theme::Palette;
 use crate::graph::CliqueId;
-use crate::network::{Finding, VariableId};
+use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
 use crate::propagation::{CompiledNetwork, Home};
 
@@ -30,16 +30,20 @@ pub(super) fn show(
     evidence(ui, document, id, commands);
     states(ui, document, id, commands);
     let mut links = Links { model, network, commands };
-    let parents = network.cpt(id).parents();
-    section(ui, &format!("Parents ({})", parents.len()));
-    links.variables(ui, parents);
-    let children = network.children(id);
-    section(ui, &format!("Children ({})", children.len()));
-    links.variables(ui, children);
+    if network.is_bayesian() {
+        let parents = network.parents(id);
+        section(ui, &format!("Parents ({})", parents.len()));
+        links.variables(ui, parents);
+        let children = network.children(id);
+        section(ui, &format!("Children ({})", children.len()));
+        links.variables(ui, children);
+    }
     if let Some(compiled) = &document.compiled {
         cliques(ui, compiled, id, &mut links);
     }
-    cpt::show(ui, network, id);
+    if network.is_bayesian() {
+        cpt::show(ui, network, id);
+    }
 }
 
 fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
@@ -105,14 +109,17 @@ fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut 
     links.cliques(ui, compiled, &cliques);
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
-        ui.weak("its table is in");
-        let home = compiled.family_home(id);
-        links.link(
-            ui,
-            crate::app::naming::clique_id(home),
-            crate::app::highlight::Item::Clique(home),
-        );
-        ui.weak("and its posterior is read from");
+        if compiled.network().is_bayesian() {
+            ui.weak("its table is in");
+            let home = compiled.factor_home(FactorId::new(id.index()));
+            links.link(
+                ui,
+                crate::app::naming::clique_id(home),
+                crate::app::highlight::Item::Clique(home),
+            );
+            ui.weak("and");
+        }
+        ui.weak("its posterior is read from");
         match compiled.variable_home(id) {
             Home::Clique(clique) => links.clique(ui, compiled, clique),
             Home::Separator(separator) => links.separator(ui, compiled, separator),

@@ -117,7 +117,7 @@ impl<'a> Looks<'a> {
         let centre = variable(model.hovered()).or_else(|| variable(model.selected()));
         let mut relatives = FixedBitSet::with_capacity(network.variables().len());
         if let Some(centre) = centre {
-            relatives.extend(network.cpt(centre).parents().iter().map(|parent| parent.index()));
+            relatives.extend(network.parents(centre).iter().map(|parent| parent.index()));
             relatives.extend(network.children(centre).iter().map(|child| child.index()));
         }
         let visuals = ui.visuals();

@@ -3,6 +3,7 @@
 
 mod looks;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use eframe::egui::{self, Pos2, RichText, Ui, Vec2};
@@ -197,6 +198,9 @@ fn drawing(
     for cpt in network.cpts() {
         edges.extend(cpt.parents().iter().map(|&parent| Edge::Arc(parent, cpt.child())));
     }
+    if !network.is_bayesian() {
+        edges.extend(edges_of_factors(network));
+    }
     let arcs: Vec<(usize, usize)> =
         edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
     let drawing = layered::draw(&sizes, &arcs, aspect);
@@ -224,16 +228,30 @@ fn drawing(
     (nodes, places, edges)
 }
 
-/// The edges of the triangulated graph that are no arcs.
+/// The edges between variables that share a factor of a Markov network, each once.
+fn edges_of_factors(network: &Network) -> Vec<Edge> {
+    let mut pairs = BTreeSet::new();
+    for factor in network.factors() {
+        let mut scope = factor.scope().to_vec();
+        scope.sort_unstable();
+        for (index, &a) in scope.iter().enumerate() {
+            pairs.extend(scope[index + 1..].iter().map(|&b| (a, b)));
+        }
+    }
+    pairs.into_iter().map(|(a, b)| Edge::Moral(a, b)).collect()
+}
+
+/// The edges of the triangulated graph that are in the picture of no network.
 fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<Edge> {
     let is_arc = |a: VariableId, b: VariableId| {
-        network.cpt(a).parents().contains(&b) || network.cpt(b).parents().contains(&a)
+        network.parents(a).contains(&b) || network.parents(b).contains(&a)
     };
     let mut edges = Vec::new();
     for (a, row) in compiled.moral_graph().adjacency().iter().enumerate() {
         let a = VariableId::new(a);
         let neighbours = row.ones().map(VariableId::new);
-        edges.extend(neighbours.filter(|&b| a < b && !is_arc(a, b)).map(|b| Edge::Moral(a, b)));
+        let marries = |&b: &VariableId| network.is_bayesian() && a < b && !is_arc(a, b);
+        edges.extend(neighbours.filter(marries).map(|b| Edge::Moral(a, b)));
     }
     edges.extend(compiled.fill_edges().iter().map(|&(a, b)| Edge::Fill(a, b)));
     edges
@@ -255,7 +273,7 @@ fn card(ui: &mut Ui, document: &Document, id: VariableId) {
     let network = document.network();
     let variable = &network[id];
     ui.strong(variable.name());
-    let (parents, children) = (network.cpt(id).parents().len(), network.children(id).len());
+    let (parents, children) = (network.parents(id).len(), network.children(id).len());
     ui.label(format!(
         "{} · {} · {}",
         counted(variable.cardinality(), "state", "states"),

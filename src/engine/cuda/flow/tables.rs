@@ -21,18 +21,18 @@ pub(super) fn fill(compiled: &CompiledNetwork, items: &Items) -> (Vec<f32>, i64)
         start += scope.entries();
     }
     let mut factors = vec![Vec::new(); tree.cliques().len()];
-    for cpt in network.cpts() {
-        factors[compiled.family_home(cpt.child()).index()].push(cpt);
+    for (id, factor) in network.factor_ids().zip(network.factors()) {
+        factors[compiled.factor_home(id).index()].push(factor);
     }
     let mut tables = vec![0.0; start];
     let mut exponent = 0;
     for clique in tree.clique_ids() {
         let scope = Scope::of(network, tree[clique].variables.iter().copied());
         let mut product = vec![1.0_f64; scope.entries()];
-        for cpt in &factors[clique.index()] {
-            let family = Scope::of(network, cpt.scope());
+        for factor in &factors[clique.index()] {
+            let family = Scope::of(network, factor.scope().iter().copied());
             for (value, entry) in product.iter_mut().zip(Odometer::new(&scope, &family)) {
-                *value *= cpt.values()[entry];
+                *value *= factor.values()[entry];
             }
         }
         let largest = product.iter().copied().fold(0.0, f64::max);

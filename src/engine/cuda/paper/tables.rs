@@ -174,10 +174,10 @@ impl Tables {
 fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> Vec<f32> {
     let network = compiled.network();
     let mut factors = vec![Vec::new(); scopes.len()];
-    for cpt in network.cpts() {
-        let clique = compiled.family_home(cpt.child()).index();
-        let family = Scope::of(network, cpt.scope());
-        factors[clique].push((cpt.values(), Odometer::new(&scopes[clique], &family)));
+    for (id, factor) in network.factor_ids().zip(network.factors()) {
+        let clique = compiled.factor_home(id).index();
+        let family = Scope::of(network, factor.scope().iter().copied());
+        factors[clique].push((factor.values(), Odometer::new(&scopes[clique], &family)));
     }
     let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
     for (scope, factors) in scopes.iter().zip(&mut factors) {

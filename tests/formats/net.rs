@@ -1,20 +1,17 @@
 //! Reading Hugin NET: what is understood, and how mistakes are reported.
 
 use cliquescope::format::{self, Format, ReadNetwork};
-use cliquescope::network::Network;
+
+use super::{values, warnings};
 
 fn read(text: &str) -> ReadNetwork {
-    let read = format::open_bytes("a.net", text).unwrap();
+    let read = super::read("a.net", text);
     assert_eq!(read.format, Format::Net);
     read
 }
 
 fn refused(text: &str) -> String {
-    format::open_bytes("a.net", text).unwrap_err().to_string()
-}
-
-fn values(network: &Network, variable: &str) -> Vec<f64> {
-    network.cpt(network.find(variable).unwrap()).values().to_vec()
+    super::refused("a.net", text)
 }
 
 /// Two nodes `a` and `b` of two states, and `rest`.
@@ -75,9 +72,8 @@ fn rows_are_weights_and_what_is_missing_has_equal_chances() {
     let read = read(&two("potential (a | b) { data = (1 1 30 10); }"));
     assert_eq!(values(&read.network, "a"), [0.5, 0.5, 0.75, 0.25]);
     assert_eq!(values(&read.network, "b"), [0.5, 0.5]);
-    let warnings: Vec<_> = read.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        warnings,
+        warnings(&read),
         [
             "a.net: variables without a table were given equal chances: b",
             "a.net: 2 of 2 rows did not sum to 1 and were normalised; the worst, in line 4, was \
@@ -98,9 +94,8 @@ fn decisions_become_chance_nodes_and_utilities_and_functions_are_left_out() {
     assert_eq!(read.network.variables().len(), 3);
     assert_eq!(values(&read.network, "d"), [0.5, 0.5]);
     assert_eq!(values(&read.network, "a"), [0.5, 0.5, 0.25, 0.75], "no dimension for a function");
-    let warnings: Vec<_> = read.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        warnings,
+        warnings(&read),
         [
             "a.net: decisions became chance variables with equal chances: d",
             "a.net: utility nodes were left out: u",

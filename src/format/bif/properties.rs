@@ -1,0 +1,49 @@
+//! What the properties of a BIF file say.
+
+use super::LANGUAGE;
+use super::parser::number;
+use crate::network::{Annotation, Attribute};
+
+/// What a property of the network or a variable is kept as.
+pub(super) const PROPERTY: &str = "property";
+
+/// What a property of a probability block is kept as.
+pub(super) const OF_TABLE: &str = "property of the table";
+
+/// Notes `properties`, to be kept as `kind`.
+pub(super) fn note(annotation: &mut Annotation, kind: &str, properties: &[&str]) {
+    for property in properties {
+        match position(property) {
+            Some(position) if kind == PROPERTY => annotation.position = Some(position),
+            _ => annotation.attributes.push(Attribute {
+                format: LANGUAGE.name,
+                name: kind.to_owned(),
+                value: (*property).to_owned(),
+            }),
+        }
+    }
+}
+
+/// The place that `position = (x, y)` gives, with or without quotes around it.
+fn position(property: &str) -> Option<[f64; 2]> {
+    let plain = property.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let rest = plain.unwrap_or(property).trim().strip_prefix("position")?.trim_start();
+    let inner = rest.strip_prefix('=')?.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let (x, y) = inner.split_once(',')?;
+    let position = [number(x.trim())?, number(y.trim())?];
+    position.iter().all(|place| place.is_finite()).then_some(position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_told_from_other_properties() {
+        assert_eq!(position("\"position = (71.5, -3)\""), Some([71.5, -3.0]));
+        assert_eq!(position("position=(1,2)"), Some([1.0, 2.0]));
+        assert_eq!(position("position = (1)"), None);
+        assert_eq!(position("positions = (1, 2)"), None);
+        assert_eq!(position("\"observed x\""), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! From a network to a BIF file.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use logos::Logos;
+
+use super::LANGUAGE;
+use super::lexer::Token;
+use super::properties::{OF_TABLE, PROPERTY};
+use crate::format::write::push_numbers;
+use crate::format::{Format, WriteError};
+use crate::network::{Annotation, Cpt, Network};
+
+/// Writes `network`.
+pub(super) fn write(network: &Network) -> Result<String, WriteError> {
+    let mut text = String::from("network ");
+    if !network.name().is_empty() {
+        let _ = write!(text, "{} ", spelt(network.name())?);
+    }
+    text.push_str("{\n");
+    let annotations = network.annotations();
+    properties(&mut text, &annotations.network, PROPERTY);
+    text.push_str("}\n");
+    for (id, variable) in network.ids().zip(network.variables()) {
+        let states: Vec<_> =
+            variable.states().iter().map(|state| spelt(state)).collect::<Result<_, _>>()?;
+        let _ = write!(
+            text,
+            "variable {} {{\n  type discrete [ {} ] {{ {} }};\n",
+            spelt(variable.name())?,
+            states.len(),
+            states.join(", ")
+        );
+        if let Some([x, y]) = annotations.of(id).position {
+            let _ = writeln!(text, "  property \"position = ({x}, {y})\" ;");
+        }
+        properties(&mut text, annotations.of(id), PROPERTY);
+        text.push_str("}\n");
+    }
+    for cpt in network.cpts() {
+        probability(&mut text, network, cpt)?;
+    }
+    Ok(text)
+}
+
+fn properties(text: &mut String, annotation: &Annotation, kind: &str) {
+    for property in annotation.attributes_of(LANGUAGE.name).filter(|field| field.name == kind) {
+        let _ = writeln!(text, "  property {} ;", property.value);
+    }
+}
+
+fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), WriteError> {
+    let child = &network[cpt.child()];
+    let _ = write!(text, "probability ( {}", spelt(child.name())?);
+    for (index, &parent) in cpt.parents().iter().enumerate() {
+        let before = if index == 0 { " |" } else { "," };
+        let _ = write!(text, "{before} {}", spelt(network[parent].name())?);
+    }
+    text.push_str(" ) {\n");
+    properties(text, network.annotations().of(cpt.child()), OF_TABLE);
+    for (row, values) in cpt.values().chunks(child.cardinality()).enumerate() {
+        if cpt.parents().is_empty() {
+            text.push_str("  table ");
+        } else {
+            let mut labels = Vec::with_capacity(cpt.parents().len());
+            let mut row = row;
+            for &parent in cpt.parents().iter().rev() {
+                let states = network[parent].states();
+                labels.push(spelt(&states[row % states.len()])?);
+                row /= states.len();
+            }
+            labels.reverse();
+            let _ = write!(text, "  ({}) ", labels.join(", "));
+        }
+        push_numbers(text, values, ", ");
+        text.push_str(";\n");
+    }
+    text.push_str("}\n");
+    Ok(())
+}
+
+/// `name` as a word, or in double quotes where it is none.
+fn spelt(name: &str) -> Result<Cow<'_, str>, WriteError> {
+    let mut tokens = Token::lexer(name);
+    if tokens.next() == Some(Ok(Token::Word(name))) && tokens.next().is_none() {
+        Ok(Cow::Borrowed(name))
+    } else if name.contains('"') {
+        let reason = "a double quote ends what stands in double quotes";
+        Err(WriteError::Name { format: Format::Bif, name: name.to_owned(), reason })
+    } else {
+        Ok(Cow::Owned(format!("\"{name}\"")))
+    }
+}

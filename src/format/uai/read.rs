@@ -1,0 +1,245 @@
+//! From a UAI file to a network.
+
+use super::name;
+use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
+use crate::format::nodes::{MAX_UNNAMED_STATES, number};
+use crate::format::source::Source;
+use crate::format::{FormatError, Warning};
+use crate::network::{Cpt, Factor, Network, Variable, VariableId};
+
+/// Whether `text` begins with the kind of a network.
+pub(super) fn recognise(text: &str) -> bool {
+    kind(Words { text, at: 0 }.next().map(|(word, _)| word)).is_some()
+}
+
+/// Whether `word` begins a Bayesian network; `None` if it begins neither.
+fn kind(word: Option<&str>) -> Option<bool> {
+    match word {
+        Some(word) if word.eq_ignore_ascii_case("BAYES") => Some(true),
+        Some(word) if word.eq_ignore_ascii_case("MARKOV") => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads a network.
+pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+    let mut reader = Reader { source, words: Words { text: source.text, at: 0 } };
+    let (word, at) = reader.words.clone().next().unwrap_or(("", source.text.len()));
+    let Some(is_bayesian) = kind(Some(word)) else {
+        let found =
+            if word.is_empty() { "the end of the file".to_owned() } else { format!("'{word}'") };
+        return Err(source.error(at, format!("expected 'BAYES' or 'MARKOV', found {found}")));
+    };
+    reader.words.next();
+    let variables = reader.variables()?;
+    let scopes = reader.scopes(&variables)?;
+    let mut tables = Vec::with_capacity(scopes.len());
+    let mut entries = 0;
+    for (index, (scope, at)) in scopes.iter().enumerate() {
+        tables.push(reader.table(index, scope, *at, &variables, &mut entries)?);
+    }
+    if let Some((word, at)) = reader.words.next() {
+        let message = format!("expected the end of the file after the last table, found '{word}'");
+        return Err(source.error(at, message));
+    }
+    if is_bayesian {
+        bayesian(source, variables, scopes, tables)
+    } else {
+        let factors = scopes.into_iter().zip(tables);
+        let factors = factors.map(|((scope, _), (values, _))| Factor::new(scope, values)).collect();
+        let network = Network::markov("", variables, factors)
+            .map_err(|error| source.error(0, error.to_string()))?;
+        Ok((network, Vec::new()))
+    }
+}
+
+/// The variables of a function, and the byte at which they stand.
+type Scope = (Vec<VariableId>, usize);
+
+/// The values of a function, and the byte at which they stand.
+type Table = (Vec<f64>, usize);
+
+fn bayesian(
+    source: Source<'_>,
+    variables: Vec<Variable>,
+    scopes: Vec<Scope>,
+    tables: Vec<Table>,
+) -> Result<(Network, Vec<Warning>), FormatError> {
+    let mut audit = RowAudit::default();
+    let mut first_at = vec![None; variables.len()];
+    let mut cpts = Vec::with_capacity(scopes.len());
+    for ((mut scope, at), (mut values, values_at)) in scopes.into_iter().zip(tables) {
+        let Some(child) = scope.pop() else {
+            let message = "a function of no variable, expected a child as its last variable";
+            return Err(source.error(at, message));
+        };
+        if let Some(first) = first_at[child.index()].replace(at) {
+            let line = source.line(first);
+            let message =
+                format!("a second function of the child {}; line {line} has one", child.index());
+            return Err(source.error(at, message));
+        }
+        let states = variables[child.index()].cardinality();
+        for (row, values) in values.chunks_mut(states).enumerate() {
+            audit.normalise(values, values_at).map_err(|error| {
+                let message = format!("row {} of the table of {}: {error}", row + 1, child.index());
+                source.error(values_at, message)
+            })?;
+        }
+        cpts.push(Cpt::new(child, scope, values));
+    }
+    let place = |variable: &str| {
+        let index = (0..first_at.len()).find(|&index| name(index) == variable);
+        index.and_then(|index| first_at[index]).unwrap_or(0)
+    };
+    let network = draft::network(source, "", variables, cpts, place)?;
+    Ok((network, audit.warning(source).into_iter().collect()))
+}
+
+struct Reader<'s> {
+    source: Source<'s>,
+    words: Words<'s>,
+}
+
+impl<'s> Reader<'s> {
+    fn variables(&mut self) -> Result<Vec<Variable>, FormatError> {
+        let (count, _) = self.count("the number of variables")?;
+        let mut variables = Vec::new();
+        for index in 0..count {
+            let (states, at) = self.count(&format!("the number of states of variable {index}"))?;
+            if states == 0 || states > MAX_UNNAMED_STATES {
+                let message = format!(
+                    "variable {index} has {states} states, expected 1 to {MAX_UNNAMED_STATES}"
+                );
+                return Err(self.source.error(at, message));
+            }
+            variables.push(Variable::new(name(index), (0..states).map(|state| state.to_string())));
+        }
+        Ok(variables)
+    }
+
+    fn scopes(&mut self, variables: &[Variable]) -> Result<Vec<Scope>, FormatError> {
+        let (count, _) = self.count("the number of functions")?;
+        let mut scopes = Vec::new();
+        for function in 0..count {
+            let (size, start) =
+                self.count(&format!("the number of variables of function {function}"))?;
+            let mut scope = Vec::new();
+            for _ in 0..size {
+                let (variable, at) = self.count(&format!("a variable of function {function}"))?;
+                if variable >= variables.len() {
+                    let message = format!(
+                        "there is no variable {variable}, expected 0 to {}",
+                        variables.len().saturating_sub(1)
+                    );
+                    return Err(self.source.error(at, message));
+                }
+                let variable = VariableId::new(variable);
+                if scope.contains(&variable) {
+                    let message = format!(
+                        "function {function} names variable {} a second time",
+                        variable.index()
+                    );
+                    return Err(self.source.error(at, message));
+                }
+                scope.push(variable);
+            }
+            scopes.push((scope, start));
+        }
+        Ok(scopes)
+    }
+
+    fn table(
+        &mut self,
+        function: usize,
+        scope: &[VariableId],
+        scope_at: usize,
+        variables: &[Variable],
+        entries: &mut usize,
+    ) -> Result<Table, FormatError> {
+        let size = scope.iter().try_fold(1_usize, |size, variable| {
+            size.checked_mul(variables[variable.index()].cardinality())
+        });
+        let total = size.and_then(|size| size.checked_add(*entries));
+        let (Some(size), Some(total)) = (size, total.filter(|total| *total <= MAX_ENTRIES)) else {
+            let message = format!(
+                "with the table of function {function} of {} variables, the tables of this file \
+                 have more than {MAX_ENTRIES} entries, which is refused",
+                scope.len()
+            );
+            return Err(self.source.error(scope_at, message));
+        };
+        *entries = total;
+        let (count, at) = self.count(&format!("the number of values of function {function}"))?;
+        if count != size {
+            let message = format!(
+                "{count} values are announced for function {function}, expected {size}, one for \
+                 each configuration of its {} variables",
+                scope.len()
+            );
+            return Err(self.source.error(at, message));
+        }
+        let mut values = Vec::new();
+        let mut start = None;
+        for position in 0..size {
+            let what = || format!("value {} of {size} of function {function}", position + 1);
+            let (word, at) = self.word(what)?;
+            let value = number(word).filter(|value| value.is_finite() && *value >= 0.0);
+            let Some(value) = value else {
+                let message =
+                    format!("expected {}, a number of at least 0, found '{word}'", what());
+                return Err(self.source.error(at, message));
+            };
+            start.get_or_insert(at);
+            values.push(value);
+        }
+        Ok((values, start.unwrap_or(at)))
+    }
+
+    /// A whole number, and the byte at which it stands.
+    fn count(&mut self, what: &str) -> Result<(usize, usize), FormatError> {
+        let (word, at) = self.word(|| what.to_owned())?;
+        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+        match word.parse().ok().filter(|_| digits) {
+            Some(count) => Ok((count, at)),
+            None => Err(self
+                .source
+                .error(at, format!("expected {what}, a whole number, found '{word}'"))),
+        }
+    }
+
+    fn word(&mut self, what: impl Fn() -> String) -> Result<(&'s str, usize), FormatError> {
+        self.words.next().ok_or_else(|| {
+            let message = format!("expected {}, found the end of the file", what());
+            self.source.error(self.source.text.len(), message)
+        })
+    }
+}
+
+/// The words of a text, each with the byte at which it stands.
+#[derive(Clone)]
+struct Words<'s> {
+    text: &'s str,
+    at: usize,
+}
+
+impl<'s> Iterator for Words<'s> {
+    type Item = (&'s str, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if byte == b'#' {
+                self.at += bytes[self.at..].iter().take_while(|byte| **byte != b'\n').count();
+            } else if byte.is_ascii_whitespace() {
+                self.at += 1;
+            } else {
+                break;
+            }
+        }
+        let start = self.at;
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'#';
+        self.at += bytes[start..].iter().take_while(|byte| !ends(byte)).count();
+        (start < self.at).then(|| (&self.text[start..self.at], start))
+    }
+}

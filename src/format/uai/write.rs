@@ -1,0 +1,42 @@
+//! From a network to a UAI file.
+
+use std::fmt::Write as _;
+
+use crate::format::WriteError;
+use crate::format::write::push_numbers;
+use crate::network::{Factor, Network, VariableId};
+
+/// Writes `network`.
+#[expect(clippy::unnecessary_wraps, reason = "other formats cannot write every network")]
+pub(super) fn write(network: &Network) -> Result<String, WriteError> {
+    let mut text = String::from(if network.is_bayesian() { "BAYES\n" } else { "MARKOV\n" });
+    let cardinalities: Vec<_> = network.cardinalities().iter().map(ToString::to_string).collect();
+    let _ = writeln!(text, "{}\n{}", cardinalities.len(), cardinalities.join(" "));
+    let _ = writeln!(text, "{}", network.factor_count());
+    for factor in network.factors() {
+        let _ = write!(text, "{}", factor.scope().len());
+        for variable in factor.scope() {
+            let _ = write!(text, " {}", variable.index());
+        }
+        text.push('\n');
+    }
+    for factor in network.factors() {
+        table(&mut text, network, factor);
+    }
+    Ok(text)
+}
+
+fn table(text: &mut String, network: &Network, factor: &Factor) {
+    // The power of two that the network took out goes back in, in two steps, as each may be large.
+    let half = factor.exponent() / 2;
+    let (first, second) = (2_f64.powi(half), 2_f64.powi(factor.exponent() - half));
+    let values: Vec<f64> = factor.values().iter().map(|value| value * first * second).collect();
+    let states = |variable: &VariableId| network[*variable].cardinality();
+    let row = factor.scope().last().map_or(1, states);
+    let _ = writeln!(text, "\n{}", values.len());
+    for row in values.chunks(row) {
+        text.push(' ');
+        push_numbers(text, row, " ");
+        text.push('\n');
+    }
+}

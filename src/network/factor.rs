@@ -1,0 +1,96 @@
+//! Factors: what the joint distribution of a network is a product of.
+
+use crate::id::define_id;
+use crate::network::VariableId;
+
+define_id! {
+    /// Names a factor of one [`Network`](crate::network::Network). In a Bayesian network factor
+    /// number v is the table of variable number v.
+    FactorId
+}
+
+/// A function of some variables with values of at least zero, as a table.
+///
+/// `values` is row-major: the first variable of the scope is the slowest index, the last the
+/// fastest. A factor of no variable is a constant, of one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    scope: Vec<VariableId>,
+    values: Vec<f64>,
+    exponent: i32,
+}
+
+impl Factor {
+    /// The function of `scope` with these values.
+    ///
+    /// Sizes and values are checked by [`Network::markov`](crate::network::Network::markov).
+    #[must_use]
+    pub fn new(scope: Vec<VariableId>, values: Vec<f64>) -> Self {
+        Self { scope, values, exponent: 0 }
+    }
+
+    /// The variables, slowest index first.
+    #[must_use]
+    pub fn scope(&self) -> &[VariableId] {
+        &self.scope
+    }
+
+    /// The values, to be multiplied by two to the power of [`exponent`](Self::exponent).
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The power of two that was taken out of the values; zero for a probability table.
+    ///
+    /// The largest value of a factor in a network is at most one, as it is in a probability table:
+    /// engines need not expect others.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    pub(super) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Takes a power of two out, such that the largest value is in (1/2, 1], unless all are zero.
+    pub(super) fn scale(&mut self) {
+        let largest = self.values.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 || (0.5 < largest && largest <= 1.0) {
+            return;
+        }
+        // Two steps, because the power itself may be out of range.
+        let exponent = largest.log2().ceil() as i32;
+        let half = exponent / 2;
+        let (first, second) = (2_f64.powi(-half), 2_f64.powi(half - exponent));
+        self.values.iter_mut().for_each(|value| *value = *value * first * second);
+        self.exponent += exponent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_of_two_is_taken_out_and_no_digit_lost() {
+        for (values, exponent) in [
+            (vec![3.0, 0.7, 0.0], 2),
+            (vec![1.0, 0.3], 0),
+            (vec![1e308, 1.3e300], 1024),
+            (vec![1e-300, 1.1e-300], -996),
+            (vec![0.0, 0.0], 0),
+            (vec![4.0], 2),
+        ] {
+            let mut factor = Factor::new(vec![], values.clone());
+            factor.scale();
+            assert_eq!(factor.exponent(), exponent, "{values:?}");
+            let largest = factor.values().iter().copied().fold(0.0, f64::max);
+            assert!(largest == 0.0 || (0.5 < largest && largest <= 1.0), "{values:?}");
+            let half = exponent / 2;
+            let back = |v: &f64| v * 2_f64.powi(half) * 2_f64.powi(exponent - half);
+            assert_eq!(factor.values().iter().map(back).collect::<Vec<_>>(), values);
+        }
+    }
+}
