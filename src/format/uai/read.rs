@@ -1,7 +1,7 @@
 //! From a UAI file to a network.
 
 use super::name;
-use crate::format::draft::{self, MAX_ENTRIES, RowAudit};
+use crate::format::draft::{self, RowAudit};
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
@@ -104,7 +104,7 @@ struct Reader<'s> {
 impl<'s> Reader<'s> {
     fn variables(&mut self) -> Result<Vec<Variable>, FormatError> {
         let (count, _) = self.count("the number of variables")?;
-        let mut variables = Vec::new();
+        let (mut variables, mut total) = (Vec::new(), 0);
         for index in 0..count {
             let (states, at) = self.count(&format!("the number of states of variable {index}"))?;
             if states == 0 || states > MAX_UNNAMED_STATES {
@@ -113,6 +113,7 @@ impl<'s> Reader<'s> {
                 );
                 return Err(self.source.error(at, message));
             }
+            draft::count_states(self.source, &mut total, states, at)?;
             variables.push(Variable::new(name(index), (0..states).map(|state| state.to_string())));
         }
         Ok(variables)
@@ -161,10 +162,11 @@ impl<'s> Reader<'s> {
             size.checked_mul(variables[variable.index()].cardinality())
         });
         let total = size.and_then(|size| size.checked_add(*entries));
-        let (Some(size), Some(total)) = (size, total.filter(|total| *total <= MAX_ENTRIES)) else {
+        let limit = draft::max_entries(self.source);
+        let (Some(size), Some(total)) = (size, total.filter(|total| *total <= limit)) else {
             let message = format!(
                 "with the table of function {function} of {} variables, the tables of this file \
-                 have more than {MAX_ENTRIES} entries, which is refused",
+                 have more than {limit} entries, which is refused",
                 scope.len()
             );
             return Err(self.source.error(scope_at, message));
