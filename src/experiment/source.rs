@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::measure::{Effort, load_options, measure};
 use super::trees::Tree;
-use super::{ExperimentError, Machine, Origin, Progress, Record, RecordedRun, Recording, Setup};
+use super::{
+    ExperimentError, Machine, Origin, Progress, Record, RecordedNetwork, RecordedRun, Recording,
+    Setup,
+};
 use crate::engine::{self, PaperOptions};
 
 /// An engine with what it is asked for.
@@ -128,12 +131,18 @@ fn recorded(
     contender: &Contender,
 ) -> Result<RecordedRun, ExperimentError> {
     let failed = |reason: String| Err(ExperimentError::Failed(reason));
-    let Some(network) = recording.find(&tree.name, &tree.label) else {
-        return failed(format!("The recording does not hold {} ({}).", tree.name, tree.label));
+    // Merging may leave a tree as another name has it.
+    let same = |network: &&RecordedNetwork| {
+        network.network.eq_ignore_ascii_case(&tree.name) && network.is_of(&tree.compiled)
     };
-    if !network.is_of(&tree.compiled) {
-        return failed(format!("The recording has another tree for {}.", tree.name));
-    }
+    let labelled = recording.find(&tree.name, &tree.label);
+    let found = labelled.filter(same).or_else(|| recording.networks.iter().find(same));
+    let Some(network) = found else {
+        return failed(match labelled {
+            Some(_) => format!("The recording has another tree for {}.", tree.name),
+            None => format!("The recording does not hold {} ({}).", tree.name, tree.label),
+        });
+    };
     let missing = || {
         let what = contender.title();
         ExperimentError::Failed(format!("The recording does not hold {what} ({}).", tree.label))
