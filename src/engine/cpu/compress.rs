@@ -9,20 +9,10 @@ use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::potential::{Axis, Real};
 
-/// Runs of a full table that are looked up in the time that one entry's state is divided out.
-const FEW: usize = 4;
-
-/// Which entries of a table were kept; `None` for all.
+/// Which entries of a table were kept: for each entry of the full table, and for its end, how many
+/// before it were; `None` for all.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Option<Counts>);
-
-#[derive(Debug)]
-struct Counts {
-    /// For each entry of the full table, and for its end, how many before it were kept.
-    before: Box<[u32]>,
-    /// The entries that were kept, as numbers in the full table.
-    entries: Box<[u32]>,
-}
+pub(super) struct Kept(Option<Box<[u32]>>);
 
 impl Kept {
     fn new(touched: &[bool]) -> Self {
@@ -35,43 +25,32 @@ impl Kept {
             Some(before)
         };
         let ends = touched.iter().map(Some).chain([None]);
-        let entries = (0..).zip(touched).filter(|(_, is)| **is).map(|(entry, _)| entry);
-        Self(Some(Counts { before: ends.scan(0, count).collect(), entries: entries.collect() }))
+        Self(Some(ends.scan(0, count).collect()))
     }
 
     /// The place of entry number `entry` of the full table, if it was kept, and otherwise of the
     /// next that was.
     fn place(&self, entry: usize) -> usize {
-        self.0.as_ref().map_or(entry, |counts| counts.before[entry] as usize)
+        self.0.as_ref().map_or(entry, |before| before[entry] as usize)
     }
 
     fn has(&self, entry: usize) -> bool {
-        self.0.as_ref().is_none_or(|counts| counts.before[entry] < counts.before[entry + 1])
+        self.0.as_ref().is_none_or(|before| before[entry] < before[entry + 1])
     }
 
     /// The runs of entries that have one state each of a variable, as [`Axis::runs`], of a full
-    /// table of `entries` where all were kept. Where few were kept, each is a run of its own.
+    /// table of `entries` where all were kept.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let full = self.0.as_ref().map_or(entries, |counts| counts.before.len() - 1);
-        let few = self.0.as_ref().filter(|counts| counts.entries.len() < full / axis.stride / FEW);
-        let runs = few.is_none().then(move || {
-            let starts = (0..full).step_by(axis.stride);
-            (0..axis.cardinality).cycle().zip(starts).map(move |(state, start)| {
-                (state, self.place(start)..self.place(start + axis.stride))
-            })
-        });
-        let single = few.into_iter().flat_map(move |counts| {
-            let state = move |entry: u32| entry as usize / axis.stride % axis.cardinality;
-            counts.entries.iter().enumerate().map(move |(at, &entry)| (state(entry), at..at + 1))
-        });
-        single.chain(runs.into_iter().flatten())
+        let full = self.0.as_ref().map_or(entries, |before| before.len() - 1);
+        let starts = (0..full).step_by(axis.stride);
+        (0..axis.cardinality)
+            .cycle()
+            .zip(starts)
+            .map(move |(state, start)| (state, self.place(start)..self.place(start + axis.stride)))
     }
 
     pub fn bytes(&self) -> usize {
-        let of = |counts: &Counts| {
-            size_of_val::<[u32]>(&counts.before) + size_of_val::<[u32]>(&counts.entries)
-        };
-        self.0.as_ref().map_or(0, of)
+        self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
 }
 
@@ -161,24 +140,5 @@ impl<T: Real> Tree<T> {
         };
         let entries = (0..node.full).filter(|&entry| own.has(entry));
         node.permutation = Some(entries.map(|entry| place(entry) as u32).collect());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kept_entry_is_in_the_run_of_its_state() {
-        let axis = Axis { stride: 2, cardinality: 3 };
-        for kept in [vec![5], vec![0, 47], (0..48).step_by(2).collect(), (1..48).collect()] {
-            let touched: Vec<bool> = (0..48).map(|entry| kept.contains(&entry)).collect();
-            let mut states = vec![usize::MAX; kept.len()];
-            for (state, run) in Kept::new(&touched).runs(axis, 48) {
-                states[run].fill(state);
-            }
-            let expected: Vec<usize> = kept.iter().map(|entry| entry / 2 % 3).collect();
-            assert_eq!(states, expected);
-        }
     }
 }

@@ -291,10 +291,10 @@ impl Structure {
             let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
             let words = rows * (ROW_HEAD + layout.ports.len());
             let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let above = if self.shape.parents[clique].is_some() { 36 } else { 0 };
+            let above = if self.shape.parents[clique].is_some() { 32 } else { 0 };
             let below = layout.ports.len() - usize::from(above > 0);
             let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
-                + ports.skip(layout.ports.len() - below).sum::<usize>() * 28;
+                + ports.skip(layout.ports.len() - below).sum::<usize>() * 24;
             held += entries * width + words * 4 + tables;
             let ports = layout.ports.iter().map(|port| port.scope.entries());
             let tables: usize = ports.skip(layout.ports.len() - below).sum();
