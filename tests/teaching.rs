@@ -134,6 +134,7 @@ fn slow_motion_sweeps_over_the_trace_once() {
     harness.key_press(Key::F9);
     harness.run_steps(3);
     harness.get_by_label("Pause");
+    harness.get_by_label_contains("Slow motion of cpu");
     for _ in 0..60 * 130 {
         harness.step();
         if harness.state().model().stepping.is_some_and(|walk| !walk.playing) {

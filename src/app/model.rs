@@ -149,17 +149,38 @@ impl Document {
     /// the tree that is shown.
     #[must_use]
     pub fn finished_trace(&self) -> Option<&MessageTrace> {
-        if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
-            return Some(trace);
-        }
-        let result = self.result.as_ref().filter(|result| self.is_of_this_tree(result))?;
-        (!result.trace.messages.is_empty()).then_some(&result.trace)
+        self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
-    /// Nanoseconds of that trace; zero where there is none.
+    /// That trace and one to compare it with, where there is one: a recording on a GPU, or of this
+    /// machine where a recording is shown. Each with what it is a trace of.
+    #[must_use]
+    pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
+        let result = self.result.as_ref().filter(|result| self.is_of_this_tree(result));
+        let own = result.filter(|result| !result.trace.messages.is_empty()).map(|result| {
+            let EngineChoice { engine, precision, .. } = result.engine;
+            (format!("{} {precision}, this machine", engine.name()), &result.trace)
+        });
+        let named = |recorded: &Recorded| {
+            let name = format!("{}, {}", recorded.engine(), recorded.credit());
+            recorded.trace().map(|trace| (name, trace))
+        };
+        let recorded = match &self.shown {
+            Some(shown) => named(shown),
+            None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(named),
+        };
+        if self.shown.is_some() {
+            recorded.into_iter().chain(own).collect()
+        } else {
+            own.into_iter().chain(recorded).collect()
+        }
+    }
+
+    /// Nanoseconds of the longest of [these traces](Self::traces_to_compare); zero where there are none.
     #[must_use]
     pub fn traced_nanoseconds(&self) -> f64 {
-        self.finished_trace().map_or(0.0, |trace| trace.elapsed.as_nanos() as f64)
+        let traces = self.traces_to_compare();
+        traces.iter().map(|(_, trace)| trace.elapsed.as_nanos() as f64).fold(0.0, f64::max)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Algorithm 1 of Zheng, Mengshoel and Chong, one elementary step after another.
 
 use crate::engine::Passing;
+use crate::potential::Odometer;
+
+/// So many steps forward are taken one by one.
+const FEW: usize = 1000;
 
 /// In which order the elementary steps of a message are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -90,27 +94,46 @@ impl Progress {
     /// Goes to where `done` steps are done, at most all of them.
     ///
     /// # Complexity
-    /// The steps in between; back, all steps up to there.
+    /// In the order of entries an addition for each of the sender's up to there, fewer for a few
+    /// steps forward; in the order of threads the steps of one thread, and a copy of the sums of
+    /// those before it. Nobody waits for millions of entries.
     pub fn seek(&mut self, passing: &Passing, done: usize) {
         let target = done.min(steps(passing));
-        if target < self.done {
-            self.sums.fill(0.0);
-            self.done = 0;
+        match self.order {
+            Order::Entries => self.seek_entry(passing, target),
+            Order::Threads => self.seek_thread(passing, target),
         }
-        // Only sums need the steps one by one; the other steps change nothing that is kept.
-        while self.done < target {
-            match step(passing, self.order, self.done) {
-                Step::Add { j, entry, .. } => {
-                    self.sums[j] += passing.sender_values[entry];
-                    self.done += 1;
-                }
-                _ if self.order == Order::Entries => self.done = target,
-                _ => {
-                    let of_thread = steps_of_thread(passing);
-                    let next = (self.done / of_thread + 1) * of_thread;
-                    self.done = next.min(target);
-                }
+        self.done = target;
+    }
+
+    fn seek_entry(&mut self, passing: &Passing, target: usize) {
+        let added = self.done.min(passing.sender_values.len());
+        let to_add = target.min(passing.sender_values.len());
+        if to_add == passing.sender_values.len() {
+            self.sums.copy_from_slice(&passing.after);
+            return;
+        }
+        if to_add >= added && to_add - added <= FEW {
+            for entry in added..to_add {
+                self.sums[passing.from.place(entry).0] += passing.sender_values[entry];
             }
+            return;
+        }
+        self.sums.fill(0.0);
+        let entries = Odometer::new(&passing.sender, &passing.separator);
+        for (value, j) in passing.sender_values[..to_add].iter().zip(entries) {
+            self.sums[j] += value;
+        }
+    }
+
+    fn seek_thread(&mut self, passing: &Passing, target: usize) {
+        let (thread, within) =
+            (target / steps_of_thread(passing), target % steps_of_thread(passing));
+        self.sums[..thread].copy_from_slice(&passing.after[..thread]);
+        self.sums[thread..].fill(0.0);
+        if let Some(sum) = self.sums.get_mut(thread) {
+            let elements = 0..within.min(passing.from.count());
+            *sum = elements.map(|n| passing.sender_values[passing.from.element(thread, n)]).sum();
         }
     }
 

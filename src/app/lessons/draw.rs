@@ -14,17 +14,31 @@ use crate::app::theme::Palette;
 const WIDTH: f32 = 330.0;
 /// About how high the window is.
 const HEIGHT: f32 = 210.0;
+/// Frames in which the window finds its place.
+const SETTLING: u8 = 4;
 
 /// Draws the lesson over everything else.
 pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
     let target = targets::find(ctx, &course.step().target);
     let place = place(ctx.content_rect(), target);
+    let id = Id::new(("lesson", &course.lesson().id, course.number()));
+    // The window knows its size, and the lesson what it points at, only after some frames.
+    let frames: u8 = ctx.data_mut(|data| {
+        let (step, frames) = data.get_temp_mut_or(Id::new("lesson placed"), (id, 0_u8));
+        (*step, *frames) = (id, if *step == id { frames.saturating_add(1) } else { 1 });
+        *frames
+    });
     let window = egui::Window::new(&course.lesson().title)
         // Every step has a place of its own, from which the user may drag it.
-        .id(Id::new(("lesson", &course.lesson().id, course.number())))
-        .default_pos(place)
+        .id(id)
         .collapsible(false)
         .resizable(false);
+    let window = if frames < SETTLING {
+        ctx.request_repaint();
+        window.current_pos(place)
+    } else {
+        window
+    };
     window.show(ctx, |ui| {
         ui.set_width(WIDTH);
         ui.label(course.text(model));
@@ -72,7 +86,9 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     if let Some(target) = target {
         let dark = ctx.global_style().visuals.dark_mode;
         let colour = if dark { Palette::DARK.active } else { Palette::LIGHT.active };
-        let painter = ctx.layer_painter(LayerId::new(Order::Middle, Id::new("lesson callout")));
+        // Above the panes, below every window.
+        let layer = LayerId::new(Order::Background, Id::new("lesson callout"));
+        let painter = ctx.layer_painter(layer);
         let rect = target.expand(3.0).intersect(ctx.content_rect().shrink(2.0));
         painter.rect_stroke(
             rect,

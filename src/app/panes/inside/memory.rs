@@ -65,7 +65,9 @@ fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
     let all = words.iter().map(|&word| thousands(word as u64)).collect::<Vec<_>>().join(", ");
     let fetched_bytes = thousands((fetched * SECTOR * 4) as u64);
     let used = thousands(4 * words.len() as u64);
-    let hover = format!("Words {all}\n{fetched_bytes} bytes fetched for {used} used");
+    let hover = format!(
+        "Words {all}\n{fetched_bytes} bytes fetched for {used} used\nWhere there is no room for cells, to scale"
+    );
     let below = ui.available_width() < 2.0 * NAME;
     let strip = |ui: &mut Ui| {
         let size = Vec2::new(ui.available_width(), CELL + 4.0);
@@ -113,10 +115,6 @@ fn cells(ui: &Ui, rect: Rect, step: &Step<'_>, layout: MappingLayout, words: &[u
             let at = place(word).left();
             painter.vline(at, row.y_range(), Stroke::new(1.5, palette.active));
         }
-        let text = format!("{} words, to scale", thousands(span as u64));
-        let at = row.right_center() - Vec2::new(6.0, 0.0);
-        let ink = ui.visuals().text_color();
-        painter.text(at, Align2::RIGHT_CENTER, text, FontId::proportional(11.0), ink);
         return;
     }
     let ground = ui.visuals().extreme_bg_color;

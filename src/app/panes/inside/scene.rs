@@ -273,12 +273,13 @@ impl<'a> Scene<'a> {
 }
 
 fn index_column(title: &str, count: usize) -> Column {
-    let digits = count.max(10).ilog10() as f32 + 1.0;
-    Column { title: title.to_owned(), width: 16.0 + 7.0 * digits, right: true }
+    let digits = (count.max(2) - 1).ilog10() as f32 + 1.0;
+    let letters = digits.max(title.chars().count() as f32);
+    Column { title: title.to_owned(), width: 12.0 + 7.0 * letters, right: true }
 }
 
 fn number_column(title: &str) -> Column {
-    Column { title: title.to_owned(), width: 58.0, right: true }
+    Column { title: title.to_owned(), width: 54.0, right: true }
 }
 
 fn states_column(title: String) -> Column {

@@ -6,6 +6,7 @@ mod header;
 mod lanes;
 pub(super) mod recorded;
 mod scale;
+mod versus;
 
 use eframe::egui::{
     self, EventFilter, Key, Label, PointerButton, Rect, Response, RichText, Sense, Ui, WidgetInfo,
@@ -16,6 +17,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
 use crate::app::naming;
+use crate::app::stepping::Clock;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use draw::Drawing;
@@ -104,7 +106,12 @@ impl TimelinePane {
         if crowded {
             self.rows_choice(ui, &scene);
         }
-        self.chart(ui, &scene, commands);
+        let clock = model.stepping.map(|stepping| stepping.clock);
+        if let (Some(Clock::Trace { now, .. }), false) = (clock, live) {
+            versus::show(ui, document, compiled, now, commands);
+        } else {
+            self.chart(ui, &scene, commands);
+        }
     }
 
     fn rows_choice(&mut self, ui: &mut Ui, scene: &Scene<'_>) {
