@@ -47,7 +47,9 @@ impl PanelView<'_> {
     /// Draws the panel. What is under the pointer, and the response to pointing and clicking.
     pub fn show(&self, ui: &mut Ui) -> (Option<Hit>, Response) {
         let Self { panel, .. } = self;
-        ui.vertical_centered(|ui| ui.strong(&panel.title));
+        if !panel.title.is_empty() {
+            ui.vertical_centered(|ui| ui.strong(&panel.title));
+        }
         let blocks = self.blocks();
         let (x_view, y_view) = self.views(&blocks);
         let room = self.room(ui, x_view);
