@@ -110,6 +110,14 @@ impl Soak {
         }
     }
 
+    /// Cancels once something is at work; what is at work may still come to its end before.
+    fn cancel_at_work(&self) {
+        while !matches!(self.session.wait(), Some((_, Update::Started(_) | Update::Propagating(_))))
+        {
+        }
+        self.session.cancel();
+    }
+
     /// Adds or takes back a finding, or goes to another world.
     fn change(&mut self) {
         let evidence = &mut self.request.evidence;
@@ -171,7 +179,7 @@ impl Soak {
             match self.random.random_range(0..20) {
                 // The next change interrupts this one.
                 0..3 if !checked => continue,
-                3 if !checked => self.session.cancel(),
+                3 if !checked => self.cancel_at_work(),
                 _ => {}
             }
             match self.until_rest() {
