@@ -16,6 +16,9 @@ pub fn network(name: &str, bytes: &[u8]) {
 }
 
 fn check_network(network: &Network) {
+    for factor in network.factors() {
+        assert!(factor.values().iter().all(|value| value.is_finite() && *value >= 0.0));
+    }
     for cpt in network.cpts() {
         let states = network[cpt.child()].cardinality();
         let rows: usize = cpt.parents().iter().map(|&parent| network[parent].cardinality()).product();

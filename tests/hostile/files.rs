@@ -22,17 +22,16 @@ pub fn networks() -> Vec<(String, String)> {
     all
 }
 
-/// The names, states and numbers, which do not depend on how a file is spelt.
-fn essence(network: &Network) -> Vec<(String, Vec<String>, Vec<f64>)> {
-    let of = |id| {
-        let variable = &network[id];
-        let (name, states) = (variable.name().to_owned(), variable.states().to_vec());
-        (name, states, network.cpt(id).values().to_vec())
-    };
-    network.ids().map(of).collect()
+/// The names with states, and the numbers, which do not depend on how a file is spelt.
+type Essence = (Vec<(String, Vec<String>)>, Vec<Vec<f64>>);
+
+fn essence(network: &Network) -> Essence {
+    let variables = network.variables().iter();
+    let named = variables.map(|variable| (variable.name().to_owned(), variable.states().to_vec()));
+    (named.collect(), network.factors().map(|factor| factor.values().to_vec()).collect())
 }
 
-fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Vec<(String, Vec<String>, Vec<f64>)> {
+fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Essence {
     let read = open_bytes(name, bytes).unwrap_or_else(|error| panic!("{error}"));
     essence(&read.network)
 }

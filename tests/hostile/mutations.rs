@@ -73,9 +73,11 @@ fn mutate(bytes: &[u8], random: &mut Pcg64Mcg) -> Vec<u8> {
 }
 
 fn check(network: &Network) {
-    for id in network.ids() {
-        let states = network[id].cardinality();
-        for row in network.cpt(id).values().chunks(states) {
+    for factor in network.factors() {
+        assert!(factor.values().iter().all(|value| value.is_finite() && *value >= 0.0));
+    }
+    for cpt in network.cpts() {
+        for row in cpt.values().chunks(network[cpt.child()].cardinality()) {
             assert!(row.iter().all(|p| (0.0..=1.0).contains(p)), "{row:?}");
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row:?}");
         }
@@ -86,10 +88,10 @@ fn check(network: &Network) {
         let name = format!("a.{}", format.extensions()[0]);
         let again = open_bytes(&name, written.text.as_str());
         let again = again.unwrap_or_else(|error| panic!("{error} in\n{}", written.text)).network;
-        for id in network.ids() {
-            assert_eq!(again[id].cardinality(), network[id].cardinality());
-            let pairs = network.cpt(id).values().iter().zip(again.cpt(id).values());
-            assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{}", written.text);
+        assert_eq!(again.cardinalities(), network.cardinalities());
+        for (one, other) in network.factors().zip(again.factors()) {
+            let mut pairs = one.values().iter().zip(other.values());
+            assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12), "{}", written.text);
         }
     }
 }
