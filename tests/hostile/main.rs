@@ -105,7 +105,8 @@ fn what_is_missing_or_there_twice_is_refused() {
         // A UAI file gives variables no names.
         refused_but(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
         let alike = Node { states: States::Labels(vec!["x".into(), "x".into()]), ..fine.clone() };
-        refused_but(&[uai.name()], &[alike], &["second state", "twice"]);
+        // NET numbers labels that come twice.
+        refused_but(&[uai.name(), Format::Net.name()], &[alike], &["second state", "twice"]);
     }
     refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
     refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);
