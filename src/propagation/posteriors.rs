@@ -1,6 +1,7 @@
 //! The result of a propagation.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::network::{Network, VariableId};
 
@@ -8,7 +9,7 @@ use crate::network::{Network, VariableId};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posteriors {
     /// Start of each variable's states in `values`, and the end of the last.
-    offsets: Vec<usize>,
+    offsets: Arc<[usize]>,
     values: Vec<f64>,
     ln_p_evidence: f64,
 }
@@ -32,9 +33,18 @@ impl Posteriors {
         }
         let values = vec![0.0; offsets[offsets.len() - 1]];
         let ln_p_evidence = ln_p_evidence + network.ln_scale();
-        let mut posteriors = Self { offsets, values, ln_p_evidence };
+        let mut posteriors = Self { offsets: offsets.into(), values, ln_p_evidence };
         network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
         posteriors
+    }
+
+    /// The posteriors whose normalised `values` lie one variable after another, from `offsets` on;
+    /// the last offset is the end. For engines that fill them in an order of their own, and put back
+    /// what the network took out of P(e).
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
+        debug_assert_eq!(offsets.last(), Some(&values.len()));
+        Self { offsets, values, ln_p_evidence }
     }
 
     /// These posteriors with those of `variables` in place of what they were, as for

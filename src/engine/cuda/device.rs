@@ -1,6 +1,7 @@
 //! Finding the GPU, and what all engines on it need.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -139,11 +140,16 @@ impl Device {
         self.context.bind_to_thread()?;
         // SAFETY: plain memory of this size, freed when dropped; zeros are valid numbers.
         let start = unsafe {
-            let start = result::malloc_host(len * size_of::<T>(), 0)?.cast::<T>();
+            let start = result::malloc_host(len * size_of::<T>(), MAPPED)?.cast::<T>();
             start.write_bytes(0, len);
             start
         };
         Ok(Pinned { start, len, context: Arc::clone(&self.context) })
+    }
+
+    /// Bytes of its memory that are free.
+    pub fn free_bytes(&self) -> Result<u64, DriverError> {
+        Ok(self.context.mem_get_info()?.0 as u64)
     }
 
     /// An event that notes the time.
@@ -188,6 +194,18 @@ impl Device {
     }
 }
 
+/// Whether all that was asked for on `stream` is done.
+pub(super) fn is_done(stream: &CudaStream) -> Result<bool, DriverError> {
+    // SAFETY: the stream is there as long as the reference.
+    match unsafe { sys::cuStreamQuery(stream.cu_stream()) } {
+        sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        other => other.result().map(|()| true),
+    }
+}
+
+/// Memory of the host that kernels can write to.
+const MAPPED: u32 = sys::CU_MEMHOSTALLOC_DEVICEMAP;
+
 /// Numbers in memory that stays where it is, for the GPU to copy from and to.
 pub(super) struct Pinned<T> {
     start: *mut T,
@@ -208,6 +226,23 @@ impl<T> Pinned<T> {
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: as above, and borrowed for writing.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
+
+impl<T> Pinned<T> {
+    /// Where kernels find it.
+    pub fn device_address(&self) -> u64 {
+        // All addresses are of one space, on every GPU that is not refused.
+        self.start as u64
+    }
+}
+
+impl Pinned<u64> {
+    /// The number at `index`, which a kernel may be about to write.
+    pub fn read(&self, index: usize) -> u64 {
+        assert!(index < self.len);
+        // SAFETY: within the memory, aligned, and atomic, as the kernel's writes are.
+        unsafe { AtomicU64::from_ptr(self.start.add(index)) }.load(Ordering::Acquire)
     }
 }
 

@@ -2,32 +2,48 @@
 //!
 //! [`operations`] writes a propagation as sums of products that depend on one another, [`items`]
 //! cuts them into pieces of work, [`schedule`] gives each block a list of them, [`tables`] fills
-//! the copies of the potentials; [`gpu`] launches the kernel, and [`twin`] does the same on the CPU.
+//! the copies of the potentials, [`words`] is what messages and results are made of; [`gpu`]
+//! launches the kernel, and [`twin`] does the same on the CPU. [`cases`] propagates many cases in one
+//! call, [`gpu_cases`] on the GPU.
 
+mod cases;
 mod gpu;
+mod gpu_cases;
 mod items;
 mod operations;
 mod schedule;
 mod tables;
 #[cfg(test)]
 mod twin;
+mod words;
 
 use std::f64::consts::LN_2;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
+use self::cases::Cases;
 use self::gpu::Gpu;
-use self::items::Items;
+use self::items::{Grain, Items};
 use self::operations::Operations;
+use self::words::{Word, distribution};
 use super::device::device;
-use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use crate::cancel::Cancelled;
+use crate::engine::{
+    BatchAnswers, Engine, LoadError, LoadOptions, PropagationFailure, Propagator, one_at_a_time,
+};
 use crate::graph::SeparatorId;
-use crate::network::Evidence;
+use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Precision, Real};
 use crate::propagation::{CompiledNetwork, Forecast, Phase, Posteriors, Stage, Watch};
 
 /// Lists of items there are at most, which is blocks of the launch.
-const MAX_LISTS: usize = 1024;
+const MAX_LISTS: usize = 4096;
+
+/// Items of a propagation that many blocks share.
+const GRAIN: Grain = Grain { threads: 128, shares: 512, least: 768 };
+
+/// Cases from which on it is worth to have them all at once.
+const MANY: usize = 16;
 
 /// See the module.
 pub struct GpuFlow;
@@ -50,7 +66,7 @@ impl Engine for GpuFlow {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        let bytes = Flow::new(compiled).map_or(u64::MAX, |flow| flow.bytes());
+        let bytes = Flow::new(compiled, GRAIN).map_or(u64::MAX, |flow| flow.bytes());
         Forecast::new(self.name(), precision, compiled, bytes)
     }
 
@@ -62,7 +78,7 @@ impl Engine for GpuFlow {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        let flow = Flow::new(compiled);
+        let flow = Flow::new(compiled, GRAIN);
         let bytes = flow.as_ref().map_or(u64::MAX, Flow::bytes);
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
         let flow = flow.expect("what cannot be laid out needs more than any limit");
@@ -75,6 +91,8 @@ impl Engine for GpuFlow {
             exponent,
             executor: gpu,
             bytes,
+            options: *options,
+            cases: None,
         }))
     }
 }
@@ -84,68 +102,123 @@ struct Flow {
     operations: Operations,
     items: Items,
     variables: usize,
+    /// What the network took out of its factors.
+    ln_scale: f64,
+    /// First state of each variable, and the end of the last.
+    offsets: Arc<[usize]>,
+    /// Threads of a block.
+    threads: u32,
 }
 
 impl Flow {
     /// `None` if the network is too large for any GPU.
-    fn new(compiled: &CompiledNetwork) -> Option<Self> {
+    fn new(compiled: &CompiledNetwork, grain: Grain) -> Option<Self> {
         let cliques = compiled.tree().cliques();
         if cliques.iter().any(|clique| clique.entries > u64::from(u32::MAX) / 8) {
             return None;
         }
-        let operations = Operations::new(compiled);
-        let items = Items::new(compiled, &operations)?;
-        Some(Self { operations, items, variables: compiled.network().variables().len() })
+        let operations = Operations::new(compiled, grain.threads);
+        let items = Items::new(compiled, &operations, grain)?;
+        let variables = compiled.network().variables().len();
+        let offsets = items.first_states.clone().into();
+        let ln_scale = compiled.network().ln_scale();
+        Some(Self { operations, items, variables, ln_scale, offsets, threads: grain.threads })
     }
 
-    /// Words of packed evidence: which variables have a finding, and a weight for each state.
+    /// Words of packed evidence: what there is of each variable, and a weight for each state.
     fn evidence_words(&self) -> usize {
-        self.variables + self.items.states
+        self.variables + self.items.states()
     }
 
-    /// Words of what a run brings back: the posteriors, P(e) and its power of two.
+    /// Words of what a run brings back: the posteriors and P(e).
     fn result_words(&self) -> usize {
-        self.items.states + 2
+        self.items.states() + 1
     }
 
-    /// Bytes of all buffers on the GPU. Buffers of nothing hold one.
+    /// Bytes of all buffers on the GPU. Buffers of nothing hold one number.
     fn bytes(&self) -> u64 {
         let items = &self.items;
         let words = [
-            items.records.len(),
-            MAX_LISTS + 1,
-            items.table_entries.max(1),
-            items.offsets.max(1),
+            items.record_words(),
+            2 * (MAX_LISTS + 1),
             self.evidence_words().max(1),
-            items.messages.max(1),
-            items.partials.max(1),
-            self.operations.all.len(),
-            self.result_words(),
-            // A slot and three times of 8 bytes an item.
-            8 * items.len(),
+            2 * items.messages.max(1),
+            // Three times of 8 bytes an item.
+            6 * items.len(),
         ];
-        words.into_iter().map(|count| 4 * count as u64).sum()
+        let words: u64 = words.into_iter().map(|count| count as u64).sum();
+        4 * words
     }
 
     /// The evidence as the words that the kernel reads, and the exponent that it takes out.
-    fn pack(&self, compiled: &CompiledNetwork, evidence: &Evidence, words: &mut [u32]) -> i64 {
-        words.fill(0);
-        let (active, mut weights) = words.split_at_mut(self.variables);
+    ///
+    /// Digits that are `fixed` by observations make tables smaller, at a price for every item: it is
+    /// paid back where a block does a whole case, not where many share one.
+    fn pack(&self, evidence: &Evidence, fixed: bool, words: &mut [u32]) -> i64 {
+        let (kinds, weights) = words.split_at_mut(self.variables);
+        kinds.fill(0);
         let mut exponent = 0;
-        for (variable, active) in compiled.network().ids().zip(active) {
-            let states = compiled.network()[variable].cardinality();
-            let (own, rest) = std::mem::take(&mut weights).split_at_mut(states);
-            weights = rest;
-            let Some(finding) = evidence.get(variable) else { continue };
-            *active = 1;
-            let largest = (0..states).map(|state| finding.weight(state)).fold(0.0, f64::max);
-            let scale = largest.scale_exponent().unwrap_or(0);
-            exponent -= i64::from(scale);
-            for (state, weight) in own.iter_mut().enumerate() {
-                *weight = (finding.weight(state).scale(scale) as f32).to_bits();
+        for (variable, finding) in evidence.iter() {
+            let kind = &mut kinds[variable.index()];
+            let first = self.offsets[variable.index()];
+            let states = self.offsets[variable.index() + 1] - first;
+            match finding {
+                Finding::Observed(state) if fixed => *kind = 2 + *state as u32,
+                finding => {
+                    *kind = 1;
+                    let all = (0..states).map(|state| finding.weight(state));
+                    let largest = all.clone().fold(0.0, f64::max);
+                    // Below one, so that products of many do not grow.
+                    let scale = largest.scale_exponent().unwrap_or(0) - 1;
+                    exponent -= i64::from(scale);
+                    for (word, weight) in weights[first..].iter_mut().zip(all) {
+                        *word = (weight.scale(scale) as f32).to_bits();
+                    }
+                }
             }
         }
         exponent
+    }
+
+    /// The answer from a result whose words `word` gives; all of them are there.
+    fn answer(
+        &self,
+        evidence: &Evidence,
+        exponent: i64,
+        word: impl Fn(usize) -> Word,
+    ) -> Result<Posteriors, PropagationFailure> {
+        let mut values = vec![0.0; self.items.states()];
+        for variable in 0..self.variables {
+            self.fill(variable, evidence, &mut values, &word);
+        }
+        self.finish(values, exponent, word(self.items.states()))
+    }
+
+    /// Fills in the posterior of one variable.
+    fn fill(
+        &self,
+        variable: usize,
+        evidence: &Evidence,
+        values: &mut [f64],
+        word: &impl Fn(usize) -> Word,
+    ) {
+        let (first, end) = (self.offsets[variable], self.offsets[variable + 1]);
+        match evidence.get(VariableId::new(variable)) {
+            // Of other states nothing may have been computed.
+            Some(Finding::Observed(state)) => values[first + state] = 1.0,
+            _ => distribution(&mut values[first..end], |state| word(first + state)),
+        }
+    }
+
+    fn finish(
+        &self,
+        values: Vec<f64>,
+        exponent: i64,
+        p_evidence: Word,
+    ) -> Result<Posteriors, PropagationFailure> {
+        let (mantissa, power) = p_evidence.parts().ok_or(PropagationFailure::Impossible)?;
+        let ln = mantissa.ln() + (exponent + i64::from(power)) as f64 * LN_2 + self.ln_scale;
+        Ok(Posteriors::of_values(Arc::clone(&self.offsets), values, ln))
     }
 }
 
@@ -161,19 +234,28 @@ struct Stamp {
 
 /// What runs the items: the GPU, or its twin.
 trait Executor: Send {
+    /// Held from the start of a run until its results are there.
+    fn alone(&self) -> Option<MutexGuard<'static, ()>> {
+        None
+    }
+
     /// Where evidence is to be packed for the next run.
     fn evidence(&mut self) -> &mut [u32];
 
-    /// Runs all items, and waits.
-    fn run(
+    /// Runs all items, and waits for nothing but the stamps.
+    fn start(
         &mut self,
         flow: &Flow,
         has_evidence: bool,
         stamped: bool,
     ) -> Result<(), PropagationFailure>;
 
-    /// The posteriors of all variables, not normalised, P(e) and its power of two, by the last run.
-    fn result(&self) -> &[f32];
+    /// Word `at` of the result of the last run, if it is there: of the posteriors of all variables,
+    /// not normalised, and P(e).
+    fn result(&self, at: usize) -> Option<Word>;
+
+    /// Whether words that are not there may still come.
+    fn may_come(&self) -> Result<bool, PropagationFailure>;
 
     /// The times of all items of the last run, which was stamped.
     fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure>;
@@ -181,8 +263,13 @@ trait Executor: Send {
     /// Blocks that run.
     fn lists(&self) -> usize;
 
+    /// What propagates many cases with these records, in at most so many bytes; `None` if it does
+    /// not fit.
+    fn cases(&self, flow: &Flow, records: Vec<u32>, bytes: u64)
+    -> Option<Box<dyn cases::Executor>>;
+
     /// The time of a run with an empty kernel, the median of `repeat`.
-    fn empty_run(&mut self, flow: &Flow, repeat: u32) -> Option<Duration>;
+    fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
 }
 
 /// A compiled network with its tables on the GPU.
@@ -193,6 +280,9 @@ struct Loaded<E> {
     exponent: i64,
     executor: E,
     bytes: u64,
+    options: LoadOptions,
+    /// Made when it is first asked for; `None` inside if it cannot be made.
+    cases: Option<Option<Cases>>,
 }
 
 impl<E: Executor> Propagator for Loaded<E> {
@@ -204,17 +294,34 @@ impl<E: Executor> Propagator for Loaded<E> {
         watch.check()?;
         let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
             true => 0,
-            false => self.flow.pack(&self.compiled, evidence, self.executor.evidence()),
+            false => self.flow.pack(evidence, false, self.executor.evidence()),
         });
         watch.check()?;
         let stamped = watch.times_messages();
-        self.executor.run(&self.flow, !evidence.is_empty(), stamped)?;
+        let _alone = self.executor.alone();
+        self.executor.start(&self.flow, !evidence.is_empty(), stamped)?;
         if stamped {
             let now = watch.elapsed();
             self.trace(watch, now)?;
         }
         watch.check()?;
-        watch.stage(Stage::Read, || self.posteriors(exponent))
+        watch.stage(Stage::Read, || self.read(evidence, self.exponent + exponent))
+    }
+
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        if cases.len() >= MANY {
+            let (executor, compiled) = (&self.executor, &self.compiled);
+            let LoadOptions { threads, memory, .. } = self.options;
+            let bytes = memory.bytes().saturating_sub(self.bytes);
+            let make = || {
+                Cases::new(compiled, threads, |flow, records| executor.cases(flow, records, bytes))
+            };
+            if let Some(many) = self.cases.get_or_insert_with(make) {
+                let _alone = executor.alone();
+                return many.run(cases, watch);
+            }
+        }
+        one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -226,29 +333,48 @@ impl<E: Executor> Propagator for Loaded<E> {
     }
 
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
-        self.executor.empty_run(&self.flow, repeat)
+        self.executor.empty_run(repeat)
     }
 }
 
 impl<E: Executor> Loaded<E> {
-    fn posteriors(&self, of_evidence: i64) -> Result<Posteriors, PropagationFailure> {
-        let out = self.executor.result();
-        let states = self.flow.items.states;
-        let (total, of_messages) = (f64::from(out[states]), out[states + 1] as i64);
-        if total.is_nan() || total <= 0.0 {
-            return Err(PropagationFailure::Impossible);
-        }
-        let of_ones = i64::from(tables::PEAK) * self.flow.operations.without_table as i64;
-        let exponent = self.exponent + of_evidence + of_messages - of_ones;
-        let power = -total.scale_exponent().unwrap_or(0);
-        let ln = total.scale(-power).ln() + (exponent + i64::from(power)) as f64 * LN_2;
-        let mut first = 0;
-        Ok(Posteriors::new(self.compiled.network(), ln, |_, states| {
-            for (state, value) in states.iter_mut().zip(&out[first..]) {
-                *state = f64::from(*value);
+    /// Waits for the results and makes an answer of them, of each variable as it comes: they come
+    /// from the kernel itself, well before the driver would say that all is done. The driver is
+    /// asked now and then all the same, because a kernel that failed brings no words.
+    fn read(&self, evidence: &Evidence, exponent: i64) -> Result<Posteriors, PropagationFailure> {
+        let (flow, executor) = (&self.flow, &self.executor);
+        let mut values = vec![0.0; flow.items.states()];
+        let word = |at: usize| executor.result(at).unwrap_or_default();
+        let mut pending: Vec<usize> = (0..flow.variables).collect();
+        let is_there = |variable: usize| {
+            let states = flow.offsets[variable]..flow.offsets[variable + 1];
+            let observed =
+                || matches!(evidence.get(VariableId::new(variable)), Some(Finding::Observed(_)));
+            states.rev().all(|at| executor.result(at).is_some()) || observed()
+        };
+        let mut p_evidence = None;
+        let mut is_last = false;
+        for round in 1_u32.. {
+            pending.retain(|&variable| {
+                let is_there = is_there(variable);
+                if is_there {
+                    flow.fill(variable, evidence, &mut values, &word);
+                }
+                !is_there
+            });
+            p_evidence = p_evidence.or_else(|| executor.result(flow.items.states()));
+            if pending.is_empty() && p_evidence.is_some() {
+                break;
             }
-            first += states.len();
-        }))
+            if is_last {
+                let reason = "the kernel ended without a result".to_owned();
+                return Err(PropagationFailure::Device(reason));
+            }
+            // What came while the driver was asked is read once more.
+            is_last = round.is_multiple_of(1 << 12) && !executor.may_come()?;
+            std::hint::spin_loop();
+        }
+        flow.finish(values, exponent, p_evidence.unwrap_or_default())
     }
 
     /// Tells `watch` when each message was computed, on the GPU's clock set so that its last item
@@ -292,13 +418,15 @@ mod tests {
     use crate::engine::cuda::device::tests::on_the_gpu;
     use crate::engine::cuda::fixtures::{assert_near, networks};
     use crate::engine::{PaperOptions, by_name};
-    use crate::propagation::MemoryLimit;
+    use crate::propagation::{CompileOptions, MemoryLimit, compile};
 
     fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
-        let flow = Flow::new(compiled).unwrap();
+        let flow = Flow::new(compiled, GRAIN).unwrap();
         let (tables, exponent) = tables::fill(compiled, &flow.items);
-        let executor = Twin::new(&flow, tables, lists);
-        Loaded { compiled: Arc::clone(compiled), flow, exponent, executor, bytes: 0 }
+        let executor = Twin::new(&flow, &tables, lists);
+        let options = load_options(Precision::F32);
+        let compiled = Arc::clone(compiled);
+        Loaded { compiled, flow, exponent, executor, bytes: 0, options, cases: None }
     }
 
     fn load_options(precision: Precision) -> LoadOptions {
@@ -327,9 +455,30 @@ mod tests {
     }
 
     #[test]
+    fn many_cases_are_answered_as_each_alone() {
+        for (compiled, cases) in networks() {
+            let many: Vec<Evidence> = cases.iter().cycle().take(MANY + 5).cloned().collect();
+            let mut engines: Vec<Box<dyn Propagator>> = vec![Box::new(twin(&compiled, 3))];
+            if on_the_gpu("many_cases_are_answered_as_each_alone") {
+                engines.push(GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap());
+            }
+            for mut engine in engines {
+                let watch = Watch::untimed(CancelToken::new());
+                let answers = engine.run_batch(&many, &watch).unwrap();
+                assert_eq!(answers.len(), many.len());
+                for (case, answer) in many.iter().zip(&answers) {
+                    assert_near(answer, &engine.run(case, &watch));
+                }
+                watch.cancel();
+                assert_eq!(engine.run_batch(&many, &watch), Err(Cancelled));
+            }
+        }
+    }
+
+    #[test]
     fn every_item_is_in_one_list_and_after_what_it_waits_for() {
         for (compiled, _) in networks() {
-            let flow = Flow::new(&compiled).unwrap();
+            let flow = Flow::new(&compiled, GRAIN).unwrap();
             for lists in [1, 3, 264] {
                 let schedule = Schedule::new(&flow.operations, &flow.items, lists);
                 assert_eq!(schedule.starts.len(), lists + 1);
@@ -354,6 +503,37 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn twenty_drawn_cases_of_each_of_the_papers_networks() {
+        use rand::SeedableRng;
+        let test = "twenty_drawn_cases_of_each_of_the_papers_networks";
+        if !on_the_gpu(test) {
+            return;
+        }
+        let sequential = by_name("sequential").unwrap();
+        for name in ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"]
+        {
+            let network = crate::format::sample(name).unwrap().open().network;
+            let options = CompileOptions::default();
+            let compiled =
+                Arc::new(compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap());
+            let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+            let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
+            let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
+            let observed = network.variables().len() / 5;
+            for case in 0..20 {
+                let evidence = Evidence::drawn(&network, observed, &mut rng);
+                let watch = Watch::untimed(CancelToken::new());
+                let found = gpu.run(&evidence, &watch);
+                assert_near(&found, &expected.run(&evidence, &watch));
+                if case == 0 {
+                    assert_eq!(gpu.run(&evidence, &watch), found, "{name}: two runs are bit-equal");
+                }
+            }
+            eprintln!("{name}: 20 cases agree");
         }
     }
 

@@ -1,9 +1,11 @@
 //! A propagation as operations of one form, each a sum of products; see `kernels/propagate.cu`.
 
 use crate::graph::CliqueId;
-use crate::network::VariableId;
+use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
+
+use super::items::is_short;
 
 /// Children of a clique whose messages are multiplied at once. Where there are more, groups of
 /// them are multiplied by vertices between them and the clique.
@@ -25,10 +27,8 @@ pub(super) struct Operation {
 /// What the result of an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A message toward the root.
-    Up,
-    /// A message away from the root.
-    Down,
+    /// A message: toward the root, away from it, or sums of parts on the way to another result.
+    Message,
     /// A variable's posterior.
     Posterior(VariableId),
     /// P(e).
@@ -40,8 +40,75 @@ pub(super) struct Operations {
     pub all: Vec<Operation>,
     /// For each separator the operations that make the messages up and down.
     pub of_separator: Vec<(usize, usize)>,
-    /// Operations without a potential among those that P(e) is made by.
-    pub without_table: usize,
+}
+
+impl Operation {
+    /// Entries of a factor with this scope that one row needs.
+    fn entries_of_run(&self, factor: &Scope) -> usize {
+        let run = self.run.variables().iter().zip(self.run.cardinalities());
+        run.filter(|(variable, _)| factor.contains(**variable)).map(|(_, &states)| states).product()
+    }
+
+    /// Whether one row of this can be one item.
+    fn is_short(&self, threads: u32) -> bool {
+        let parts = self.factors.iter().map(|(_, scope)| self.entries_of_run(scope));
+        is_short(self.run.entries(), parts, threads)
+    }
+
+    /// Puts the variables of rows that few large factors have last, so that consecutive rows share
+    /// entries of the others.
+    fn order_rows(&mut self, network: &Network) {
+        let weight = |variable: &VariableId| -> f64 {
+            let with = self.factors.iter().filter(|(_, scope)| scope.contains(*variable));
+            with.map(|(_, scope)| (1.0 + scope.entries() as f64).ln()).sum()
+        };
+        let mut rows = self.rows.variables().to_vec();
+        rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        self.rows = Scope::of(network, rows);
+    }
+}
+
+/// Adds `operation` to `all` and returns its number. A sum that is too long for an item is made in
+/// two steps, of which the first leaves some of the variables.
+fn push(
+    all: &mut Vec<Operation>,
+    network: &Network,
+    mut operation: Operation,
+    threads: u32,
+) -> usize {
+    if !operation.is_short(threads) {
+        let run = operation.run.variables();
+        let largest = run.iter().copied().max_by_key(|&v| network[v].cardinality());
+        let mut parts: Vec<VariableId> = largest.into_iter().collect();
+        let first_step = |parts: &[VariableId]| {
+            let kept = operation.rows.variables().iter().chain(parts).copied();
+            let rest = run.iter().copied().filter(|variable| !parts.contains(variable));
+            Operation {
+                rows: Scope::of(network, kept),
+                run: Scope::of(network, rest),
+                clique: operation.clique,
+                factors: operation.factors.clone(),
+                result: Role::Message,
+            }
+        };
+        let mut first = first_step(&parts);
+        while !first.is_short(threads) {
+            let rest = first.run.variables().iter().copied();
+            parts.extend(rest.max_by_key(|&v| network[v].cardinality()));
+            first = first_step(&parts);
+        }
+        let first = push(all, network, first, threads);
+        operation = Operation {
+            run: Scope::of(network, parts),
+            clique: None,
+            factors: vec![(first, all[first].rows.clone())],
+            ..operation
+        };
+        return push(all, network, operation, threads);
+    }
+    operation.order_rows(network);
+    all.push(operation);
+    all.len() - 1
 }
 
 /// A vertex of the tree on which messages run: a clique, or a place between cliques.
@@ -103,7 +170,8 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
 }
 
 impl Operations {
-    pub fn new(compiled: &CompiledNetwork) -> Self {
+    /// For blocks of this many threads.
+    pub fn new(compiled: &CompiledNetwork, threads: u32) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let vertices = vertices(compiled);
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -122,70 +190,67 @@ impl Operations {
         let inbox = |vertex: usize, except: Option<usize>, up: &[usize], down: &[usize]| {
             let from_children = vertices[vertex].children.iter().copied();
             let from_children = from_children.filter(|&child| Some(child) != except);
-            let mut messages: Vec<(usize, Scope)> =
-                from_children.map(|child| (up[child], scope(&vertices[child].separator))).collect();
+            let mut messages: Vec<usize> = from_children.map(|child| up[child]).collect();
             if vertices[vertex].parent.is_some() && down[vertex] != usize::MAX {
-                messages.push((down[vertex], scope(&vertices[vertex].separator)));
+                messages.push(down[vertex]);
             }
             messages
         };
-        let operation = |vertex: usize, rows: &[VariableId], factors, result| Operation {
-            rows: scope(rows),
-            run: {
-                let rest = vertices[vertex].variables.iter().copied();
-                Scope::of(network, rest.filter(|variable| !rows.contains(variable)))
-            },
-            clique: vertices[vertex].clique,
-            factors,
-            result,
-        };
+        let mut add =
+            |clique, variables: &[VariableId], rows: &[VariableId], factors: Vec<usize>, result| {
+                let rest = variables.iter().copied().filter(|variable| !rows.contains(variable));
+                let factors = factors.into_iter().map(|factor| (factor, all[factor].rows.clone()));
+                let factors = factors.collect();
+                let operation = Operation {
+                    rows: scope(rows),
+                    run: Scope::of(network, rest),
+                    clique,
+                    factors,
+                    result,
+                };
+                push(&mut all, network, operation, threads)
+            };
         for &vertex in order.iter().skip(1).rev() {
+            let Vertex { clique, variables, separator, .. } = &vertices[vertex];
             let factors = inbox(vertex, None, &up, &down);
-            up[vertex] = all.len();
-            all.push(operation(vertex, &vertices[vertex].separator, factors, Role::Up));
+            up[vertex] = add(*clique, variables, separator, factors, Role::Message);
         }
         for &vertex in &order {
-            for &child in &vertices[vertex].children {
+            let Vertex { clique, variables, children, .. } = &vertices[vertex];
+            for &child in children {
                 let factors = inbox(vertex, Some(child), &up, &down);
-                down[child] = all.len();
-                all.push(operation(vertex, &vertices[child].separator, factors, Role::Down));
+                let separator = &vertices[child].separator;
+                down[child] = add(*clique, variables, separator, factors, Role::Message);
             }
         }
         // The product of both messages over the separator above `vertex`.
-        let both = |vertex: usize, rows: &[VariableId], result| {
-            let separator = &vertices[vertex].separator;
-            let rest = separator.iter().copied().filter(|variable| !rows.contains(variable));
-            Operation {
-                rows: scope(rows),
-                run: Scope::of(network, rest),
-                clique: None,
-                factors: vec![(up[vertex], scope(separator)), (down[vertex], scope(separator))],
-                result,
-            }
+        let mut both = |vertex: usize, rows: &[VariableId], result| {
+            add(None, &vertices[vertex].separator, rows, vec![up[vertex], down[vertex]], result)
         };
-        for variable in network.ids() {
-            let (rows, role) = (&[variable], Role::Posterior(variable));
-            all.push(match compiled.variable_home(variable) {
-                Home::Separator(edge) => both(tree[edge].child.index(), rows, role),
-                Home::Clique(clique) => {
-                    let factors = inbox(clique.index(), None, &up, &down);
-                    operation(clique.index(), rows, factors, role)
-                }
-            });
-        }
         let root = tree.root().index();
         let entries = |vertex: &usize| scope(&vertices[*vertex].separator).entries();
-        all.push(match vertices[root].children.iter().copied().min_by_key(entries) {
-            Some(child) => both(child, &[], Role::Evidence),
-            None => operation(root, &[], vec![], Role::Evidence),
-        });
-        // P(e) is made by all messages up, one down, from the root, and the last operation.
-        let counts = |operation: &&Operation| matches!(operation.result, Role::Up | Role::Evidence);
-        let without_table =
-            all.iter().filter(counts).filter(|operation| operation.clique.is_none()).count();
+        let child_of_root = vertices[root].children.iter().copied().min_by_key(entries);
+        if let Some(child) = child_of_root {
+            both(child, &[], Role::Evidence);
+        }
+        for variable in network.ids() {
+            if let Home::Separator(edge) = compiled.variable_home(variable) {
+                both(tree[edge].child.index(), &[variable], Role::Posterior(variable));
+            }
+        }
+        if child_of_root.is_none() {
+            add(Some(tree.root()), &vertices[root].variables, &[], vec![], Role::Evidence);
+        }
+        for variable in network.ids() {
+            if let Home::Clique(clique) = compiled.variable_home(variable) {
+                let Vertex { variables, .. } = &vertices[clique.index()];
+                let factors = inbox(clique.index(), None, &up, &down);
+                add(Some(clique), variables, &[variable], factors, Role::Posterior(variable));
+            }
+        }
         let of_separator = tree.separators().iter();
         let of_separator =
             of_separator.map(|edge| (up[edge.child.index()], down[edge.child.index()])).collect();
-        Self { all, of_separator, without_table }
+        Self { all, of_separator }
     }
 }

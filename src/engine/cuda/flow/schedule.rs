@@ -9,8 +9,11 @@ use std::collections::BinaryHeap;
 use super::items::Items;
 use super::operations::Operations;
 
-/// Nanoseconds from the end of one item until a block that waits for it goes on.
-const HAND_OVER: u64 = 800;
+/// Nanoseconds from when a block takes up an item until it can do without anything but messages.
+const PREPARATION: u64 = 1000;
+
+/// Nanoseconds from the end of one item until a block that waits for it has read what it wrote.
+const HAND_OVER: u64 = 900;
 
 /// A list of items for each block.
 pub(super) struct Schedule {
@@ -40,7 +43,10 @@ impl Schedule {
 
         let mut lists = vec![Vec::new(); blocks];
         let mut begun = Vec::with_capacity(items.len());
+        // When all that an operation needs is there, and when all of its items have ended.
         let mut ready_at = vec![0_u64; count];
+        let mut done_at = vec![0_u64; count];
+        // Operations whose items can be taken up, from some time on and now.
         let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
@@ -64,18 +70,20 @@ impl Schedule {
             next[operation] += 1;
             lists[block].push(item);
             begun.push(item);
-            let end = time + u64::from(items.costs[item]);
+            let can_go_on = (time + PREPARATION).max(ready_at[operation]);
+            let end = can_go_on + u64::from(items.costs[item]);
             free.push(Reverse((end, block)));
-            ready_at[operation] = ready_at[operation].max(end + HAND_OVER);
+            done_at[operation] = done_at[operation].max(end);
             if next[operation] == items.first[operation + 1] {
                 ready.pop();
                 for &consumer in &consumers[operation] {
-                    ready_at[consumer] = ready_at[consumer].max(ready_at[operation]);
+                    let at = done_at[operation] + HAND_OVER;
+                    ready_at[consumer] = ready_at[consumer].max(at);
                     pending[consumer] -= 1;
                     if pending[consumer] == 0 {
-                        later.push(Reverse((ready_at[consumer], consumer)));
-                        // From here on it is the time at which its own result is there.
-                        ready_at[consumer] = 0;
+                        // Taken up as early as it can be prepared.
+                        let at = ready_at[consumer].saturating_sub(PREPARATION);
+                        later.push(Reverse((at.max(time), consumer)));
                     }
                 }
             }

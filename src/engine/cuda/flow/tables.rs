@@ -5,13 +5,11 @@ use crate::propagation::CompiledNetwork;
 
 use super::items::Items;
 
-/// Potentials have their largest entry near two to this power, as in the kernel: what is multiplied
-/// by messages only becomes smaller, so the room is left below. Twice as much is reached on the way
-/// to a sum, of up to 2^30 numbers.
-pub(super) const PEAK: i32 = 40;
+/// Potentials have their largest entry near two to this power, as in the kernel.
+pub(super) const PEAK: i32 = 24;
 
 /// All copies one after another, each potential scaled to a largest entry near 2^PEAK, and the power
-/// of two that all of them together must be multiplied by.
+/// of two that must be multiplied by, all of them together, once they have lost 2^PEAK each.
 pub(super) fn fill(compiled: &CompiledNetwork, items: &Items) -> (Vec<f32>, i64) {
     let (network, tree) = (compiled.network(), compiled.tree());
     let mut of_clique = vec![Vec::new(); tree.cliques().len()];
@@ -37,9 +35,9 @@ pub(super) fn fill(compiled: &CompiledNetwork, items: &Items) -> (Vec<f32>, i64)
         }
         let largest = product.iter().copied().fold(0.0, f64::max);
         let scale = largest.scale_exponent().unwrap_or(0);
-        let scale = scale + PEAK;
         exponent -= i64::from(scale);
-        let scaled: Vec<f32> = product.iter().map(|value| value.scale(scale) as f32).collect();
+        let scaled = product.iter().map(|value| value.scale(scale + PEAK) as f32);
+        let scaled: Vec<f32> = scaled.collect();
         for (start, copy) in &of_clique[clique.index()] {
             let values = &mut tables[*start..*start + copy.entries()];
             for (value, entry) in values.iter_mut().zip(Odometer::new(copy, &scope)) {

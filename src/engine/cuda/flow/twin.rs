@@ -2,131 +2,147 @@
 
 use std::time::Duration;
 
-use super::items::{HEADER, offsets};
+use super::cases::{self, SLOTS};
+use super::items::{DIGIT, HEADER, Items};
 use super::schedule::Schedule;
 use super::tables::PEAK;
+use super::words::{MAX_TAG, Word};
 use super::{Executor, Flow, Stamp};
 use crate::engine::PropagationFailure;
-use crate::potential::Real;
 
 /// See the module.
 pub(super) struct Twin {
     schedule: Schedule,
-    tables: Vec<f32>,
-    offsets: Vec<u32>,
+    /// All records in order of the items, and where each begins.
+    records: Vec<u32>,
+    starts: Vec<usize>,
     evidence: Vec<u32>,
-    messages: Vec<f32>,
-    partials: Vec<f32>,
-    arrived: Vec<u32>,
-    slots: Vec<Slot>,
-    out: Vec<f32>,
-    run_number: u32,
+    memory: Memory,
+    tag: u32,
 }
 
-/// What the kernel packs into 64 bits.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    largest: u32,
-    power: i32,
-    run_number: u32,
+/// What the kernel writes.
+pub(super) struct Memory {
+    messages: Vec<Word>,
+    out: Vec<Word>,
+}
+
+impl Memory {
+    pub fn new(items: &Items) -> Self {
+        let words = |count: usize| vec![Word::default(); count];
+        Self { messages: words(items.messages), out: words(items.states() + 1) }
+    }
 }
 
 impl Twin {
-    pub fn new(flow: &Flow, tables: Vec<f32>, lists: usize) -> Self {
+    pub fn new(flow: &Flow, tables: &[f32], lists: usize) -> Self {
+        let (mut records, mut starts) = (Vec::new(), Vec::new());
+        for item in 0..flow.items.len() {
+            starts.push(records.len());
+            flow.items.in_order(&[item], tables, &mut records);
+        }
+        assert_eq!(records.len(), flow.items.record_words());
         Self {
             schedule: Schedule::new(&flow.operations, &flow.items, lists),
-            tables,
-            offsets: offsets(&flow.operations),
+            records,
+            starts,
             evidence: vec![0; flow.evidence_words()],
-            messages: vec![f32::NAN; flow.items.messages],
-            partials: vec![f32::NAN; flow.items.partials],
-            arrived: vec![0; flow.operations.all.len()],
-            slots: vec![Slot::default(); flow.items.len()],
-            out: vec![f32::NAN; flow.result_words()],
-            run_number: 0,
+            memory: Memory::new(&flow.items),
+            tag: 0,
         }
     }
+}
 
-    fn item(&mut self, flow: &Flow, record: &[u32], has_evidence: bool) {
+/// What all items of a run read.
+pub(super) struct Run<'a> {
+    pub items: &'a Items,
+    pub evidence: &'a [u32],
+    pub has_evidence: bool,
+    pub tag: u32,
+}
+
+impl Run<'_> {
+    pub fn item(&self, memory: &mut Memory, record: &[u32]) {
         let word = |at: usize| record[at] as usize;
-        let (rows, first_row, entries, first) = (word(0), word(1), word(2), word(3));
-        let (operation, factors, parts) = (word(7), word(8), word(13));
-        let table = u64::from(record[4]) | u64::from(record[5]) << 32;
-        let findings = &record[HEADER + 3 * factors..];
-        let row_offset = |f: usize, row: usize| word(21) + f * word(16) + row;
-        let run_offset = |f: usize, entry: usize| word(22) + f * word(23) + entry;
-        let findings = &findings[..if has_evidence { 5 * word(11) } else { 0 }];
+        let (rows, first_row, run, factors) = (word(0), word(1), word(2), word(4));
+        let (digits, sources) = record[HEADER..].split_at(DIGIT * word(9));
 
-        let mut inputs = Vec::new();
-        let mut power = 0;
-        for factor in record[HEADER..][..3 * factors].chunks(3) {
-            let slots = &self.slots[factor[1] as usize..][..factor[2] as usize];
-            let ready = slots.iter().all(|slot| slot.run_number == self.run_number);
-            assert!(ready, "what is waited for comes first");
-            let largest = slots.iter().map(|slot| slot.largest).max();
-            let scale = exponent_of(largest.expect("a message has a slot"));
-            power += slots[0].power + scale;
-            inputs.push((factor[0] as usize, -scale));
+        let kept_rows = self.select(digits, 1, first_row, rows);
+        let kept_run = self.select(digits, 0, 0, run);
+        let place = |at: usize| (record[word(10) + at / 2] >> (at % 2 * 16) & 0xffff) as usize;
+        let row_place = |f: usize, row: usize| place(f * rows + row);
+        let run_place = |f: usize, i: usize| place(factors * rows + f * run + i);
+
+        let mut words = [Word::default(); 512];
+        let mut stage = [f32::NAN; 512];
+        let room = record[13] as i32;
+        let mut power = -PEAK;
+        for f in 0..factors {
+            let mut needed = Vec::new();
+            for (row, _) in &kept_rows {
+                for (i, _) in &kept_run {
+                    let (row, i) = (row_place(f, *row), run_place(f, *i));
+                    let at = row + i;
+                    assert_eq!(record[14 + at / 256] >> (at / 32 % 8 * 4) & 15, f as u32);
+                    let word = memory.messages[sources[at] as usize];
+                    assert_eq!(word.tag(), self.tag, "what is waited for comes first");
+                    words[row + i] = word;
+                    needed.push(row + i);
+                }
+            }
+            let largest = needed.iter().filter_map(|&at| words[at].exponent()).max();
+            power += largest.unwrap_or(0) - room;
+            for at in needed {
+                let exponent = words[at].exponent();
+                let scaled = |e: i32| words[at].with_exponent(e - largest.unwrap_or(0) + room);
+                stage[at] = exponent.map_or(0.0, scaled);
+            }
         }
-        let mut largest = 0;
-        for i in 0..rows {
-            let row = first_row + i;
+        let table = &record[word(11)..];
+        for (row, row_weight) in &kept_rows {
             let mut sum = 0.0_f32;
-            for n in 0..entries {
-                let mut value = match table {
-                    u64::MAX => 1.0_f32.scale(PEAK),
-                    _ => self.tables[table as usize + i * word(10) + n * word(9)],
-                };
-                value *= self.weight(flow, first + n, findings, 0);
-                for (f, (message, scale)) in inputs.iter().enumerate() {
-                    let of_row = self.offsets[row_offset(f, row)];
-                    let of_run = self.offsets[run_offset(f, first + n)];
-                    let entry = message + (of_row + of_run) as usize;
-                    value = value * self.messages[entry] * 1.0_f32.scale(*scale);
+            for (i, weight) in &kept_run {
+                let mut value = f32::from_bits(table[row * word(3) + i]);
+                value = value * row_weight * weight;
+                for f in 0..factors {
+                    value *= stage[row_place(f, *row) + run_place(f, *i)];
                 }
                 sum += value;
             }
-            sum *= self.weight(flow, row, findings, 1);
-            match parts {
-                1 => largest = largest.max(self.write(record, word(6) + i, sum)),
-                _ => self.partials[word(14) + i] = sum,
-            }
-        }
-        if parts > 1 {
-            self.arrived[operation] += 1;
-            if self.arrived[operation] != self.run_number * record[15] {
-                return;
-            }
-            for row in 0..word(16) {
-                let sum = self.partials[word(18) + row * parts..][..parts].iter().sum();
-                largest = largest.max(self.write(record, word(19) + row, sum));
-            }
-        }
-        match record[17] {
-            0 => self.slots[word(20)] = Slot { largest, power, run_number: self.run_number },
-            2 => self.out[word(19) + 1] = power as f32,
-            _ => {}
+            let result = if word(7) == 0 { &mut memory.messages } else { &mut memory.out };
+            result[word(8) + row] = Word::new(sum, power, self.tag);
         }
     }
 
-    /// Writes one entry of a result, and returns its bits.
-    fn write(&mut self, record: &[u32], at: usize, sum: f32) -> u32 {
-        let result = if record[17] == 0 { &mut self.messages } else { &mut self.out };
-        result[at] = sum;
-        sum.to_bits()
-    }
-
-    /// The product of what the findings say of entry `index` of rows or runs.
-    fn weight(&self, flow: &Flow, index: usize, findings: &[u32], of_rows: u32) -> f32 {
-        let mut weight = 1.0;
-        for finding in findings.chunks(5) {
-            if finding[4] == of_rows && self.evidence[finding[0] as usize] != 0 {
-                let state = index / finding[2] as usize % finding[3] as usize;
-                let bits = self.evidence[flow.variables + finding[1] as usize + state];
-                weight *= f32::from_bits(bits);
+    /// Which rows or entries the findings leave, and their weights.
+    fn select(
+        &self,
+        digits: &[u32],
+        of_rows: u32,
+        first: usize,
+        count: usize,
+    ) -> Vec<(usize, f32)> {
+        let keep = |i: usize| {
+            let mut weight = 1.0;
+            for digit in digits.chunks_exact(DIGIT) {
+                if !self.has_evidence || digit[4] & 1 != of_rows {
+                    continue;
+                }
+                let state = ((first + i) as u32) / digit[2] % digit[3];
+                match self.evidence[digit[0] as usize] {
+                    0 => {}
+                    1 if digit[4] & 2 != 0 => {
+                        let weights = &self.evidence[self.items.first_states.len() - 1..];
+                        weight *= f32::from_bits(weights[(digit[1] + state) as usize]);
+                    }
+                    1 => {}
+                    observed if observed - 2 == state => {}
+                    _ => return None,
+                }
             }
-        }
-        weight
+            Some((i, weight))
+        };
+        (0..count).filter_map(keep).collect()
     }
 }
 
@@ -135,17 +151,27 @@ impl Executor for Twin {
         &mut self.evidence
     }
 
-    fn run(&mut self, flow: &Flow, has_evidence: bool, _: bool) -> Result<(), PropagationFailure> {
-        self.run_number += 1;
-        for at in 0..self.schedule.in_time.len() {
-            let record = flow.items.record(self.schedule.in_time[at]);
-            self.item(flow, record, has_evidence);
+    fn start(
+        &mut self,
+        flow: &Flow,
+        has_evidence: bool,
+        _: bool,
+    ) -> Result<(), PropagationFailure> {
+        self.tag = self.tag % MAX_TAG + 1;
+        let run = Run { items: &flow.items, evidence: &self.evidence, has_evidence, tag: self.tag };
+        for &item in &self.schedule.in_time {
+            run.item(&mut self.memory, &self.records[self.starts[item]..]);
         }
         Ok(())
     }
 
-    fn result(&self) -> &[f32] {
-        &self.out
+    fn result(&self, at: usize) -> Option<Word> {
+        let word = self.memory.out[at];
+        (word.tag() == self.tag).then_some(word)
+    }
+
+    fn may_come(&self) -> Result<bool, PropagationFailure> {
+        Ok(false)
     }
 
     fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure> {
@@ -156,12 +182,73 @@ impl Executor for Twin {
         self.schedule.starts.len() - 1
     }
 
-    fn empty_run(&mut self, _: &Flow, _: u32) -> Option<Duration> {
+    fn cases(&self, flow: &Flow, records: Vec<u32>, _: u64) -> Option<Box<dyn cases::Executor>> {
+        Some(Box::new(TwinOfCases {
+            memory: (0..BLOCKS).map(|_| Memory::new(&flow.items)).collect(),
+            evidence: Default::default(),
+            results: Default::default(),
+            records,
+            tag: 0,
+        }))
+    }
+
+    fn empty_run(&mut self, _: u32) -> Option<Duration> {
         None
     }
 }
 
-/// As in `kernels/numbers.cuh`.
-fn exponent_of(bits: u32) -> i32 {
-    if bits == 0 { 0 } else { (bits >> 23).max(1) as i32 - 127 }
+/// Blocks of [`TwinOfCases`], and cases of a slot: so few that there are several of all.
+const BLOCKS: usize = 3;
+const CASES: usize = 8;
+
+/// `propagate_cases` on the CPU.
+struct TwinOfCases {
+    records: Vec<u32>,
+    /// Of each block.
+    memory: Vec<Memory>,
+    evidence: [Vec<u32>; SLOTS],
+    results: [Vec<u64>; SLOTS],
+    tag: u32,
+}
+
+impl cases::Executor for TwinOfCases {
+    fn capacity(&self) -> usize {
+        CASES
+    }
+
+    fn evidence(&mut self, slot: usize, words: usize) -> &mut [u32] {
+        self.evidence[slot].resize(words, u32::MAX);
+        &mut self.evidence[slot]
+    }
+
+    fn start(
+        &mut self,
+        flow: &Flow,
+        slot: usize,
+        cases: usize,
+        evidence_words: usize,
+    ) -> Result<(), PropagationFailure> {
+        self.results[slot].clear();
+        for case in 0..cases {
+            let run = Run {
+                items: &flow.items,
+                evidence: &self.evidence[slot][case * evidence_words..][..evidence_words],
+                has_evidence: true,
+                tag: self.tag + 1 + (case / BLOCKS) as u32,
+            };
+            let memory = &mut self.memory[case % BLOCKS];
+            let mut record = 0;
+            while record < self.records.len() {
+                run.item(memory, &self.records[record..]);
+                record += self.records[record + 6] as usize;
+            }
+            self.results[slot].extend(memory.out.iter().map(|word| word.0));
+        }
+        self.tag += cases.div_ceil(BLOCKS) as u32;
+        Ok(())
+    }
+
+    fn results(&mut self, slot: usize) -> Result<&[u64], PropagationFailure> {
+        Ok(&self.results[slot])
+    }
 }
