@@ -2,14 +2,14 @@
 
 use eframe::egui::{self, Color32, Id, Response, Sense, Stroke, Ui, Vec2b, WidgetInfo, WidgetType};
 use egui_plot::{
-    Bar, BarChart, HLine, Line, LineStyle, MarkerShape, Plot, PlotPoint, PlotPoints, PlotTransform,
-    PlotUi, Points, VLine,
+    AxisHints, Bar, BarChart, HLine, Line, LineStyle, MarkerShape, Plot, PlotPoint, PlotPoints,
+    PlotTransform, PlotUi, Points, VLine,
 };
 
 use super::axis;
 use super::hit::{Hit, Spot, under};
 use super::legend::{Legend, bar_fill, named};
-use crate::experiment::{At, Origin, Panel, Series, Shape};
+use crate::experiment::{At, Origin, Panel, Scale, Series, Shape};
 
 /// A point that is drawn larger, with a ring of this colour.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,12 @@ impl PanelView<'_> {
         let (x_view, y_view) = self.views(&blocks);
         let room = self.room(ui, x_view);
         let (x, y) = (&panel.x.scale, &panel.y.scale);
+        // Names are shortened to what there is room for, so none need be left out.
+        let apart = if matches!(x, Scale::Categories(_)) { 12.0..=16.0 } else { 40.0..=60.0 };
+        let across = AxisHints::new_x()
+            .label(panel.x.label.as_str())
+            .formatter(move |mark, view| axis::label(x, mark.value, view, room))
+            .label_spacing(egui::Rangef::from(apart));
         let grid = ui.visuals().weak_text_color().gamma_multiply(0.5);
         let plot = Plot::new(self.id)
             .height(self.height)
@@ -70,11 +76,10 @@ impl PanelView<'_> {
             .auto_bounds(Vec2b::FALSE)
             .default_x_bounds(x_view.0, x_view.1)
             .default_y_bounds(y_view.0, y_view.1)
-            .x_axis_label(panel.x.label.as_str())
             .y_axis_label(panel.y.label.as_str())
             .x_grid_spacer(move |input| axis::marks(x, input.bounds, 8))
             .y_grid_spacer(move |input| axis::marks(y, input.bounds, 5))
-            .x_axis_formatter(move |mark, view| axis::label(x, mark.value, view, room))
+            .custom_x_axes(vec![across])
             .y_axis_formatter(move |mark, view| axis::label(y, mark.value, view, room))
             .grid_color(grid)
             .sense(Sense::click())
