@@ -11,8 +11,8 @@
 //! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for
 //!   what nobody filled in. Rows that are off by more than rounding are told of. A node without
 //!   numbers has equal chances, as Hugin has it, with a warning.
-//! * `model_data`, from which Hugin makes the numbers, is read where there are no numbers: what
-//!   it computes from discrete values becomes a table (see `model`).
+//! * `model_data`, the expression from which Hugin makes the numbers, is kept but not computed: a
+//!   table without numbers beside it is refused.
 //! * Decision nodes become chance nodes with equal chances; utility and function nodes are left out,
 //!   because Hugin computes them from the posteriors; continuous nodes are refused.
 //! * A state without a label takes the value or interval that `state_values` gives it, or its
