@@ -1,7 +1,7 @@
 //! How a running propagation is watched and stopped.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use quanta::Clock;
@@ -10,6 +10,10 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::{
     MessageId, MessageTiming, MessageTrace, Plan, Savings, Stage, StageTiming,
 };
+
+/// Made once: making one asks the processor what it can, which takes microseconds where the machine
+/// is a virtual one.
+static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
 /// Marks a message that has not been computed yet.
 const NOT_YET: u64 = u64::MAX;
@@ -98,7 +102,7 @@ impl Watch {
     fn with_messages(cancel: CancelToken, timed: usize) -> Self {
         Self {
             cancel,
-            clock: Clock::new(),
+            clock: CLOCK.clone(),
             started: OnceLock::new(),
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
