@@ -109,6 +109,19 @@ fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
 }
 
 #[test]
+fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
+    let session = Session::start(|| {});
+    session.submit(request("asia", 1));
+    let messages = |updates: &[Update]| result(updates).expect("posteriors").trace.messages.len();
+    let first = messages(&until_rest(&session));
+    assert!(first > 0);
+    for run_serial in 1..3 {
+        session.submit(Request { run_serial, ..request("asia", 1) });
+        assert_eq!(messages(&until_rest(&session)), first);
+    }
+}
+
+#[test]
 fn the_latest_request_wins() {
     let session = Session::start(|| {});
     let munin = sample("munin3");

@@ -487,6 +487,13 @@ impl Worker {
         request: &Request,
         token: &CancelToken,
     ) -> Result<(), Stopped> {
+        let run = self.state.propagated.as_ref().map(|(_, run_serial)| *run_serial);
+        if run.is_some_and(|run| run != request.run_serial)
+            && let Some(loaded) = &mut self.state.loaded
+        {
+            // Who asks for a run wants to see all of its messages, also where nothing has changed.
+            loaded.propagator.forget();
+        }
         let propagation = self.propagate(&request.evidence, request, token)?;
         let Some(propagation) = propagation else { return Ok(()) };
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));

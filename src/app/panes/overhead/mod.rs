@@ -24,7 +24,7 @@ const WIDE: f32 = 760.0;
 /// The pane and what is chosen in it.
 #[derive(Default)]
 pub struct OverheadPane {
-    /// The engine whose recorded bars are shown; `None` is the first.
+    /// The engine whose recorded bars are shown; `None` is the paper's.
     engine: Option<String>,
     as_share: bool,
     /// Where there is room for one of the two only: the messages.
@@ -64,7 +64,9 @@ impl OverheadPane {
         ui.horizontal_wrapped(|ui| {
             ui.strong("Networks");
             let chosen = self.engine.take().filter(|engine| engines.contains(engine));
-            let mut chosen = chosen.or_else(|| engines.first().cloned());
+            // The engine of the paper's Figure 7 where there is a choice.
+            let first = engines.iter().find(|engine| engine.starts_with("gpu-paper"));
+            let mut chosen = chosen.or_else(|| first.or(engines.first()).cloned());
             if let Some(engine) = &mut chosen {
                 ComboBox::from_id_salt("overhead engine").selected_text(engine.as_str()).show_ui(
                     ui,
