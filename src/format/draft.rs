@@ -20,6 +20,36 @@ pub(super) fn max_entries(source: Source<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }
 
+/// Counts the entries of a file's tables, of which the one at byte `at` is that of `child`, which has
+/// so many `states`, given parents with `cards` states. Gives its number of rows; nothing has to be
+/// allocated before.
+pub(super) fn count_entries(
+    source: Source<'_>,
+    counted: &mut usize,
+    (child, at): (&str, usize),
+    cards: &[usize],
+    states: usize,
+) -> Result<usize, FormatError> {
+    let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
+    let entries = rows.and_then(|rows| rows.checked_mul(states));
+    let total = entries.and_then(|entries| entries.checked_add(*counted));
+    let limit = max_entries(source);
+    match (rows, total) {
+        (Some(rows), Some(total)) if total <= limit => {
+            *counted = total;
+            Ok(rows)
+        }
+        _ => Err(source.error(
+            at,
+            format!(
+                "with the table of '{child}' given {} parents, the tables of this file have more \
+                 than {limit} entries, which is refused",
+                cards.len()
+            ),
+        )),
+    }
+}
+
 /// The most states that the nodes of one file may have together without writing them out, by number
 /// or inheritance.
 const MAX_UNWRITTEN_STATES: usize = 1 << 18;

@@ -140,27 +140,10 @@ impl<'s> Builder<'_, 's> {
         child: VariableId,
         parents: &[VariableId],
     ) -> Result<usize, FormatError> {
-        let rows = parents
-            .iter()
-            .try_fold(1_usize, |rows, &parent| rows.checked_mul(self.cardinality(parent)));
-        let entries = rows.and_then(|rows| rows.checked_mul(self.cardinality(child)));
-        let total = entries.and_then(|entries| entries.checked_add(self.entries));
-        let limit = draft::max_entries(self.source);
-        match (rows, total) {
-            (Some(rows), Some(total)) if total <= limit => {
-                self.entries = total;
-                Ok(rows)
-            }
-            _ => Err(self.source.error(
-                block.child.at,
-                format!(
-                    "with the table of '{}' given {} parents, the tables of this file have more \
-                     than {limit} entries, which is refused",
-                    block.child.text,
-                    parents.len()
-                ),
-            )),
-        }
+        let cards: Vec<usize> = parents.iter().map(|&parent| self.cardinality(parent)).collect();
+        let states = self.cardinality(child);
+        let named = (block.child.text, block.child.at);
+        draft::count_entries(self.source, &mut self.entries, named, &cards, states)
     }
 
     /// Fills `table` from a `table` entry: the child slowest in the file, fastest in memory.

@@ -159,25 +159,8 @@ impl<'n, 's> Builder<'n, 's> {
         cards: &[usize],
         states: usize,
     ) -> Result<usize, FormatError> {
-        let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
-        let entries = rows.and_then(|rows| rows.checked_mul(states));
-        let total = entries.and_then(|entries| entries.checked_add(self.entries));
-        let limit = draft::max_entries(self.source);
-        match (rows, total) {
-            (Some(rows), Some(total)) if total <= limit => {
-                self.entries = total;
-                Ok(rows)
-            }
-            _ => Err(self.source.error(
-                node.at,
-                format!(
-                    "with the table of '{}' given {} parents, the tables of this file have more \
-                     than {limit} entries, which is refused",
-                    node.name.text,
-                    cards.len()
-                ),
-            )),
-        }
+        let child = (node.name.text.as_ref(), node.at);
+        draft::count_entries(self.source, &mut self.entries, child, cards, states)
     }
 
     fn table(
