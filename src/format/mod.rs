@@ -20,6 +20,7 @@ mod nodes;
 mod open;
 mod samples;
 mod source;
+mod tokens;
 mod uai;
 mod write;
 mod xdsl;

@@ -22,13 +22,13 @@
 //! has no spelling.
 
 mod build;
-mod lexer;
 mod parser;
 mod properties;
 mod write;
 
 use crate::format::language::{Keeps, Language};
 use crate::format::source::Source;
+use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
@@ -41,6 +41,9 @@ pub(super) static LANGUAGE: Language = Language {
     write: Some(write::write),
     keeps: Keeps { names: true, positions: true, attributes: true, ..Keeps::NOTHING },
 };
+
+/// Double quotes hold anything but a double quote.
+static DIALECT: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
 
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {

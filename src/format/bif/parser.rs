@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use logos::{Lexer, Logos};
-
-use super::lexer::Token;
+use super::DIALECT;
 use crate::format::FormatError;
 use crate::format::source::Source;
+use crate::format::tokens::{Token, Tokens};
 
 /// A name or label, and the byte at which it stands.
 #[derive(Clone, Copy, Debug)]
@@ -65,18 +64,18 @@ pub(super) struct Document<'s> {
 /// Whether the first word of `text` opens a block.
 pub(super) fn begins_with_block(text: &str) -> bool {
     matches!(
-        Token::lexer(text).next(),
-        Some(Ok(Token::Word("network" | "variable" | "probability")))
+        Tokens::new(Source { file: "", text }, &DIALECT).next(),
+        Ok((Token::Word("network" | "variable" | "probability"), _))
     )
 }
 
 /// Reads the blocks of a file.
 pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
-    let mut parser = Parser { source, lexer: Token::lexer(source.text), peeked: None };
+    let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT) };
     let mut document = Document::default();
     let mut blocks = 0;
     loop {
-        let (token, at) = parser.next()?;
+        let (token, at) = parser.tokens.next()?;
         match token {
             Token::Word("network") => document.name = parser.network(&mut document.properties)?,
             Token::Word("variable") => document.variables.push(parser.variable()?),
@@ -86,7 +85,11 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             }
             Token::End if blocks > 0 => return Ok(document),
             found => {
-                return Err(parser.expected("'network', 'variable' or 'probability'", found, at));
+                return Err(parser.tokens.expected(
+                    "'network', 'variable' or 'probability'",
+                    found,
+                    at,
+                ));
             }
         }
         blocks += 1;
@@ -95,32 +98,31 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
 
 struct Parser<'s> {
     source: Source<'s>,
-    lexer: Lexer<'s, Token<'s>>,
-    peeked: Option<(Token<'s>, usize)>,
+    tokens: Tokens<'s, 'static>,
 }
 
 impl<'s> Parser<'s> {
     fn network(&mut self, properties: &mut Vec<&'s str>) -> Result<&'s str, FormatError> {
-        let name = match self.peek()?.0 {
+        let name = match self.tokens.peek()?.0 {
             Token::OpenBrace => "",
             _ => self.name("the network's name")?.text,
         };
-        self.sign(Token::OpenBrace)?;
+        self.tokens.sign(Token::OpenBrace)?;
         loop {
-            match self.next()? {
+            match self.tokens.next()? {
                 (Token::Word("property"), at) => properties.push(self.property(at)?),
                 (Token::CloseBrace, _) => return Ok(name),
-                (found, at) => return Err(self.expected("'property' or '}'", found, at)),
+                (found, at) => return Err(self.tokens.expected("'property' or '}'", found, at)),
             }
         }
     }
 
     fn variable(&mut self) -> Result<VariableBlock<'s>, FormatError> {
         let name = self.name("the variable's name")?;
-        self.sign(Token::OpenBrace)?;
+        self.tokens.sign(Token::OpenBrace)?;
         let (mut states, mut properties) = (None, Vec::new());
         loop {
-            match self.next()? {
+            match self.tokens.next()? {
                 (Token::Word("property"), at) => properties.push(self.property(at)?),
                 (Token::Word("type"), at) => {
                     if states.replace(self.states()?).is_some() {
@@ -133,29 +135,31 @@ impl<'s> Parser<'s> {
                     let states = states.ok_or_else(|| self.source.error(at, message()))?;
                     return Ok(VariableBlock { name, states, properties });
                 }
-                (found, at) => return Err(self.expected("'type', 'property' or '}'", found, at)),
+                (found, at) => {
+                    return Err(self.tokens.expected("'type', 'property' or '}'", found, at));
+                }
             }
         }
     }
 
     /// `discrete [ N ] { STATES };`
     fn states(&mut self) -> Result<Vec<Name<'s>>, FormatError> {
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::Word("discrete"), _) => {}
-            (found, at) => return Err(self.expected("'discrete'", found, at)),
+            (found, at) => return Err(self.tokens.expected("'discrete'", found, at)),
         }
-        self.sign(Token::OpenBracket)?;
-        let (token, at) = self.next()?;
+        self.tokens.sign(Token::OpenBracket)?;
+        let (token, at) = self.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
             _ => None,
         };
-        let count = count.ok_or_else(|| self.expected("the number of states", token, at))?;
-        self.sign(Token::CloseBracket)?;
-        self.sign(Token::OpenBrace)?;
+        let count = count.ok_or_else(|| self.tokens.expected("the number of states", token, at))?;
+        self.tokens.sign(Token::CloseBracket)?;
+        self.tokens.sign(Token::OpenBrace)?;
         let mut states = Vec::new();
         self.names_until(Token::CloseBrace, "the label of a state", &mut states)?;
-        self.sign(Token::Semicolon)?;
+        self.tokens.sign(Token::Semicolon)?;
         if states.len() != count {
             let message = format!("{count} states are announced, but {} follow", states.len());
             return Err(self.source.error(at, message));
@@ -167,18 +171,18 @@ impl<'s> Parser<'s> {
         &mut self,
         document: &mut Document<'s>,
     ) -> Result<ProbabilityBlock<'s>, FormatError> {
-        self.sign(Token::OpenParenthesis)?;
+        self.tokens.sign(Token::OpenParenthesis)?;
         let child = self.name("the name of a variable")?;
-        if self.peek()?.0 == Token::Bar {
-            self.next()?;
+        if self.tokens.peek()?.0 == Token::Bar {
+            self.tokens.next()?;
         }
         let mut parents = Vec::new();
         self.names_until(Token::CloseParenthesis, "the name of a parent", &mut parents)?;
-        self.sign(Token::OpenBrace)?;
+        self.tokens.sign(Token::OpenBrace)?;
         let (mut entries, mut properties) = (Vec::new(), Vec::new());
         loop {
             let first_label = document.labels.len();
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             let kind = match token {
                 Token::Word("property") => {
                     properties.push(self.property(at)?);
@@ -196,7 +200,7 @@ impl<'s> Parser<'s> {
                 }
                 found => {
                     let expected = "'(', 'table', 'default', 'property' or '}'";
-                    return Err(self.expected(expected, found, at));
+                    return Err(self.tokens.expected(expected, found, at));
                 }
             };
             let labels = first_label..document.labels.len();
@@ -209,15 +213,15 @@ impl<'s> Parser<'s> {
     fn numbers(&mut self, numbers: &mut Vec<f64>) -> Result<Range<usize>, FormatError> {
         let start = numbers.len();
         loop {
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             match token {
                 Token::Comma => {}
                 Token::Semicolon => return Ok(start..numbers.len()),
                 Token::Word(word) => match number(word) {
                     Some(value) => numbers.push(value),
-                    None => return Err(self.expected("a number or ';'", token, at)),
+                    None => return Err(self.tokens.expected("a number or ';'", token, at)),
                 },
-                found => return Err(self.expected("a number or ';'", found, at)),
+                found => return Err(self.tokens.expected("a number or ';'", found, at)),
             }
         }
     }
@@ -230,27 +234,20 @@ impl<'s> Parser<'s> {
         names: &mut Vec<Name<'s>>,
     ) -> Result<(), FormatError> {
         loop {
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             match token {
                 Token::Word(text) | Token::Quoted(text) => names.push(Name { text, at }),
                 Token::Comma => {}
                 found if found == end => return Ok(()),
-                found => return Err(self.expected(&format!("{what} or {end}"), found, at)),
+                found => return Err(self.tokens.expected(&format!("{what} or {end}"), found, at)),
             }
         }
     }
 
     fn name(&mut self, what: &str) -> Result<Name<'s>, FormatError> {
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::Word(text) | Token::Quoted(text), at) => Ok(Name { text, at }),
-            (found, at) => Err(self.expected(what, found, at)),
-        }
-    }
-
-    fn sign(&mut self, sign: Token<'s>) -> Result<(), FormatError> {
-        match self.next()? {
-            (token, _) if token == sign => Ok(()),
-            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
+            (found, at) => Err(self.tokens.expected(what, found, at)),
         }
     }
 
@@ -259,45 +256,19 @@ impl<'s> Parser<'s> {
     /// The text is free, so it is not cut into words: it may hold an apostrophe or an address with
     /// `//`. A double quote that is not closed on its line is a character like any other.
     fn property(&mut self, at: usize) -> Result<&'s str, FormatError> {
-        let rest = self.lexer.remainder();
+        let rest = self.tokens.rest();
         let mut skipped = 0;
         while let Some(offset) = rest[skipped..].find([';', '"']) {
             let found = skipped + offset;
             skipped = found + 1;
             if rest.as_bytes()[found] == b';' {
-                self.lexer.bump(skipped);
+                self.tokens.skip(skipped);
                 return Ok(rest[..found].trim());
             }
             let line = rest[skipped..].lines().next().unwrap_or_default();
             skipped += line.find('"').map_or(0, |close| close + 1);
         }
         Err(self.source.error(at, "the property is not ended by ';'"))
-    }
-
-    fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        let next = self.next()?;
-        self.peeked = Some(next);
-        Ok(next)
-    }
-
-    /// The next token and the byte at which it stands.
-    fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        if let Some(next) = self.peeked.take() {
-            return Ok(next);
-        }
-        match self.lexer.next() {
-            None => Ok((Token::End, self.source.text.len())),
-            Some(Ok(token)) => Ok((token, self.lexer.span().start)),
-            Some(Err(())) => {
-                let what = if self.lexer.slice().starts_with('"') { "quote" } else { "comment" };
-                let message = format!("this {what} is not closed");
-                Err(self.source.error(self.lexer.span().start, message))
-            }
-        }
-    }
-
-    fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
-        self.source.error(at, format!("expected {what}, found {found}"))
     }
 }
 

@@ -3,11 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use logos::Logos;
-
-use super::LANGUAGE;
-use super::lexer::Token;
 use super::properties::{OF_TABLE, PROPERTY};
+use super::{DIALECT, LANGUAGE};
 use crate::format::write::push_numbers;
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Cpt, Network};
@@ -82,8 +79,7 @@ fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), Wr
 
 /// `name` as a word, or in double quotes where it is none.
 fn spelt(name: &str) -> Result<Cow<'_, str>, WriteError> {
-    let mut tokens = Token::lexer(name);
-    if tokens.next() == Some(Ok(Token::Word(name))) && tokens.next().is_none() {
+    if DIALECT.is_word(name) {
         Ok(Cow::Borrowed(name))
     } else if name.contains('"') {
         let reason = "a double quote ends what stands in double quotes";

@@ -1,8 +1,6 @@
 //! Blocks in braces, as Netica, the older GeNIe and MSBN write them: `name = value;`, lists in
 //! parentheses, blocks within blocks.
 
-mod lexer;
 mod tree;
 
-pub(super) use lexer::Token;
 pub(super) use tree::{Block, Entry, Field, Parser, Value, begins_with};

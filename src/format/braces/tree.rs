@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use logos::{Lexer, Logos};
-
-use super::lexer::{Token, unquote};
 use crate::format::FormatError;
 use crate::format::nodes::Word;
 use crate::format::source::Source;
+use crate::format::tokens::{Dialect, Token, Tokens};
+
+static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nesting();
 
 /// How deep blocks may be nested.
 const MAX_DEPTH: usize = 100;
@@ -82,21 +82,21 @@ impl<'s> Block<'s> {
 
 /// Whether the first words of `text` are `words`, and a name follows them.
 pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
-    let mut tokens = Token::lexer(text).filter(|token| *token != Ok(Token::Comment));
-    let fits = |(word, token): (&&str, _)| match token {
-        Ok(Token::Word(found)) => found.eq_ignore_ascii_case(word),
+    let mut tokens = Tokens::new(Source { file: "", text }, &DIALECT);
+    let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
+    let mut fits = |word: &&str| match next() {
+        Token::Word(found) => found.eq_ignore_ascii_case(word),
         _ => false,
     };
-    words.iter().zip(tokens.by_ref()).all(fits)
-        && matches!(tokens.next(), Some(Ok(Token::Word(_) | Token::Quoted(_))))
+    words.iter().all(&mut fits) && matches!(next(), Token::Word(_) | Token::Quoted(_))
 }
 
 /// Reads a text token by token.
 #[derive(Debug)]
 pub(in crate::format) struct Parser<'s> {
     source: Source<'s>,
-    lexer: Lexer<'s, Token<'s>>,
-    peeked: Option<(Token<'s>, usize)>,
+    /// What is left of the text.
+    pub tokens: Tokens<'s, 'static>,
     /// Entries of all lists so far.
     listed: usize,
 }
@@ -104,31 +104,31 @@ pub(in crate::format) struct Parser<'s> {
 impl<'s> Parser<'s> {
     /// A parser at the start of a text.
     pub fn new(source: Source<'s>) -> Self {
-        Self { source, lexer: Token::lexer(source.text), peeked: None, listed: 0 }
+        Self { source, tokens: Tokens::new(source, &DIALECT), listed: 0 }
     }
 
     /// Reads `keyword name { ... }` and what may follow it: the whole of a Netica or GeNIe file.
     pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
-        let (token, at) = self.next()?;
+        let (token, at) = self.tokens.next()?;
         match token {
             Token::Word(word) if word.eq_ignore_ascii_case(keyword) => {}
-            found => return Err(self.expected(&format!("'{keyword}'"), found, at)),
+            found => return Err(self.tokens.expected(&format!("'{keyword}'"), found, at)),
         }
-        let name = match self.peek()?.0 {
+        let name = match self.tokens.peek()?.0 {
             Token::OpenBrace => Word { text: Cow::Borrowed(""), at },
             _ => self.word("the network's name")?,
         };
-        let (open, open_at) = self.next()?;
+        let (open, open_at) = self.tokens.next()?;
         if open != Token::OpenBrace {
-            return Err(self.expected("'{'", open, open_at));
+            return Err(self.tokens.expected("'{'", open, open_at));
         }
         let block = self.block(open_at, 0)?;
-        while self.peek()?.0 == Token::Semicolon {
-            self.next()?;
+        while self.tokens.peek()?.0 == Token::Semicolon {
+            self.tokens.next()?;
         }
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::End, _) => Ok((name, block)),
-            (found, at) => Err(self.expected("the end of the file", found, at)),
+            (found, at) => Err(self.tokens.expected("the end of the file", found, at)),
         }
     }
 
@@ -140,14 +140,14 @@ impl<'s> Parser<'s> {
         }
         let mut block = Block::default();
         loop {
-            match self.next()? {
+            match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(block),
                 (Token::Semicolon, _) => {}
                 (Token::Word(name), at) => block.fields.push(self.field(name, at, depth)?),
                 (Token::End, _) => {
                     return Err(self.source.error(open_at, "this '{' is not closed"));
                 }
-                (found, at) => return Err(self.expected("a name or '}'", found, at)),
+                (found, at) => return Err(self.tokens.expected("a name or '}'", found, at)),
             }
         }
     }
@@ -155,7 +155,7 @@ impl<'s> Parser<'s> {
     fn field(&mut self, name: &'s str, at: usize, depth: usize) -> Result<Field<'s>, FormatError> {
         let mut labels = Vec::new();
         let value = loop {
-            let (token, token_at) = self.next()?;
+            let (token, token_at) = self.tokens.next()?;
             match token {
                 Token::Equals => {
                     let value = self.value(depth)?;
@@ -173,7 +173,7 @@ impl<'s> Parser<'s> {
                     if !labels.is_empty() => {}
                 found => {
                     let message = format!("'=' or '{{' after '{name}'");
-                    return Err(self.expected(&message, found, token_at));
+                    return Err(self.tokens.expected(&message, found, token_at));
                 }
             }
         };
@@ -181,31 +181,31 @@ impl<'s> Parser<'s> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value<'s>, FormatError> {
-        let (token, at) = self.next()?;
+        let (token, at) = self.tokens.next()?;
         match token {
             Token::Quoted(raw) => Ok(Value::Word(Word { text: Cow::Owned(unquote(raw)), at })),
-            Token::Word(text) => match self.peek()? {
+            Token::Word(text) => match self.tokens.peek()? {
                 (Token::OpenBrace, open_at) => {
-                    self.next()?;
+                    self.tokens.next()?;
                     Ok(Value::Block(self.block(open_at, depth + 1)?))
                 }
                 _ => Ok(Value::Word(Word { text: Cow::Borrowed(text), at })),
             },
             Token::OpenBrace => Ok(Value::Block(self.block(at, depth + 1)?)),
             Token::OpenParenthesis => Ok(Value::List(self.list(at)?)),
-            found => Err(self.expected("a value", found, at)),
+            found => Err(self.tokens.expected("a value", found, at)),
         }
     }
 
     /// Every value ends with a semicolon, which some programs leave out before a brace.
     fn end_of_value(&mut self) -> Result<(), FormatError> {
-        match self.peek()? {
+        match self.tokens.peek()? {
             (Token::Semicolon, _) => {
-                self.next()?;
+                self.tokens.next()?;
                 Ok(())
             }
             (Token::CloseBrace, _) => Ok(()),
-            (found, at) => Err(self.expected("';'", found, at)),
+            (found, at) => Err(self.tokens.expected("';'", found, at)),
         }
     }
 
@@ -217,7 +217,7 @@ impl<'s> Parser<'s> {
         let mut after_comma = false; // or at the start of a list
         let mut before_any = true;
         while depth > 0 {
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             if self.listed + entries.len() > MAX_LISTED {
                 let message = format!("more than {MAX_LISTED} entries in lists, which is refused");
                 return Err(self.source.error(at, message));
@@ -248,7 +248,7 @@ impl<'s> Parser<'s> {
                     (after_comma, before_any) = (false, false);
                 }
                 Token::End => return Err(self.source.error(open_at, "this '(' is not closed")),
-                found => return Err(self.expected("',' or ')'", found, at)),
+                found => return Err(self.tokens.expected("',' or ')'", found, at)),
             }
         }
         self.listed += entries.len();
@@ -257,50 +257,47 @@ impl<'s> Parser<'s> {
 
     /// A name, bare or in quotes.
     pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
             (Token::Quoted(raw), at) => Ok(Word { text: Cow::Owned(unquote(raw)), at }),
-            (found, at) => Err(self.expected(what, found, at)),
+            (found, at) => Err(self.tokens.expected(what, found, at)),
         }
     }
+}
 
-    /// The next token without taking it.
-    pub fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        let next = self.next()?;
-        self.peeked = Some(next);
-        Ok(next)
-    }
-
-    /// The next token and the byte at which it stands.
-    pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        if let Some(next) = self.peeked.take() {
-            return Ok(next);
-        }
-        loop {
-            match self.lexer.next() {
-                None => return Ok((Token::End, self.source.text.len())),
-                Some(Ok(Token::Comment)) => {}
-                Some(Ok(token)) => return Ok((token, self.lexer.span().start)),
-                Some(Err(())) => {
-                    let quote = self.lexer.slice().starts_with('"');
-                    let what = if quote { "quote" } else { "comment" };
-                    let message = format!("this {what} is not closed");
-                    return Err(self.source.error(self.lexer.span().start, message));
-                }
+/// The text that a quoted string means.
+///
+/// A backslash at the end of a line joins it with the next, whose indentation does not count; a
+/// backslash before a bar stands for nothing, and shows where such a line's text begins.
+fn unquote(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let mut characters = rest[at + 1..].chars();
+        match characters.next() {
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some('r' | '|') | None => {}
+            Some('\n' | '\r') => {
+                rest = characters.as_str().trim_start_matches([' ', '\t', '\r', '\n']);
+                continue;
             }
+            Some(other) => text.push(other),
         }
+        rest = characters.as_str();
     }
+    text.push_str(rest);
+    text
+}
 
-    /// Takes the next token, which must be `sign`.
-    pub fn sign(&mut self, sign: Token<'s>) -> Result<usize, FormatError> {
-        match self.next()? {
-            (token, at) if token == sign => Ok(at),
-            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The error that says that `what` should stand where `found` does.
-    pub fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
-        self.source.error(at, format!("expected {what}, found {found}"))
+    #[test]
+    fn escapes_and_joined_lines_are_understood() {
+        assert_eq!(unquote(r#"a \"b\" c\\d\ne"#), "a \"b\" c\\d\ne");
+        assert_eq!(unquote("one \\\r\n\t  two\\n\\\n\t\\|  three\\"), "one two\n  three");
     }
 }

@@ -1,10 +1,11 @@
 //! The grammar of DSC: from text to blocks, names not yet looked up.
 
 use crate::format::FormatError;
-use crate::format::braces::{Parser, Token};
+use crate::format::braces::Parser;
 use crate::format::draft;
 use crate::format::nodes::{Definition, MAX_UNNAMED_STATES, Node, Number, Role, Word, number};
 use crate::format::source::Source;
+use crate::format::tokens::Token;
 use crate::network::Annotation;
 
 /// All blocks of a file.
@@ -21,12 +22,12 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
     let mut found = Vec::new();
     let mut distributions = Vec::new();
     loop {
-        let (token, at) = reader.parser.next()?;
+        let (token, at) = reader.parser.tokens.next()?;
         match token {
             Token::Word(word) if word.eq_ignore_ascii_case("belief") => {}
             Token::Word(word) if word.eq_ignore_ascii_case("network") => reader.network()?,
             Token::Word(word) if word.eq_ignore_ascii_case("properties") => {
-                let open = reader.parser.sign(Token::OpenBrace)?;
+                let open = reader.parser.tokens.sign(Token::OpenBrace)?;
                 reader.skip_to_brace(open)?;
             }
             Token::Word(word) if word.eq_ignore_ascii_case("node") => {
@@ -41,7 +42,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             Token::End if !found.is_empty() => break,
             unknown => {
                 let expected = "'belief network', 'properties', 'node' or 'probability'";
-                return Err(reader.parser.expected(expected, unknown, at));
+                return Err(reader.parser.tokens.expected(expected, unknown, at));
             }
         }
     }
@@ -74,11 +75,11 @@ struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// `"name"`, and a block that is skipped.
     fn network(&mut self) -> Result<(), FormatError> {
-        if let (Token::Quoted(_), _) = self.parser.peek()? {
+        if let (Token::Quoted(_), _) = self.parser.tokens.peek()? {
             self.name = self.parser.word("the network's name")?.text.into_owned();
         }
-        if let (Token::OpenBrace, open) = self.parser.peek()? {
-            self.parser.next()?;
+        if let (Token::OpenBrace, open) = self.parser.tokens.peek()? {
+            self.parser.tokens.next()?;
             self.skip_to_brace(open)?;
         }
         Ok(())
@@ -88,7 +89,7 @@ impl<'s> Reader<'s> {
     fn skip_to_brace(&mut self, open: usize) -> Result<(), FormatError> {
         let mut depth = 1_usize;
         while depth > 0 {
-            match self.parser.next()?.0 {
+            match self.parser.tokens.next()?.0 {
                 Token::OpenBrace => depth += 1,
                 Token::CloseBrace => depth -= 1,
                 Token::End => return Err(self.source.error(open, "this '{' is not closed")),
@@ -100,20 +101,22 @@ impl<'s> Reader<'s> {
 
     /// Takes `:`, `=` or `is`.
     fn conjunction(&mut self, after: &str) -> Result<(), FormatError> {
-        match self.parser.next()? {
+        match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
             (Token::Word(word), _) if word.eq_ignore_ascii_case("is") => Ok(()),
-            (found, at) => Err(self.parser.expected(&format!("':' after {after}"), found, at)),
+            (found, at) => {
+                Err(self.parser.tokens.expected(&format!("':' after {after}"), found, at))
+            }
         }
     }
 
     fn node(&mut self) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
-        let open = self.parser.sign(Token::OpenBrace)?;
+        let open = self.parser.tokens.sign(Token::OpenBrace)?;
         let mut states = None;
         let mut note = Annotation::default();
         loop {
-            let (token, at) = self.parser.next()?;
+            let (token, at) = self.parser.tokens.next()?;
             match token {
                 Token::CloseBrace => break,
                 Token::Semicolon => {}
@@ -125,19 +128,19 @@ impl<'s> Reader<'s> {
                     self.conjunction("'name'")?;
                     let title = self.parser.word("the node's full name")?.text.into_owned();
                     note.title = Some(title).filter(|title| *title != name.text);
-                    self.parser.sign(Token::Semicolon)?;
+                    self.parser.tokens.sign(Token::Semicolon)?;
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("position") => {
                     self.conjunction("'position'")?;
-                    let open = self.parser.sign(Token::OpenParenthesis)?;
+                    let open = self.parser.tokens.sign(Token::OpenParenthesis)?;
                     let places = self.parser.list(open)?;
                     let places = places.iter().map(|entry| number(entry.word.as_deref()?));
                     let places: Option<Vec<f64>> = places.collect();
                     note.position = places.and_then(|places| places.try_into().ok());
-                    self.parser.sign(Token::Semicolon)?;
+                    self.parser.tokens.sign(Token::Semicolon)?;
                 }
                 Token::Word(_) => self.skip_value(open)?,
-                found => return Err(self.parser.expected("an attribute or '}'", found, at)),
+                found => return Err(self.parser.tokens.expected("an attribute or '}'", found, at)),
             }
         }
         let at = name.at;
@@ -151,7 +154,7 @@ impl<'s> Reader<'s> {
     /// Skips to the end of an attribute in the block that begins at byte `open`.
     fn skip_value(&mut self, open: usize) -> Result<(), FormatError> {
         loop {
-            match self.parser.next()?.0 {
+            match self.parser.tokens.next()?.0 {
                 Token::Semicolon => return Ok(()),
                 Token::End => return Err(self.source.error(open, "this '{' is not closed")),
                 _ => {}
@@ -161,34 +164,35 @@ impl<'s> Reader<'s> {
 
     /// `discrete [ N ] = { "a", "b" };`
     fn states(&mut self) -> Result<Vec<Word<'s>>, FormatError> {
-        match self.parser.next()? {
+        match self.parser.tokens.next()? {
             (Token::Word(word), _) if word.eq_ignore_ascii_case("discrete") => {}
-            (found, at) => return Err(self.parser.expected("'discrete'", found, at)),
+            (found, at) => return Err(self.parser.tokens.expected("'discrete'", found, at)),
         }
-        self.parser.sign(Token::OpenBracket)?;
-        let (token, at) = self.parser.next()?;
+        self.parser.tokens.sign(Token::OpenBracket)?;
+        let (token, at) = self.parser.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
             _ => None,
         };
-        let count = count.ok_or_else(|| self.parser.expected("the number of states", token, at))?;
-        self.parser.sign(Token::CloseBracket)?;
-        if let (Token::Equals | Token::Colon, _) = self.parser.peek()? {
-            self.parser.next()?;
+        let count =
+            count.ok_or_else(|| self.parser.tokens.expected("the number of states", token, at))?;
+        self.parser.tokens.sign(Token::CloseBracket)?;
+        if let (Token::Equals | Token::Colon, _) = self.parser.tokens.peek()? {
+            self.parser.tokens.next()?;
         }
         let mut states = Vec::new();
-        if let (Token::OpenBrace, _) = self.parser.peek()? {
-            self.parser.next()?;
+        if let (Token::OpenBrace, _) = self.parser.tokens.peek()? {
+            self.parser.tokens.next()?;
             loop {
-                match self.parser.peek()?.0 {
+                match self.parser.tokens.peek()?.0 {
                     Token::CloseBrace => break,
                     Token::Comma => {
-                        self.parser.next()?;
+                        self.parser.tokens.next()?;
                     }
                     _ => states.push(self.parser.word("the label of a state or '}'")?),
                 }
             }
-            self.parser.next()?;
+            self.parser.tokens.next()?;
             if states.len() != count {
                 let message = format!("{count} states are announced, but {} follow", states.len());
                 return Err(self.source.error(at, message));
@@ -199,42 +203,42 @@ impl<'s> Reader<'s> {
             let message = format!("{count} states are more than {MAX_UNNAMED_STATES}");
             return Err(self.source.error(at, message));
         }
-        self.parser.sign(Token::Semicolon)?;
+        self.parser.tokens.sign(Token::Semicolon)?;
         Ok(states)
     }
 
     fn distribution(&mut self, at: usize) -> Result<Distribution<'s>, FormatError> {
-        self.parser.sign(Token::OpenParenthesis)?;
+        self.parser.tokens.sign(Token::OpenParenthesis)?;
         let child = self.parser.word("the name of a node")?;
         let mut parents = Vec::new();
         loop {
-            match self.parser.peek()?.0 {
+            match self.parser.tokens.peek()?.0 {
                 Token::CloseParenthesis => break,
                 Token::Bar | Token::Comma => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                 }
                 _ => parents.push(self.parser.word("the name of a parent or ')'")?),
             }
         }
-        self.parser.next()?;
-        self.parser.sign(Token::OpenBrace)?;
+        self.parser.tokens.next()?;
+        self.parser.tokens.sign(Token::OpenBrace)?;
         let mut rows = Vec::new();
         loop {
-            let (token, at) = self.parser.peek()?;
+            let (token, at) = self.parser.tokens.peek()?;
             let (mut configuration, mut default) = (None, false);
             match token {
                 Token::CloseBrace => break,
                 Token::Semicolon => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                     continue;
                 }
                 Token::OpenParenthesis => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                     configuration = Some(self.configuration()?);
                     self.conjunction("the states of the parents")?;
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("default") => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                     self.conjunction("'default'")?;
                     default = true;
                 }
@@ -247,16 +251,20 @@ impl<'s> Reader<'s> {
                 }
                 Token::Word(_) => {}
                 Token::Colon | Token::Equals => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                 }
                 found => {
-                    return Err(self.parser.expected("'(', 'default', a number or '}'", found, at));
+                    return Err(self.parser.tokens.expected(
+                        "'(', 'default', a number or '}'",
+                        found,
+                        at,
+                    ));
                 }
             }
             let numbers = self.numbers()?;
             rows.push(Row { configuration, default, numbers, at });
         }
-        self.parser.next()?;
+        self.parser.tokens.next()?;
         Ok(Distribution { child, parents, rows, at })
     }
 
@@ -264,10 +272,10 @@ impl<'s> Reader<'s> {
     fn configuration(&mut self) -> Result<Vec<(Word<'s>, bool)>, FormatError> {
         let mut states = Vec::new();
         loop {
-            match self.parser.peek()?.0 {
+            match self.parser.tokens.peek()?.0 {
                 Token::CloseParenthesis => break,
                 Token::Comma => {
-                    self.parser.next()?;
+                    self.parser.tokens.next()?;
                 }
                 token => {
                     let quoted = matches!(token, Token::Quoted(_));
@@ -275,7 +283,7 @@ impl<'s> Reader<'s> {
                 }
             }
         }
-        self.parser.next()?;
+        self.parser.tokens.next()?;
         Ok(states)
     }
 
@@ -283,15 +291,15 @@ impl<'s> Reader<'s> {
     fn numbers(&mut self) -> Result<Vec<Number>, FormatError> {
         let mut numbers = Vec::new();
         loop {
-            let (token, at) = self.parser.next()?;
+            let (token, at) = self.parser.tokens.next()?;
             match token {
                 Token::Comma => {}
                 Token::Semicolon => return Ok(numbers),
                 Token::Word(word) => match number(word) {
                     Some(value) => numbers.push(Number { value, at }),
-                    None => return Err(self.parser.expected("a number or ';'", token, at)),
+                    None => return Err(self.parser.tokens.expected("a number or ';'", token, at)),
                 },
-                found => return Err(self.parser.expected("a number or ';'", found, at)),
+                found => return Err(self.parser.tokens.expected("a number or ';'", found, at)),
             }
         }
     }

@@ -25,13 +25,14 @@
 //! without a character is one.
 
 mod build;
-mod lexer;
 mod parser;
+mod quotes;
 mod states;
 mod write;
 
 use crate::format::language::{Keeps, Language};
 use crate::format::source::Source;
+use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
@@ -54,6 +55,8 @@ pub(super) static LANGUAGE: Language = Language {
 
 /// The attribute that holds a name which is no word of the language.
 const NAME: &str = "cliquescope_name";
+
+static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_remarks();
 
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use logos::{Lexer, Logos};
-
-use super::lexer::{Token, unquote};
+use super::DIALECT;
+use super::quotes::unquote;
 use crate::format::FormatError;
 use crate::format::nodes::{Number, Word, number};
 use crate::format::source::Source;
+use crate::format::tokens::{Token, Tokens};
 
 /// `name = value;`
 #[derive(Debug)]
@@ -91,32 +91,29 @@ const KINDS: [&str; 5] = ["discrete", "continuous", "decision", "utility", "func
 
 /// Whether `text` begins like a NET file.
 pub(super) fn begins_with_block(text: &str) -> bool {
-    let mut tokens = Token::lexer(text);
-    let first = tokens.next();
-    let second = tokens.next();
-    match (first, second) {
-        (Some(Ok(Token::Word("net"))), Some(Ok(Token::OpenBrace)))
-        | (Some(Ok(Token::Word("class"))), Some(Ok(Token::Word(_))))
-        | (Some(Ok(Token::Word("potential"))), Some(Ok(Token::OpenParenthesis))) => true,
-        (Some(Ok(Token::Word("node"))), Some(Ok(Token::Word(_)))) => {
-            tokens.next() == Some(Ok(Token::OpenBrace))
-        }
-        (Some(Ok(Token::Word(kind))), Some(Ok(Token::Word("node")))) => KINDS.contains(&kind),
+    let mut tokens = Tokens::new(Source { file: "", text }, &DIALECT);
+    let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
+    match (next(), next()) {
+        (Token::Word("net"), Token::OpenBrace)
+        | (Token::Word("class"), Token::Word(_))
+        | (Token::Word("potential"), Token::OpenParenthesis) => true,
+        (Token::Word("node"), Token::Word(_)) => next() == Token::OpenBrace,
+        (Token::Word(kind), Token::Word("node")) => KINDS.contains(&kind),
         _ => false,
     }
 }
 
 /// Reads the blocks of a file.
 pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
-    let mut parser = Parser { source, lexer: Token::lexer(source.text), peeked: None };
+    let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT) };
     let mut document = Document::default();
     let mut blocks = 0;
     loop {
-        let (token, at) = parser.next()?;
+        let (token, at) = parser.tokens.next()?;
         match token {
             Token::End if blocks > 0 => return Ok(document),
             Token::Word("net") => {
-                parser.sign(Token::OpenBrace)?;
+                parser.tokens.sign(Token::OpenBrace)?;
                 parser.body(&mut document)?;
             }
             Token::Word("class") => {
@@ -128,7 +125,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
                     return Err(source.error(at, message));
                 }
                 document.name = parser.plain_name("the name of the class")?;
-                parser.sign(Token::OpenBrace)?;
+                parser.tokens.sign(Token::OpenBrace)?;
                 parser.body(&mut document)?;
             }
             found => parser.element(found, at, &mut document)?,
@@ -139,17 +136,16 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
 
 struct Parser<'s> {
     source: Source<'s>,
-    lexer: Lexer<'s, Token<'s>>,
-    peeked: Option<(Token<'s>, usize)>,
+    tokens: Tokens<'s, 'static>,
 }
 
 impl<'s> Parser<'s> {
     /// The rest of `net {` or `class NAME {`: attributes, and in a class also nodes and potentials.
     fn body(&mut self, document: &mut Document<'s>) -> Result<(), FormatError> {
         loop {
-            match self.next()? {
+            match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(()),
-                (Token::Word(name), at) if self.peek()?.0 == Token::Equals => {
+                (Token::Word(name), at) if self.tokens.peek()?.0 == Token::Equals => {
                     let attribute = self.attribute(name, at)?;
                     document.attributes.push(attribute);
                 }
@@ -186,7 +182,7 @@ impl<'s> Parser<'s> {
             }
             found => {
                 let what = "'net', 'class', 'node', 'potential' or another kind of node";
-                return Err(self.expected(what, found, at));
+                return Err(self.tokens.expected(what, found, at));
             }
         }
         Ok(())
@@ -206,27 +202,27 @@ impl<'s> Parser<'s> {
                 _ => {}
             }
             let name = self.name("the name of the node")?;
-            if self.peek()?.0 == Token::OpenBrace {
+            if self.tokens.peek()?.0 == Token::OpenBrace {
                 break name;
             }
             if !(KINDS.contains(&&*name.text) || name.text == "node") {
-                let (found, at) = self.next()?;
-                return Err(self.expected("'{'", found, at));
+                let (found, at) = self.tokens.next()?;
+                return Err(self.tokens.expected("'{'", found, at));
             }
             word = Token::Word(&self.source.text[name.at..name.at + name.text.len()]);
         };
-        self.sign(Token::OpenBrace)?;
+        self.tokens.sign(Token::OpenBrace)?;
         let attributes = self.attributes(|_, _, _| Ok(false))?;
         Ok(NodeBlock { kind, name, attributes })
     }
 
     /// `(CHILD | PARENTS) { ... }`
     fn potential(&mut self, at: usize) -> Result<PotentialBlock<'s>, FormatError> {
-        self.sign(Token::OpenParenthesis)?;
+        self.tokens.sign(Token::OpenParenthesis)?;
         let (mut children, mut parents) = (Vec::new(), Vec::new());
         let mut behind_bar = false;
         loop {
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             match token {
                 Token::Word(text) => {
                     let word = Word { text: Cow::Borrowed(text), at };
@@ -241,14 +237,14 @@ impl<'s> Parser<'s> {
                 Token::CloseParenthesis => break,
                 found => {
                     let what = if behind_bar { "a parent or ')'" } else { "a node, '|' or ')'" };
-                    return Err(self.expected(what, found, at));
+                    return Err(self.tokens.expected(what, found, at));
                 }
             }
         }
         if children.is_empty() {
             return Err(self.source.error(at, "the potential names no node"));
         }
-        self.sign(Token::OpenBrace)?;
+        self.tokens.sign(Token::OpenBrace)?;
         let mut data = None;
         let attributes = self.attributes(|parser, name, _| {
             if name == "data" {
@@ -267,32 +263,32 @@ impl<'s> Parser<'s> {
     ) -> Result<Vec<Attribute<'s>>, FormatError> {
         let mut attributes = Vec::new();
         loop {
-            match self.next()? {
+            match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(attributes),
                 (Token::Semicolon, _) => {}
                 (Token::Word(name), at) => {
-                    let (equals, equals_at) = self.peek()?;
+                    let (equals, equals_at) = self.tokens.peek()?;
                     if equals != Token::Equals {
-                        return Err(self.expected("'='", equals, equals_at));
+                        return Err(self.tokens.expected("'='", equals, equals_at));
                     }
                     if !special(self, name, at)? {
                         attributes.push(self.attribute(name, at)?);
                     }
                 }
-                (found, at) => return Err(self.expected("an attribute or '}'", found, at)),
+                (found, at) => return Err(self.tokens.expected("an attribute or '}'", found, at)),
             }
         }
     }
 
     /// `= VALUE;` of the attribute `name`, which stands at byte `at`.
     fn attribute(&mut self, name: &'s str, at: usize) -> Result<Attribute<'s>, FormatError> {
-        self.sign(Token::Equals)?;
-        let (first, start) = self.peek()?;
+        self.tokens.sign(Token::Equals)?;
+        let (first, start) = self.tokens.peek()?;
         let is_list = first == Token::OpenParenthesis;
         let (mut depth, mut tokens, mut end) = (0_usize, 0_usize, start);
         let mut items = Vec::new();
         loop {
-            let (token, item_at) = self.next()?;
+            let (token, item_at) = self.tokens.next()?;
             match token {
                 Token::OpenParenthesis => depth += 1,
                 Token::CloseParenthesis if depth > 0 => depth -= 1,
@@ -315,23 +311,27 @@ impl<'s> Parser<'s> {
                 Token::Word(text) => items.push(Item { text, quoted: false, at: item_at }),
                 Token::Quoted(text) => items.push(Item { text, quoted: true, at: item_at }),
                 Token::End | Token::OpenBrace | Token::CloseBrace | Token::CloseParenthesis => {
-                    return Err(self.expected(&format!("';' after '{name}'"), token, item_at));
+                    return Err(self.tokens.expected(
+                        &format!("';' after '{name}'"),
+                        token,
+                        item_at,
+                    ));
                 }
                 // Signs of an expression.
-                Token::Semicolon | Token::Comma | Token::Colon | Token::Bar | Token::Equals => {}
+                _ => {}
             }
             tokens += 1;
-            end = self.lexer.span().end;
+            end = self.tokens.end();
         }
     }
 
     /// `= ( NUMBERS );`, with parentheses among them or not.
     fn data(&mut self) -> Result<(Data, usize), FormatError> {
-        self.sign(Token::Equals)?;
-        let start = self.peek()?.1;
+        self.tokens.sign(Token::Equals)?;
+        let start = self.tokens.peek()?.1;
         let (mut depth, mut numbers, mut odd) = (0_usize, Vec::new(), None);
         loop {
-            let (token, at) = self.next()?;
+            let (token, at) = self.tokens.next()?;
             match token {
                 Token::OpenParenthesis => depth += 1,
                 Token::CloseParenthesis if depth > 0 => depth -= 1,
@@ -350,57 +350,24 @@ impl<'s> Parser<'s> {
                 },
                 found => {
                     let what = if depth > 0 { "a number or ')'" } else { "';' after 'data'" };
-                    return Err(self.expected(what, found, at));
+                    return Err(self.tokens.expected(what, found, at));
                 }
             }
         }
     }
 
     fn name(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
             (Token::Quoted(text), at) => Ok(Word { text: Cow::Owned(unquote(text)), at }),
-            (found, at) => Err(self.expected(what, found, at)),
+            (found, at) => Err(self.tokens.expected(what, found, at)),
         }
     }
 
     fn plain_name(&mut self, what: &str) -> Result<&'s str, FormatError> {
-        match self.next()? {
+        match self.tokens.next()? {
             (Token::Word(text) | Token::Quoted(text), _) => Ok(text),
-            (found, at) => Err(self.expected(what, found, at)),
+            (found, at) => Err(self.tokens.expected(what, found, at)),
         }
-    }
-
-    fn sign(&mut self, sign: Token<'s>) -> Result<(), FormatError> {
-        match self.next()? {
-            (token, _) if token == sign => Ok(()),
-            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
-        }
-    }
-
-    fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        let next = self.next()?;
-        self.peeked = Some(next);
-        Ok(next)
-    }
-
-    /// The next token and the byte at which it stands.
-    fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
-        if let Some(next) = self.peeked.take() {
-            return Ok(next);
-        }
-        match self.lexer.next() {
-            None => Ok((Token::End, self.source.text.len())),
-            Some(Ok(token)) => Ok((token, self.lexer.span().start)),
-            Some(Err(())) => {
-                let what = if self.lexer.slice().starts_with('"') { "quote" } else { "comment" };
-                let message = format!("this {what} is not closed");
-                Err(self.source.error(self.lexer.span().start, message))
-            }
-        }
-    }
-
-    fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
-        self.source.error(at, format!("expected {what}, found {found}"))
     }
 }

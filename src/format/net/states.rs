@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::lexer::unquote;
 use super::parser::{Attribute, Item, NodeBlock, Value};
+use super::quotes::unquote;
 use crate::format::FormatError;
 use crate::format::nodes::Word;
 use crate::format::source::Source;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::lexer::quote;
+use super::quotes::quote;
 use super::states::EMPTY_LABELS;
 use super::{LANGUAGE, NAME};
 use crate::format::WriteError;
