@@ -77,6 +77,8 @@ pub(super) struct RowAudit {
     off: usize,
     worst: f64,
     worst_at: usize,
+    /// Where the first of those that were off stand.
+    off_at: Vec<usize>,
 }
 
 impl RowAudit {
@@ -90,7 +92,12 @@ impl RowAudit {
     fn note(&mut self, deviation: f64, at: usize) {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
+            const LISTED: usize = 6;
             self.off += 1;
+            // Rows of one list stand together.
+            if self.off_at.len() < LISTED && self.off_at.last() != Some(&at) {
+                self.off_at.push(at);
+            }
             if deviation > self.worst {
                 (self.worst, self.worst_at) = (deviation, at);
             }
@@ -114,12 +121,15 @@ impl RowAudit {
 
     /// One warning for the network, if a row was off by more than rounding.
     pub fn warning(&self, source: Source<'_>) -> Option<Warning> {
+        let mut lines: Vec<_> = self.off_at.iter().map(|&at| source.line(at)).collect();
+        lines.dedup();
         (self.off > 0).then(|| Warning::RowsNormalised {
             file: source.file.to_owned(),
             off: self.off,
             rows: self.rows,
             worst: self.worst,
             line: source.line(self.worst_at),
+            lines,
         })
     }
 }

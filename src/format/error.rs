@@ -82,6 +82,8 @@ pub enum Warning {
         worst: f64,
         /// The line of that row, counted from one.
         line: usize,
+        /// The lines of the first of the rows that were off, counted from one; no more than six.
+        lines: Vec<usize>,
     },
     /// What stands in the file is not what its ending says.
     OtherFormat {
@@ -136,11 +138,17 @@ pub enum Warning {
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::RowsNormalised { file, off, rows, worst, line } => write!(
-                f,
-                "{file}: {off} of {rows} rows did not sum to 1 and were normalised; \
-                 the worst, in line {line}, was off by {worst:.2e}"
-            ),
+            Self::RowsNormalised { file, off, rows, worst, line, lines } => {
+                let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+                let word = if lines.len() == 1 { "line" } else { "lines" };
+                let more = if *off > lines.len() && lines.len() > 1 { ", ..." } else { "" };
+                write!(
+                    f,
+                    "{file}: {off} of {rows} rows did not sum to 1 and were normalised ({word} {}{more}); \
+                     the worst, in line {line}, was off by {worst:.2e}",
+                    lines.join(", ")
+                )
+            }
             Self::OtherFormat { file, ending, found } => write!(
                 f,
                 "{file}: is called like {}, but holds {} and was read as that",

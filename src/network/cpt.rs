@@ -2,8 +2,14 @@
 
 use crate::network::{Factor, VariableId};
 
-/// How far from one a row may sum and still be normalised; beyond it the row is an error in the file.
+/// How far from one any row may sum and still be normalised.
+///
+/// A row of numbers with few decimals may be further off, by what rounding explains; beyond it the
+/// row is an error in the file: see [`normalise_row`].
 pub const ROW_TOLERANCE: f64 = 1e-3;
+
+/// How far from one a row may sum at most, however many rounded numbers it has.
+const MOST_ROUNDED: f64 = 0.05;
 
 /// How far from one a row may sum and be thought rounded, not wrong.
 ///
@@ -28,16 +34,25 @@ pub enum RowError {
     /// An entry is negative, infinite or not a number.
     #[error("{0} is not a probability")]
     NotAProbability(f64),
-    /// The row sums to something that is not one within [`ROW_TOLERANCE`].
-    #[error("the row sums to {0}, not to 1 (within {ROW_TOLERANCE})")]
-    WrongSum(f64),
+    /// The row sums to something else than one.
+    #[error("the row sums to {sum}, not to 1 (within {within})")]
+    WrongSum {
+        /// What it sums to.
+        sum: f64,
+        /// How far from one this row's sum could be.
+        within: f64,
+    },
 }
 
 /// Divides `row` by its sum, and returns by how much the sum differed from one.
 ///
+/// The sum may be off by what rounding does to it: half a unit of the last decimal for each number,
+/// where the numbers have two decimals or more, but no more than 0.05; and [`ROW_TOLERANCE`] in any
+/// case. `0.33 0.33 0.33` is a third three times over. `0.3 0.3 0.3` is not: bounds of a credal set
+/// and typing errors look like this. Counts and percentages sum to far more, and are refused too.
+///
 /// # Errors
-/// If an entry is not a finite number of at least zero, or the sum is further from one than
-/// [`ROW_TOLERANCE`].
+/// If an entry is not a finite number of at least zero, or the sum is further from one than that.
 pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     if let Some(&bad) = row.iter().find(|p| !p.is_finite() || **p < 0.0) {
         return Err(RowError::NotAProbability(bad));
@@ -45,12 +60,26 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     let sum: f64 = row.iter().sum();
     let deviation = (sum - 1.0).abs();
     if deviation > ROW_TOLERANCE {
-        return Err(RowError::WrongSum(sum));
+        let within = rounding(row);
+        // The decimals themselves are not exact in binary.
+        if deviation > within + ROUNDING_TOLERANCE {
+            return Err(RowError::WrongSum { sum, within });
+        }
     }
     if sum != 1.0 {
         row.iter_mut().for_each(|p| *p /= sum);
     }
     Ok(deviation)
+}
+
+/// How far from one the numbers of `row` may sum if they were rounded to the decimals they have.
+fn rounding(row: &[f64]) -> f64 {
+    let fits = |unit: &&f64| {
+        let is_whole = |p: &f64| (p / **unit - (p / **unit).round()).abs() < 1e-6;
+        row.iter().all(is_whole)
+    };
+    let unit = [1e-2, 1e-3, 1e-4].iter().find(fits).copied().unwrap_or(0.0);
+    (0.5 * unit * row.len() as f64).clamp(ROW_TOLERANCE, MOST_ROUNDED)
 }
 
 impl Cpt {
@@ -113,9 +142,28 @@ mod tests {
     }
 
     #[test]
+    fn a_row_may_be_off_by_what_rounding_explains() {
+        let off = |row: &[f64]| normalise_row(&mut row.to_vec()).unwrap();
+        assert!((off(&[0.33, 0.33, 0.33]) - 0.01).abs() < 1e-12);
+        assert!((off(&[0.5, 0.49]) - 0.01).abs() < 1e-12);
+        assert!((off(&[0.17; 6]) - 0.02).abs() < 1e-12);
+        assert!((off(&[0.667, 0.167, 0.167, 0.001]) - 0.002).abs() < 1e-12);
+        assert!(normalise_row(&mut [0.667, 0.167, 0.167, 0.002]).is_err(), "3e-3 of 4 numbers");
+        assert!(normalise_row(&mut [0.5, 0.48]).is_err());
+    }
+
+    #[test]
     fn a_row_far_off_or_of_impossible_numbers_is_refused() {
-        assert_eq!(normalise_row(&mut [0.5, 0.4]), Err(RowError::WrongSum(0.9)));
-        assert_eq!(normalise_row(&mut [0.0, 0.0]), Err(RowError::WrongSum(0.0)));
+        let wrong = |row: &[f64]| match normalise_row(&mut row.to_vec()) {
+            Err(RowError::WrongSum { within, .. }) => within,
+            other => panic!("{row:?} gives {other:?}"),
+        };
+        assert_eq!(wrong(&[0.5, 0.4]), 0.01);
+        assert_eq!(wrong(&[0.0, 0.0]), 0.01);
+        assert_eq!(wrong(&[0.3, 0.3, 0.3]), 0.015, "a credal set, or a third of too few digits");
+        assert_eq!(wrong(&[30.0, 70.0]), 0.01, "percentages");
+        assert_eq!(wrong(&[0.12345, 0.8]), ROW_TOLERANCE, "many digits are not rounded");
+        assert_eq!(wrong(&[0.09; 10]), MOST_ROUNDED.min(0.05));
         assert_eq!(normalise_row(&mut [1.5, -0.5]), Err(RowError::NotAProbability(-0.5)));
         assert!(matches!(normalise_row(&mut [f64::NAN, 1.0]), Err(RowError::NotAProbability(_))));
         assert!(matches!(

@@ -509,7 +509,7 @@ mod tests {
         );
         assert_eq!(
             refused(coins(&["a"]), vec![Cpt::new(id(0), vec![], vec![0.5, 0.6])]),
-            "row 0 of the table of 'a': the row sums to 1.1, not to 1 (within 0.001)"
+            "row 0 of the table of 'a': the row sums to 1.1, not to 1 (within 0.01)"
         );
     }
 }

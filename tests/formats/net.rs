@@ -63,8 +63,20 @@ fn a_class_is_a_network() {
         node a { states = ("n" "y"); }
         potential (a) { data = (0.5 0.5); } }"#;
     assert_eq!(read(text).network.name(), "Sprinkler");
-    let message = refused("class A { instance B : C (x = y) {} }");
-    assert!(message.starts_with("a.net:1:11: 'B' is an instance of another class"), "{message}");
+    let instance = "'B' is an instance of the class 'C', and instances are not unfolded; expected \
+                    nodes and potentials alone";
+    assert_eq!(refused("class A { instance B : C (x = y) {} }"), format!("a.net:1:11: {instance}"));
+    assert_eq!(
+        refused(
+            "class C { node instance { } }\nclass A { node a { states = (x); }\n instance B : C (; y = z) {} }"
+        ),
+        format!("a.net:3:2: {instance}"),
+        "not that there are two classes"
+    );
+    assert_eq!(
+        refused("class A { }\nclass B { }"),
+        "a.net:2:1: a second class; the file is read as one network, which class 'A' gives"
+    );
 }
 
 #[test]
@@ -76,7 +88,7 @@ fn rows_are_weights_and_what_is_missing_has_equal_chances() {
         warnings(&read),
         [
             "a.net: variables without a table were given equal chances: b",
-            "a.net: 2 of 2 rows did not sum to 1 and were normalised; the worst, in line 4, was \
+            "a.net: 2 of 2 rows did not sum to 1 and were normalised (line 4); the worst, in line 4, was \
              off by 3.90e1"
         ]
     );
@@ -141,7 +153,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "potential (a) { data = (0 0); }",
-            "4:25: the row of the table of 'a': the row sums to 0, not to 1 (within 0.001)",
+            "4:25: the row of the table of 'a': the row sums to 0, not to 1 (within 0.01)",
         ),
         (
             "potential (a) { data = (-1 2); }",

@@ -154,7 +154,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             noisy("<parameters>.8 .2 0 1 .1 .8</parameters>"),
-            "t.xdsl:6:23: these 2 parameters of 'n': the row sums to 0.9, not to 1 (within 0.001)",
+            "t.xdsl:6:23: these 2 parameters of 'n': the row sums to 0.9, not to 1 (within 0.01)",
         ),
         (
             noisy(&format!("<strengths>0 0</strengths>{good}")),

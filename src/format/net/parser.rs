@@ -118,11 +118,15 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             }
             Token::Word("class") => {
                 if !document.name.is_empty() {
-                    let message = format!(
-                        "a second class; the file is read as one network, which class '{}' gives",
-                        document.name
-                    );
-                    return Err(source.error(at, message));
+                    // Why there are several is said by what makes one of the other.
+                    let instance = parser.find_instance();
+                    return Err(instance.unwrap_or_else(|| {
+                        let message = format!(
+                            "a second class; the file is read as one network, which class '{}' gives",
+                            document.name
+                        );
+                        source.error(at, message)
+                    }));
                 }
                 document.name = parser.plain_name("the name of the class")?;
                 parser.tokens.sign(Token::OpenBrace)?;
@@ -173,12 +177,10 @@ impl<'s> Parser<'s> {
                 document.nodes.push(node);
             }
             Token::Word("instance") => {
-                let name = self.name("the name of the instance")?.text;
-                let message = format!(
-                    "'{name}' is an instance of another class, which is not supported; \
-                     unfold the network into one class first"
-                );
-                return Err(self.source.error(at, message));
+                let name = self.name("the name of the instance")?;
+                self.tokens.sign(Token::Colon)?;
+                let class = self.name("the class of the instance")?;
+                return Err(self.instance(at, &name.text, &class.text));
             }
             found => {
                 let what = "'net', 'class', 'node', 'potential' or another kind of node";
@@ -186,6 +188,34 @@ impl<'s> Parser<'s> {
             }
         }
         Ok(())
+    }
+
+    /// What is said of the instance at byte `at`.
+    fn instance(&self, at: usize, name: &str, class: &str) -> FormatError {
+        let message = format!(
+            "'{name}' is an instance of the class '{class}', and instances are not unfolded; \
+             expected nodes and potentials alone"
+        );
+        self.source.error(at, message)
+    }
+
+    /// What is to be said of the next instance in the rest of the text, if there is one.
+    fn find_instance(&mut self) -> Option<FormatError> {
+        loop {
+            match self.tokens.next().ok()? {
+                (Token::End, _) => return None,
+                (Token::Word("instance"), at) => {
+                    if let (Token::Word(name) | Token::Quoted(name), _) = self.tokens.next().ok()?
+                        && self.tokens.peek().ok()?.0 == Token::Colon
+                    {
+                        self.tokens.next().ok()?;
+                        let class = self.name("").ok()?;
+                        return Some(self.instance(at, name, &class.text));
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// `discrete decision NAME { ... }`, of which `first` is the first word.

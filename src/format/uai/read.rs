@@ -75,8 +75,11 @@ fn bayesian(
         };
         if let Some(first) = first_at[child.index()].replace(at) {
             let line = source.line(first);
-            let message =
-                format!("a second function of the child {}; line {line} has one", child.index());
+            let message = format!(
+                "a second function of the child {0}; line {line} has one, and the child is the last \
+                 variable of a function, which is {0} here too",
+                child.index()
+            );
             return Err(source.error(at, message));
         }
         let states = variables[child.index()].cardinality();
@@ -231,7 +234,9 @@ impl<'s> Iterator for Words<'s> {
     fn next(&mut self) -> Option<Self::Item> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
-            if byte == b'#' {
+            let begins_line = || self.at == 0 || matches!(bytes[self.at - 1], b'\n' | b'\r');
+            let ends_word = || bytes.get(self.at + 1).is_none_or(u8::is_ascii_whitespace);
+            if byte == b'#' || (byte == b'c' && begins_line() && ends_word()) {
                 self.at += bytes[self.at..].iter().take_while(|byte| **byte != b'\n').count();
             } else if byte.is_ascii_whitespace() {
                 self.at += 1;
