@@ -246,7 +246,7 @@ fn files_are_read_packed_and_written_whole() {
     case.observe(&network, VariableId::new(1), 2);
     for format in CaseFormat::ALL {
         let path = folder.path().join(format!("a.{}", format.extensions()[0]));
-        cases::write_file(&path, &network, std::slice::from_ref(&case)).unwrap();
+        cases::write_file(&path, &network, std::slice::from_ref(&case), &[]).unwrap();
         assert_eq!(cases::read_file(&path, &network).unwrap().cases, [case.clone()]);
     }
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -257,7 +257,7 @@ fn files_are_read_packed_and_written_whole() {
     // What cannot be written leaves the file as it was.
     let path = folder.path().join("a.hcs");
     let before = std::fs::read(&path).unwrap();
-    let error = cases::write_file(&path, &network, &[case.clone(), case]).unwrap_err();
+    let error = cases::write_file(&path, &network, &[case.clone(), case], &[]).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: a Hugin case", path.display())), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let error = cases::read_file(folder.path(), &network).unwrap_err();

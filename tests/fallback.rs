@@ -27,6 +27,7 @@ fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
         engine,
         memory: None,
         evidence,
+        cases: [].into(),
         run_serial: 0,
     }
 }

@@ -6,7 +6,11 @@ mod driven;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cliquescope::app::command::Command;
+use cliquescope::app::model::Pane;
 use cliquescope::app::{Settings, Workbench};
+use cliquescope::cancel::CancelToken;
+use cliquescope::experiment::{self, Progress, Setup, Subject};
 use cliquescope::session::Source;
 use driven::{settle, until};
 use eframe::egui::Vec2;
@@ -80,8 +84,10 @@ fn the_evidence_of_a_run_that_crashed_is_offered_and_restored() {
 #[test]
 fn the_offer_is_declined_or_waits() {
     let folder = tempfile::tempdir().expect("a folder for a test");
-    let harness = window(folder.path(), "asia");
-    let left = crashed(folder.path(), "asia");
+    let mut harness = window(folder.path(), "asia");
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    let left = crashed(folder.path(), "xray");
     drop(harness);
     // Neither taken nor declined: it is there the next time.
     drop(window(left.path(), "asia"));
@@ -99,8 +105,10 @@ fn what_cannot_be_opened_any_more_is_offered_again() {
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
     std::fs::write(&network, text).expect("it can be written to");
-    let harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
-    let left = crashed(&folder.path().join("kept"), "mine");
+    let mut harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
+    harness.get_by_label_contains("a = x").click();
+    settle(&mut harness);
+    let left = crashed(&folder.path().join("kept"), "\"state\"");
     drop(harness);
     std::fs::remove_file(&network).expect("it is there");
     let mut harness = window(left.path(), "asia");
@@ -115,6 +123,100 @@ fn what_cannot_be_opened_any_more_is_offered_again() {
     });
     drop(harness);
     assert_eq!(files(left.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn what_knew_nothing_is_not_offered_and_what_was_left_before_it_is() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let mut harness = window(folder.path(), "cancer");
+    let without = crashed(folder.path(), "cancer");
+    harness.get_by_label_contains("Xray = positive").click();
+    settle(&mut harness);
+    let with = crashed(folder.path(), "positive");
+    drop(harness);
+    // Two crashes: the first with evidence, the second before there was any.
+    std::thread::sleep(Duration::from_millis(20));
+    let newer = std::fs::read(without.path().join("1-1.json")).expect("it was written");
+    std::fs::write(with.path().join("2-2.json"), newer).expect("it can be written to");
+    let mut harness = window(with.path(), "asia");
+    harness.get_by_label_contains("cancer was open with 1 finding");
+    harness.get_by_label("Discard it").click();
+    harness.run_steps(2);
+    assert!(harness.query_by_label_contains("The last run").is_none());
+    drop(harness);
+    assert!(window(without.path(), "asia").query_by_label_contains("The last run").is_none());
+    assert_eq!(
+        files(without.path()),
+        [] as [PathBuf; 0],
+        "nothing that is offered to nobody stays"
+    );
+}
+
+#[test]
+fn cases_and_results_are_there_in_the_next_run() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let begin = || {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.keep_in(folder.path());
+        workbench.open(Source::Named("asia".to_owned()), Vec::new());
+        let mut harness = Harness::builder()
+            .with_size(Vec2::new(1440.0, 900.0))
+            .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+        settle(&mut harness);
+        harness
+    };
+    let names = |harness: &Harness<'_, Workbench>| -> Vec<String> {
+        let document = harness.state().model().document.as_ref().expect("a network is open");
+        document.cases.iter().map(|case| case.name.clone()).collect()
+    };
+    let result = folder.path().join("opened.json");
+    std::fs::write(&result, a_record()).expect("it can be written to");
+    let mut harness = begin();
+    let ctx = harness.ctx.clone();
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    for name in ["ill", "forgotten"] {
+        harness.state_mut().ask(&ctx, Command::KeepCase(name.to_owned()));
+        harness.state_mut().ask(&ctx, Command::OpenResult(result.clone()));
+    }
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let numbers: Vec<u64> = document.cases.iter().map(|case| case.number).collect();
+    let results: Vec<u64> =
+        harness.state().model().laboratory.results.iter().map(|kept| kept.number).collect();
+    let changes = [
+        Command::RemoveCase(numbers[1]),
+        Command::RenameCase(numbers[0], "very ill".to_owned()),
+        Command::RemoveResult(results[0]),
+        Command::RenameResult(results[1], "mine".to_owned()),
+    ];
+    for change in changes {
+        harness.state_mut().ask(&ctx, change);
+    }
+    // Other networks have cases of their own.
+    harness.state_mut().open(Source::Named("cancer".to_owned()), Vec::new());
+    settle(&mut harness);
+    assert!(names(&harness).is_empty());
+    drop(harness);
+
+    let mut harness = begin();
+    assert_eq!(names(&harness), ["very ill"]);
+    let results = &harness.state().model().laboratory.results;
+    assert_eq!(results.iter().map(|kept| kept.name.as_str()).collect::<Vec<_>>(), ["mine"]);
+    assert_eq!(results[0].record.experiment, "fig4");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Show(Pane::Cases));
+    harness.run_steps(3);
+    harness.get_by_label("Recall very ill").click();
+    settle(&mut harness);
+    assert_eq!(findings(&harness), 1);
+}
+
+/// A small result of an experiment as it is written.
+fn a_record() -> String {
+    let experiment = experiment::by_name("fig4").expect("an experiment of this name");
+    let setup = Setup::new(vec![Subject::sample("cancer").expect("a sample")]);
+    let record = experiment.run(&setup, &Progress::new(CancelToken::new()));
+    record.expect("a small network").files("x").remove(0).1
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn request(network: &str, serial: u64) -> Request {
         engine: choice(engine::default_engine()),
         memory: None,
         evidence: Evidence::none(),
+        cases: [].into(),
         run_serial: 0,
     }
 }

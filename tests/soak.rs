@@ -71,6 +71,7 @@ impl Soak {
             engine: choice(0),
             memory: None,
             evidence: Evidence::none(),
+            cases: [].into(),
             run_serial: 0,
         };
         let session = Session::start(|| {});

@@ -302,3 +302,47 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);
 }
+
+#[test]
+fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let path = folder.path().join("two.csv");
+    std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("it can be written to");
+    let mut harness = window("asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::OpenCases(path));
+    harness.get_by_label_contains("smoke = yes").click();
+    settle(&mut harness);
+    harness.state_mut().ask(&ctx, Command::KeepCase("smoker".to_owned()));
+    harness.run_steps(3);
+    let answers = |workbench: &Workbench| {
+        let document = workbench.model().document.as_ref().expect("a network is open");
+        document.cases.iter().filter(|case| case.answer.is_some()).count()
+    };
+    assert_eq!(answers(harness.state()), 0, "nobody looks");
+    harness.get_by_label("Cases").click();
+    until(&mut harness, |workbench| answers(workbench) == 3);
+    harness.get_by_label("impossible");
+    harness.get_by_label("48.9%");
+    // What is on screen may be impossible; the cases can be recalled all the same.
+    harness.get_by_label("Recall two 2").click();
+    settle(&mut harness);
+    assert!(harness.state().model().failure.is_some());
+    harness.get_by_label("Recall smoker").click();
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 2, "recalling can be taken back");
+
+    let saved = folder.path().join("all.json");
+    harness.state_mut().ask(&ctx, Command::SaveCases(saved.clone()));
+    let mut harness = window("asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::LoadEvidence(saved));
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1, "the first of them was entered");
+    for name in ["two 1", "two 2", "smoker"] {
+        harness.get_by_label(&format!("Recall {name}"));
+    }
+}

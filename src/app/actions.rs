@@ -32,8 +32,9 @@ const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
 }
 
 /// All panes with their titles, in the order of the View menu.
-pub const PANES: [(Pane, &str); 11] = [
+pub const PANES: [(Pane, &str); 12] = [
     (Pane::Variables, "Variables"),
+    (Pane::Cases, "Cases"),
     (Pane::JunctionTree, "Junction tree"),
     (Pane::Network, "Network"),
     (Pane::Details, "Details"),
@@ -67,6 +68,9 @@ pub fn all() -> Vec<Action> {
         action("Reload", command(Key::R), Command::Reload),
         action("Load evidence…", command_shift(Key::O), Command::LoadEvidenceDialog),
         action("Save evidence…", command(Key::S), Command::SaveEvidenceDialog),
+        action("Keep the evidence as a case", command(Key::K), Command::KeepCase(String::new())),
+        action("Open cases…", None, Command::OpenCasesDialog),
+        action("Save all cases…", None, Command::SaveCasesDialog),
         action("Quit", command(Key::Q), Command::Quit),
         action("Undo", command(Key::Z), Command::Undo),
         action("Redo", command_shift(Key::Z), Command::Redo),

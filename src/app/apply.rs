@@ -1,6 +1,5 @@
 //! What the user asked for is done.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use eframe::egui;
@@ -11,7 +10,6 @@ use crate::app::menu::Palette;
 use crate::app::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
 use crate::app::workspace;
-use crate::format::cases;
 use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
@@ -43,6 +41,15 @@ impl Workbench {
             Command::LoadEvidenceDialog => self.ask_for_file(ctx, Purpose::LoadEvidence),
             Command::LoadEvidence(path) => self.load_evidence(&path),
             Command::SaveEvidenceDialog => self.ask_for_file(ctx, Purpose::SaveEvidence),
+            Command::KeepCase(name) => self.keep_case(&name),
+            Command::RecallCase(number) => self.recall_case(number),
+            Command::RenameCase(number, name) => self.rename_case(number, &name),
+            Command::ReplaceCase(number) => self.replace_case(number),
+            Command::RemoveCase(number) => self.remove_case(number),
+            Command::OpenCasesDialog => self.ask_for_file(ctx, Purpose::OpenCases),
+            Command::OpenCases(path) => self.open_cases(&path),
+            Command::SaveCasesDialog => self.ask_for_file(ctx, Purpose::SaveCases),
+            Command::SaveCases(path) => self.save_cases(&path),
             Command::Select(item) => self.select(item),
             Command::Hover(_) => {}
             Command::Show(pane) => workspace::show_pane(&mut self.layout, pane),
@@ -137,7 +144,7 @@ impl Workbench {
         self.begin_opening(source, named);
     }
 
-    fn change_evidence(&mut self, change: impl FnOnce(&mut Evidence)) {
+    pub(super) fn change_evidence(&mut self, change: impl FnOnce(&mut Evidence)) {
         let Some(document) = &mut self.model.document else { return };
         let mut evidence = document.evidence.clone();
         change(&mut evidence);
@@ -185,7 +192,7 @@ impl Workbench {
         }
     }
 
-    fn submit(&self) {
+    pub(super) fn submit(&self) {
         let (source, source_serial, evidence) = match (&self.opening, &self.model.document) {
             (Some(opening), _) => (opening.source.clone(), opening.serial, Evidence::none()),
             (None, Some(document)) => {
@@ -193,6 +200,9 @@ impl Workbench {
             }
             (None, None) => return,
         };
+        // The cases of one network mean nothing in another.
+        let is_opening = self.opening.is_some();
+        let cases = if is_opening { [].into() } else { Arc::clone(&self.compared) };
         self.session.submit(Request {
             source,
             source_serial,
@@ -206,6 +216,7 @@ impl Workbench {
             engine: self.model.engine,
             memory: self.model.memory,
             evidence,
+            cases,
             run_serial: self.run_serial,
         });
     }
@@ -234,43 +245,10 @@ impl Workbench {
             Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
             Purpose::LoadEvidence => self.load_evidence(&path),
             Purpose::SaveEvidence => self.save_evidence(&path),
+            Purpose::OpenCases => self.open_cases(&path),
+            Purpose::SaveCases => self.save_cases(&path),
             Purpose::ExportResult(number) => self.export_result(number, &path),
             Purpose::OpenResult => self.open_result(&path),
-        }
-    }
-
-    fn load_evidence(&mut self, path: &Path) {
-        let Some(document) = &self.model.document else {
-            self.complain("Open a network before its evidence");
-            return;
-        };
-        match cases::read_file(path, document.network()) {
-            Ok(read) => {
-                for warning in &read.warnings {
-                    self.warn(warning);
-                }
-                if read.cases.len() > 1 {
-                    let text = format!("The first of {} cases was entered", read.cases.len());
-                    self.toasts.info(text);
-                }
-                if let Some(first) = read.cases.into_iter().next() {
-                    self.change_evidence(|evidence| *evidence = first);
-                }
-            }
-            Err(error) => {
-                self.complain(&error.to_string());
-            }
-        }
-    }
-
-    fn save_evidence(&mut self, path: &Path) {
-        let Some(document) = &self.model.document else { return };
-        let case = std::slice::from_ref(&document.evidence);
-        match cases::write_file(path, document.network(), case) {
-            Ok(()) => {
-                self.toasts.success(format!("Saved {}", path.display()));
-            }
-            Err(error) => self.complain(&error.to_string()),
         }
     }
 }

@@ -39,6 +39,24 @@ pub enum Command {
     LoadEvidence(PathBuf),
     /// Ask for a file and save the evidence.
     SaveEvidenceDialog,
+    /// Keep the evidence as a case of this name.
+    KeepCase(String),
+    /// Enter the evidence of the case with this number.
+    RecallCase(u64),
+    /// Call the case with this number so.
+    RenameCase(u64, String),
+    /// Put the evidence in the place of what is known in the case with this number.
+    ReplaceCase(u64),
+    /// Take the case with this number off the list.
+    RemoveCase(u64),
+    /// Ask for a file and add its cases.
+    OpenCasesDialog,
+    /// Add the cases of this file.
+    OpenCases(PathBuf),
+    /// Ask for a file and write all cases of the open network to it.
+    SaveCasesDialog,
+    /// Write all cases of the open network to this file.
+    SaveCases(PathBuf),
     /// Select this, or nothing. Selecting what is selected keeps it so.
     Select(Option<Item>),
     /// The pointer is over this. Pushed anew in every frame in which it is.
@@ -117,6 +135,11 @@ impl Commands {
     /// Asks for `command` once the frame is drawn.
     pub fn push(&mut self, command: Command) {
         self.0.push(command);
+    }
+
+    /// As [`push`](Self::push), if there is one.
+    pub fn extend(&mut self, command: Option<Command>) {
+        self.0.extend(command);
     }
 
     /// Takes all commands, oldest first.

@@ -18,6 +18,10 @@ pub enum Purpose {
     LoadEvidence,
     /// Save the evidence.
     SaveEvidence,
+    /// Add the cases of a file.
+    OpenCases,
+    /// Save all cases.
+    SaveCases,
     /// Write the result of an experiment with this number into a folder.
     ExportResult(u64),
     /// Open the result of an experiment.
@@ -54,7 +58,7 @@ impl Dialog {
                     .set_title("Open a Bayesian network")
                     .add_filter("Bayesian networks", &network_endings())
                     .add_filter("All files", &["*"]),
-                Purpose::LoadEvidence => rfd::FileDialog::new()
+                Purpose::LoadEvidence | Purpose::OpenCases => rfd::FileDialog::new()
                     .set_title("Load evidence")
                     .add_filter("Evidence", &case_endings())
                     .add_filter("All files", &["*"]),
@@ -64,21 +68,24 @@ impl Dialog {
                 Purpose::OpenResult => rfd::FileDialog::new()
                     .set_title("Open the result of an experiment")
                     .add_filter("Results", &["json"]),
-                Purpose::SaveEvidence => {
-                    let dialog = rfd::FileDialog::new()
-                        .set_title("Save the evidence")
-                        .set_file_name("evidence.json");
+                Purpose::SaveEvidence | Purpose::SaveCases => {
+                    let (title, name) = match purpose {
+                        Purpose::SaveCases => ("Save all cases", "cases.json"),
+                        _ => ("Save the evidence", "evidence.json"),
+                    };
+                    let dialog = rfd::FileDialog::new().set_title(title).set_file_name(name);
                     CaseFormat::ALL.into_iter().fold(dialog, |dialog, format| {
                         dialog.add_filter(format.name(), format.extensions())
                     })
                 }
             };
             let path = match purpose {
-                Purpose::SaveEvidence => dialog.save_file(),
+                Purpose::SaveEvidence | Purpose::SaveCases => dialog.save_file(),
                 Purpose::ExportResult(_) => dialog.pick_folder(),
-                Purpose::OpenNetwork | Purpose::LoadEvidence | Purpose::OpenResult => {
-                    dialog.pick_file()
-                }
+                Purpose::OpenNetwork
+                | Purpose::LoadEvidence
+                | Purpose::OpenCases
+                | Purpose::OpenResult => dialog.pick_file(),
             };
             // The window may be closed by now.
             let _ = sender.send(path);

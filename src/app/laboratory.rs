@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::app::workbench::Workbench;
 use crate::experiment::{ExperimentError, Progress, Record, by_name};
 use crate::files::write_atomically;
-use crate::session::Trial;
+use crate::session::{Shelf, Slot, Trial};
 
 /// What is known of experiments.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,15 @@ pub struct KeptResult {
     pub name: String,
     /// What it gave.
     pub record: Arc<Record>,
+    /// Where it is kept from one run to the next, if it is.
+    slot: Option<Slot>,
+}
+
+/// A result as it is kept from one run to the next.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Stored {
+    name: String,
+    record: Record,
 }
 
 impl Laboratory {
@@ -56,7 +65,7 @@ impl Laboratory {
         let base = record.experiment.clone();
         let free = |name: &String| self.results.iter().all(|kept| kept.name != *name);
         let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
-        self.results.push(KeptResult { number: self.count, name, record });
+        self.results.push(KeptResult { number: self.count, name, record, slot: None });
     }
 
     /// The result with this number.
@@ -67,6 +76,42 @@ impl Laboratory {
 }
 
 impl Workbench {
+    /// Keeps results in `folder` from now on, and brings back those that are there.
+    pub(super) fn keep_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
+        let (shelf, things) = Shelf::open(folder)?;
+        let laboratory = &mut self.model.laboratory;
+        for (slot, content) in things {
+            // Another version's may mean nothing here, and stay for that version.
+            let stored = serde_json::from_slice(&content);
+            let Ok(Stored { name, record }) = stored else { continue };
+            if record.is_readable() {
+                laboratory.count += 1;
+                let (number, record) = (laboratory.count, Arc::new(record));
+                laboratory.results.push(KeptResult { number, name, record, slot: Some(slot) });
+            }
+        }
+        self.results = Some(shelf);
+        Ok(())
+    }
+
+    /// Takes a record on the list, and keeps it from one run to the next.
+    fn keep_result(&mut self, record: Arc<Record>, name: Option<String>) {
+        let laboratory = &mut self.model.laboratory;
+        laboratory.keep(record);
+        let Some(kept) = laboratory.results.last_mut() else { return };
+        kept.name = name.unwrap_or_else(|| kept.name.clone());
+        if let Some(shelf) = &mut self.results {
+            kept.slot = Some(shelf.put(kept.write()));
+        }
+    }
+
+    /// Tells of a result that could not be written.
+    pub(super) fn tell_of_results(&mut self) {
+        if let Some(failure) = self.results.as_ref().and_then(Shelf::failure) {
+            self.complain(&format!("A result could not be kept: {failure}"));
+        }
+    }
+
     pub(super) fn run_experiment(&mut self, trial: Trial) {
         let laboratory = &mut self.model.laboratory;
         laboratory.count += 1;
@@ -89,7 +134,7 @@ impl Workbench {
             return;
         }
         match outcome {
-            Ok(record) => laboratory.keep(record),
+            Ok(record) => self.keep_result(record, None),
             Err(ExperimentError::Cancelled(_)) => {}
             Err(error) => laboratory.failure = Some(error.to_string()),
         }
@@ -99,11 +144,19 @@ impl Workbench {
         let mut results = self.model.laboratory.results.iter_mut();
         if let Some(kept) = results.find(|kept| kept.number == number) {
             kept.name = name;
+            if let (Some(shelf), Some(slot)) = (&self.results, &kept.slot) {
+                shelf.replace(slot, kept.write());
+            }
         }
     }
 
     pub(super) fn remove_result(&mut self, number: u64) {
-        self.model.laboratory.results.retain(|kept| kept.number != number);
+        let results = &mut self.model.laboratory.results;
+        for removed in results.extract_if(.., |kept| kept.number == number) {
+            if let (Some(shelf), Some(slot)) = (&self.results, &removed.slot) {
+                shelf.remove(slot);
+            }
+        }
     }
 
     /// Writes a result into `folder`: as JSON, which can be opened again, its tables as CSV and its
@@ -125,14 +178,20 @@ impl Workbench {
         let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
         match read.and_then(|text| Record::read(&text)) {
             Ok(record) => {
-                self.model.laboratory.keep(Arc::new(record));
-                if let Some(name) = path.file_stem() {
-                    let number = self.model.laboratory.count;
-                    self.rename_result(number, name.to_string_lossy().into_owned());
-                }
+                let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+                self.keep_result(Arc::new(record), name);
             }
             Err(message) => self.complain(&format!("{}: {message}", path.display())),
         }
+    }
+}
+
+impl KeptResult {
+    /// Makes what is written of it.
+    fn write(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
+        let (name, record) = (self.name.clone(), Arc::clone(&self.record));
+        // Plain data, of which every value can be written.
+        move || serde_json::to_vec(&Stored { name, record: (*record).clone() }).unwrap_or_default()
     }
 }
 

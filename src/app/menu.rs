@@ -26,6 +26,10 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             ui.separator();
             item(ui, &Command::LoadEvidenceDialog, commands);
             item(ui, &Command::SaveEvidenceDialog, commands);
+            ui.separator();
+            item(ui, &Command::KeepCase(String::new()), commands);
+            item(ui, &Command::OpenCasesDialog, commands);
+            item(ui, &Command::SaveCasesDialog, commands);
         });
         ui.menu_button("Tree", |ui| improve::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));

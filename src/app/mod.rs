@@ -9,6 +9,7 @@
 
 mod actions;
 mod apply;
+pub mod cases;
 pub mod command;
 mod dialog;
 mod engines;
@@ -169,6 +170,7 @@ impl Window {
         if screenshot.is_none()
             && let Some(folder) = eframe::storage_dir(APP_ID)
         {
+            workbench.keep_in(&folder);
             workbench.recover_in(&folder.join("unfinished"));
         }
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());

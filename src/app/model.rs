@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::app::cases::Case;
 use crate::app::highlight::{Highlight, Item};
 use crate::app::laboratory::Laboratory;
 use crate::app::recordings::Recorded;
@@ -21,6 +22,8 @@ use crate::session::{Answer, EngineChoice, Improvement, Propagation, Source, Ste
 pub enum Pane {
     /// Variables with posteriors and evidence.
     Variables,
+    /// Named evidence and its posteriors side by side.
+    Cases,
     /// The junction tree as a picture.
     JunctionTree,
     /// The Bayesian network as a picture.
@@ -70,6 +73,8 @@ pub struct Document {
     pub compiled: Option<Arc<CompiledNetwork>>,
     /// What the user knows.
     pub evidence: Evidence,
+    /// What the user has kept of what was known, in order.
+    pub cases: Vec<Case>,
     /// Posteriors without evidence.
     pub prior: Option<Arc<Propagation>>,
     /// The newest posteriors, which may be [stale](Self::is_stale).

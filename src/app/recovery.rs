@@ -1,6 +1,7 @@
 //! What is left of a run that did not end as it should: kept while the window is open, and offered
 //! when the next one opens.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Ui};
@@ -21,7 +22,7 @@ use crate::session::{Abandoned, Autosave, EngineChoice, Source};
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Kept {
     /// A path, or the name of a sample.
-    network: Network,
+    network: Whence,
     /// What the network is called.
     title: String,
     evidence: Vec<(String, NamedFinding)>,
@@ -34,12 +35,27 @@ pub(super) struct Kept {
     layout: Tree<Pane>,
 }
 
-/// Where the network was read from.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+/// Where a network was read from, as far as it can be read there again.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Network {
+pub(super) enum Whence {
     Named(String),
     File(PathBuf),
+}
+
+impl Whence {
+    /// Where `source` reads from, by a path that means the same in every folder.
+    pub(super) fn of(source: &Source) -> Option<Self> {
+        let absolute =
+            |path: &Path| Self::File(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        match source {
+            Source::Named(spec) if Path::new(spec).exists() => Some(absolute(Path::new(spec))),
+            Source::Named(spec) => Some(Self::Named(spec.clone())),
+            Source::File(path) => Some(absolute(path)),
+            // Bytes that came from elsewhere could not be read again.
+            Source::Bytes { .. } => None,
+        }
+    }
 }
 
 /// What the last write holds, as it is compared in every frame.
@@ -52,12 +68,13 @@ struct Written {
     layout: Tree<Pane>,
 }
 
-/// The file of this run, and the offer of an earlier one.
+/// The file of this run, and what earlier ones have left.
 #[derive(Default)]
 pub(super) struct Recovery {
     autosave: Option<Autosave>,
     written: Option<Written>,
-    offer: Option<(Kept, Abandoned)>,
+    /// What is worth an offer, the newest first; one is offered at a time.
+    offers: VecDeque<(Kept, Abandoned)>,
     /// The opening that takes what is offered, which stays until the network is there.
     restoring: Option<u64>,
 }
@@ -65,25 +82,23 @@ pub(super) struct Recovery {
 impl Recovery {
     /// Looks for what was left in `folder`, and begins to keep a file there.
     fn begin(folder: &Path) -> Result<Self, String> {
-        let abandoned = Abandoned::find(folder);
-        let offer = abandoned.and_then(|abandoned| {
-            match serde_json::from_slice(&abandoned.newest) {
-                Ok(kept) => Some((kept, abandoned)),
-                Err(_) => {
-                    // Of a version that nobody can read any more.
-                    abandoned.discard();
-                    None
-                }
+        let mut offers = VecDeque::new();
+        for abandoned in Abandoned::find(folder) {
+            match serde_json::from_slice::<Kept>(&abandoned.content) {
+                // A network without evidence is opened as easily from the list of recent files.
+                Ok(kept) if !kept.evidence.is_empty() => offers.push_back((kept, abandoned)),
+                // The other ones are of a version that nobody can read any more.
+                Ok(_) | Err(_) => abandoned.discard(),
             }
-        });
+        }
         let autosave =
             Autosave::begin(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Self { autosave: Some(autosave), offer, ..Self::default() })
+        Ok(Self { autosave: Some(autosave), offers, ..Self::default() })
     }
 
     /// The title of what is offered, and its number of findings.
     fn offered(&self) -> Option<(&str, usize)> {
-        let (kept, _) = self.offer.as_ref().filter(|_| self.restoring.is_none())?;
+        let (kept, _) = self.offers.front().filter(|_| self.restoring.is_none())?;
         Some((&kept.title, kept.evidence.len()))
     }
 
@@ -99,9 +114,9 @@ impl Recovery {
         self.restoring = None;
     }
 
-    /// Forgets what is offered.
+    /// Forgets what is offered; what was left before that is offered next.
     pub(super) fn discard(&mut self) {
-        if let Some((_, abandoned)) = self.offer.take() {
+        if let Some((_, abandoned)) = self.offers.pop_front() {
             abandoned.discard();
         }
     }
@@ -125,7 +140,7 @@ impl Workbench {
 
     /// Opens what was offered.
     pub(super) fn restore(&mut self) {
-        let Some((kept, _)) = &self.recovery.offer else { return };
+        let Some((kept, _)) = self.recovery.offers.front() else { return };
         let kept = kept.clone();
         let named = settings::Settings {
             engine: kept.engine,
@@ -140,8 +155,8 @@ impl Workbench {
             self.layout = kept.layout;
         }
         let source = match kept.network {
-            Network::Named(spec) => Source::Named(spec),
-            Network::File(path) => Source::File(path),
+            Whence::Named(spec) => Source::Named(spec),
+            Whence::File(path) => Source::File(path),
         };
         self.begin_opening(source, kept.evidence);
         self.recovery.restoring = Some(self.source_serial);
@@ -173,14 +188,7 @@ impl Workbench {
                 memory: self.model.memory,
                 layout: self.layout.clone(),
             };
-            let network = match &document.source {
-                Source::Named(spec) if Path::new(spec).exists() => Some(absolute(Path::new(spec))),
-                Source::Named(spec) => Some(Network::Named(spec.clone())),
-                Source::File(path) => Some(absolute(path)),
-                // Bytes that came from elsewhere could not be read again.
-                Source::Bytes { .. } => None,
-            };
-            if let Some(network) = network {
+            if let Some(network) = Whence::of(&document.source) {
                 let kept = Kept {
                     network,
                     title: document.title(),
@@ -203,18 +211,12 @@ impl Workbench {
     }
 }
 
-/// The next run may begin in another folder.
-fn absolute(path: &Path) -> Network {
-    Network::File(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
-}
-
 /// Draws the offer, if there is one.
 pub(super) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
     let Some((title, findings)) = recovery.offered() else { return };
     egui::Panel::top("recovery").show(ui, |ui| {
         ui.horizontal(|ui| {
             let known = match findings {
-                0 => "no evidence".to_owned(),
                 1 => "1 finding".to_owned(),
                 many => format!("{many} findings"),
             };

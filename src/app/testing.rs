@@ -195,6 +195,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         read,
         compiled: Some(Arc::clone(&compiled)),
         evidence,
+        cases: Vec::new(),
         prior: Some(prior),
         result: Some(result),
         recorded: Vec::new(),

@@ -100,6 +100,7 @@ impl Workbench {
                     document.impossible = None;
                 }
             }
+            Update::Answered(evidence, answer) => self.answered(&evidence, &answer),
             // Heard before: it is about no network.
             Update::Tried(_) => {}
             Update::Improved(orders) => self.improved(&orders),
@@ -159,6 +160,7 @@ impl Workbench {
             read,
             compiled: None,
             evidence,
+            cases: Vec::new(),
             prior: None,
             result: None,
             recorded: Vec::new(),
@@ -173,6 +175,7 @@ impl Workbench {
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();
         self.history = History::default();
+        self.list_cases();
         self.request();
     }
 
@@ -215,7 +218,7 @@ impl Workbench {
     }
 }
 
-fn enter(
+pub(super) fn enter(
     evidence: &mut Evidence,
     network: &Network,
     variable: &str,

@@ -6,6 +6,7 @@ use eframe::egui::{self, CentralPanel, KeyboardShortcut, Panel, Ui};
 use egui_notify::Toasts;
 
 use crate::app::actions;
+use crate::app::cases::Drawer;
 use crate::app::command::{Command, Commands};
 use crate::app::dialog::Dialog;
 use crate::app::highlight::{Highlight, Item};
@@ -23,7 +24,7 @@ use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
 use crate::propagation::MessageId;
-use crate::session::{Explainer, Question, Session, Source};
+use crate::session::{Explainer, Question, Session, Shelf, Source};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
 pub struct Workbench {
@@ -48,6 +49,12 @@ pub struct Workbench {
     pub(super) searches: u64,
     /// The evidence that the worker was last asked for.
     pub(super) asked: Evidence,
+    /// The cases that the worker was last asked for.
+    pub(super) compared: Arc<[Evidence]>,
+    /// The cases of all networks.
+    pub(super) cases: Drawer,
+    /// Where results are kept from one run to the next, if anywhere.
+    pub(super) results: Option<Shelf>,
     pub(super) recovery: Recovery,
     /// The lesson that is being taken.
     pub(super) course: Option<Course>,
@@ -141,6 +148,9 @@ impl Workbench {
             run_serial: 0,
             searches: 0,
             asked: Evidence::none(),
+            compared: [].into(),
+            cases: Drawer::default(),
+            results: None,
             recovery: Recovery::default(),
             course: None,
             step_due: None,
@@ -220,7 +230,10 @@ impl Workbench {
         self.toasts.show(ui.ctx());
         self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
+        self.compare_what_is_seen();
         self.keep_what_changed();
+        self.tell_of_the_drawer();
+        self.tell_of_results();
     }
 
     /// Keys, dropped files and the answer of a dialog become commands.
@@ -276,11 +289,14 @@ impl Workbench {
         else {
             return;
         };
+        // The engine has its part of the memory already, unless that is a card's.
+        let on_card = document.launch_overhead.is_some();
+        let engine = document.engine_bytes.filter(|_| !on_card).unwrap_or(0);
         let question = Question {
             compiled: Arc::clone(compiled),
             evidence: document.evidence.clone(),
             message,
-            memory: self.model.memory,
+            memory: self.model.memory.map(|limit| limit.less(engine)),
         };
         if self.question.as_ref() != Some(&question) {
             self.question = Some(question.clone());

@@ -21,7 +21,8 @@ pub fn initial_layout() -> Tree<Pane> {
         tiles.insert_tab_tile(children)
     };
     let variables = tabs(&[Pane::Variables]);
-    let pictures = tabs(&[Pane::JunctionTree, Pane::Network, Pane::Overhead, Pane::Experiments]);
+    let pictures =
+        tabs(&[Pane::JunctionTree, Pane::Network, Pane::Cases, Pane::Overhead, Pane::Experiments]);
     let time = tabs(&[Pane::Timeline, Pane::Messages, Pane::Inside, Pane::Histogram]);
     let details = tabs(&[Pane::Details]);
     let cliques = tabs(&[Pane::Cliques]);

@@ -9,6 +9,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod diagnosis;
+mod draw;
 mod options;
 mod reference;
 mod sequential;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use diagnosis::ImpossibleEvidence;
+pub use draw::draw;
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 pub use sequential::{Passing, Walk};
 

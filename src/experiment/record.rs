@@ -226,12 +226,18 @@ impl Record {
     pub fn read(text: &str) -> Result<Self, String> {
         let record: Self =
             serde_json::from_str(text).map_err(|error| format!("not a record: {error}"))?;
-        if record.format == FORMAT {
+        if record.is_readable() {
             Ok(record)
         } else {
             let found = record.format;
             Err(format!("a record of version {found}; expected version {FORMAT}"))
         }
+    }
+
+    /// Whether it is of the version that this program knows.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.format == FORMAT
     }
 
     /// Notes that some of it comes from a recording.

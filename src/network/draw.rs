@@ -12,11 +12,13 @@ impl Evidence {
     /// possible, and as probable as evidence is in practice; states drawn one by one at random
     /// rarely are.
     ///
-    /// A Markov network cannot be sampled so: its states are drawn one by one.
-    ///
     /// All variables are observed if there are fewer than `count`.
+    ///
+    /// # Panics
+    /// If `network` is a Markov network, which cannot be sampled so: [`draw`](crate::engine::draw) can.
     #[must_use]
     pub fn drawn(network: &Network, count: usize, rng: &mut impl Rng) -> Self {
+        assert!(network.is_bayesian(), "a Markov network is sampled by propagation");
         let states = sample(network, rng);
         let mut variables: Vec<_> = network.ids().collect();
         let mut evidence = Self::none();
@@ -34,10 +36,6 @@ impl Evidence {
 fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
     let mut states = vec![0; network.variables().len()];
     for variable in network.topological_order() {
-        if !network.is_bayesian() {
-            states[variable.index()] = rng.random_range(0..network[variable].cardinality());
-            continue;
-        }
         let cpt = network.cpt(variable);
         let row = cpt
             .parents()
@@ -45,16 +43,25 @@ fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
             .fold(0, |row, parent| row * network[*parent].cardinality() + states[parent.index()]);
         let row = row * network[variable].cardinality();
         let row = &cpt.values()[row..row + network[variable].cardinality()];
-        let mut left: f64 = rng.random_range(0.0..1.0);
-        let chosen = row.iter().position(|&probability| {
-            left -= probability;
-            left < 0.0
-        });
-        // Rows sum to one up to rounding: what is left over belongs to the last state that can be.
-        let chosen = chosen.or_else(|| row.iter().rposition(|&probability| probability > 0.0));
-        states[variable.index()] = chosen.expect("a row sums to one");
+        states[variable.index()] = state_at(row, rng.random_range(0.0..1.0));
     }
     states
+}
+
+/// The state that the share `share`, from 0 to 1, of a distribution ends in.
+///
+/// # Panics
+/// If nothing is possible.
+#[must_use]
+pub fn state_at(distribution: &[f64], share: f64) -> usize {
+    let mut left = share;
+    let found = distribution.iter().position(|&probability| {
+        left -= probability;
+        left < 0.0
+    });
+    // They sum to one up to rounding: what is left over belongs to the last state that can be.
+    let found = found.or_else(|| distribution.iter().rposition(|&probability| probability > 0.0));
+    found.expect("a distribution sums to one")
 }
 
 #[cfg(test)]

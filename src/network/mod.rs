@@ -15,6 +15,7 @@ mod variable;
 
 pub use annotations::{Annotation, Annotations, Attribute};
 pub use cpt::{Cpt, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, normalise_row};
+pub use draw::state_at;
 pub use evidence::{Evidence, EvidenceError, Finding};
 pub use factor::{Factor, FactorId};
 pub use model::{Network, NetworkError};

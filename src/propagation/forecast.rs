@@ -82,6 +82,12 @@ impl MemoryLimit {
         })
     }
 
+    /// What is left of it where `bytes` are taken.
+    #[must_use]
+    pub fn less(self, bytes: u64) -> Self {
+        Self(self.0.saturating_sub(bytes))
+    }
+
     /// The limit in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {

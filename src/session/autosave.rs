@@ -126,19 +126,19 @@ fn write_what_is_wanted(shared: &Shared, file: &Path) {
     }
 }
 
-/// What programs that did not end as they should have left in a folder.
+/// What a program that did not end as it should has left in a folder.
 #[derive(Debug)]
 pub struct Abandoned {
-    /// What the last of them kept.
-    pub newest: Vec<u8>,
-    files: Vec<PathBuf>,
+    /// What it kept.
+    pub content: Vec<u8>,
+    file: PathBuf,
 }
 
 impl Abandoned {
-    /// What was left in `folder`, if there is anything. What running programs keep is not.
+    /// All that was left in `folder`, the newest first. What running programs keep is not.
     #[must_use]
-    pub fn find(folder: &Path) -> Option<Self> {
-        let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    pub fn find(folder: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
         let mut files: Vec<(SystemTime, PathBuf)> = entries
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
@@ -146,16 +146,14 @@ impl Abandoned {
             .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         files.sort();
-        let newest = fs::read(&files.last()?.1).ok()?;
-        Some(Self { newest, files: files.into_iter().map(|(_, path)| path).collect() })
+        let read = |(_, file): (_, PathBuf)| Some(Self { content: fs::read(&file).ok()?, file });
+        files.into_iter().rev().filter_map(read).collect()
     }
 
-    /// Removes it all.
+    /// Removes it.
     pub fn discard(self) {
-        for file in self.files {
-            let _ = fs::remove_file(&file);
-            let _ = fs::remove_file(lock_of(&file));
-        }
+        let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_file(lock_of(&self.file));
     }
 }
 
@@ -188,7 +186,7 @@ mod tests {
             autosave.keep(move || format!("{number}").into_bytes());
         }
         wait_for(autosave.file(), b"99");
-        assert!(Abandoned::find(&inside).is_none(), "its program runs");
+        assert!(Abandoned::find(&inside).is_empty(), "its program runs");
         drop(autosave);
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
     }
@@ -196,8 +194,8 @@ mod tests {
     #[test]
     fn what_a_panic_leaves_is_found_newest_first_and_discarded() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(Abandoned::find(folder.path()).is_none());
-        assert!(Abandoned::find(&folder.path().join("none")).is_none());
+        assert!(Abandoned::find(folder.path()).is_empty());
+        assert!(Abandoned::find(&folder.path().join("none")).is_empty());
         for text in [&b"old"[..], b"new"] {
             let path = folder.path().to_owned();
             let crash = std::thread::spawn(move || {
@@ -213,10 +211,14 @@ mod tests {
         let running = Autosave::begin(folder.path()).unwrap();
         running.keep(|| b"running".to_vec());
         wait_for(running.file(), b"running");
-        let abandoned = Abandoned::find(folder.path()).unwrap();
-        assert_eq!(abandoned.newest, b"new");
-        abandoned.discard();
-        assert!(Abandoned::find(folder.path()).is_none());
+        let mut abandoned = Abandoned::find(folder.path());
+        let contents: Vec<&[u8]> = abandoned.iter().map(|one| one.content.as_slice()).collect();
+        assert_eq!(contents, [&b"new"[..], b"old"]);
+        abandoned.remove(0).discard();
+        let left = Abandoned::find(folder.path());
+        assert_eq!(left.len(), 1);
+        left.into_iter().for_each(Abandoned::discard);
+        assert!(Abandoned::find(folder.path()).is_empty());
         assert!(running.file().exists());
     }
 

@@ -20,7 +20,7 @@ pub struct Question {
     pub evidence: Evidence,
     /// The message.
     pub message: MessageId,
-    /// Memory that the tables may take; `None` is half of what is available.
+    /// Memory that the tables may take; `None` is half of what is available when they are made.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -183,7 +183,8 @@ fn explain(
         *walk = None;
         let memory = question.memory.unwrap_or_else(MemoryLimit::half_of_available);
         let fresh = Walk::new(&question.compiled, question.evidence.clone(), memory);
-        *walk = Some(fresh.map_err(|error| Stopped::Failed(error.to_string()))?);
+        let refused = |error| Stopped::Failed(format!("Messages cannot be shown: {error}"));
+        *walk = Some(fresh.map_err(refused)?);
     }
     let walk = walk.as_mut().expect("made above");
     walk.set_evidence(question.evidence.clone());

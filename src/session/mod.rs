@@ -4,7 +4,8 @@
 //! which evidence. The worker compares that with what it has and does what is missing, in the
 //! order of [`Step`]. A newer request replaces an older one, and interrupts the step at work where
 //! that step's result is no longer wanted; so the latest request wins and nothing queues up.
-//! Results come back as [`Update`]s that carry shared snapshots.
+//! Results come back as [`Update`]s that carry shared snapshots. Last come the
+//! [other cases](Request::cases) that the front end wants beside the evidence, one step a case.
 //!
 //! A search for a better junction tree can go on beside the worker, on a thread of its own that rests
 //! while the worker has something to do, so that it disturbs no timing.
@@ -19,6 +20,7 @@ mod explainer;
 mod improver;
 mod quiet;
 mod request;
+mod shelf;
 mod trial;
 mod update;
 mod worker;
@@ -27,6 +29,7 @@ pub use autosave::{Abandoned, Autosave};
 pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
+pub use shelf::{Shelf, Slot};
 pub use trial::Trial;
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

@@ -116,6 +116,9 @@ pub struct Request {
     pub memory: Option<MemoryLimit>,
     /// What is known.
     pub evidence: Evidence,
+    /// Other cases to compute the posteriors of, once all else is there; each is told as
+    /// [`Update::Answered`](crate::session::Update::Answered).
+    pub cases: Arc<[Evidence]>,
     /// Counts up whenever posteriors are to be computed anew, even if nothing else changed; an
     /// engine that another stands in for is then tried again.
     pub run_serial: u64,
@@ -134,6 +137,8 @@ pub enum Step {
     Prior,
     /// Computing the posteriors.
     Propagate,
+    /// Computing those of another case.
+    Compare,
 }
 
 impl Step {
@@ -146,6 +151,7 @@ impl Step {
             Self::Load => "loading tables",
             Self::Prior => "propagating without evidence",
             Self::Propagate => "propagating",
+            Self::Compare => "propagating the cases to compare",
         }
     }
 }
@@ -162,6 +168,8 @@ impl Request {
             Some(Step::Load)
         } else if self.evidence != other.evidence || self.run_serial != other.run_serial {
             Some(Step::Propagate)
+        } else if self.cases != other.cases {
+            Some(Step::Compare)
         } else {
             None
         }

@@ -64,6 +64,8 @@ pub enum Update {
     Prior(Arc<Propagation>),
     /// The posteriors that were asked for.
     Propagated(Arc<Propagation>),
+    /// The posteriors of one of the [other cases](Request::cases), or why it has none.
+    Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
     /// The search for a better junction tree has found one. The orders hold it alone.
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has come to its end.

@@ -227,6 +227,8 @@ struct State {
     lost: Option<Lost>,
     prior: Option<Arc<Propagation>>,
     propagated: Option<(Evidence, u64)>,
+    /// The other cases that were told of since the engine was loaded.
+    answered: Vec<Evidence>,
 }
 
 /// An engine with its tables.
@@ -272,7 +274,16 @@ impl State {
         let done = self.propagated.as_ref().is_some_and(|(evidence, run)| {
             *evidence == request.evidence && *run == request.run_serial
         });
-        (!done).then_some(Step::Propagate)
+        if !done {
+            return Some(Step::Propagate);
+        }
+        self.answered.retain(|known| request.cases.contains(known));
+        self.unanswered(request).map(|_| Step::Compare)
+    }
+
+    /// The first of the other cases that was not told of.
+    fn unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
+        request.cases.iter().find(|case| !self.answered.contains(case))
     }
 
     /// Forgets the results of `step` and all that was made from them.
@@ -290,6 +301,7 @@ impl State {
         }
         if step <= Step::Prior {
             self.prior = None;
+            self.answered.clear();
         }
         self.propagated = None;
     }
@@ -402,6 +414,7 @@ impl Worker {
             Step::Load => self.load(request),
             Step::Prior => self.propagate_prior(request, token),
             Step::Propagate => self.propagate_evidence(request, token),
+            Step::Compare => self.propagate_case(request, token),
         }
     }
 
@@ -472,7 +485,10 @@ impl Worker {
     }
 
     fn propagate_prior(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
-        let Some(prior) = self.propagate(&Evidence::none(), request, token)? else { return Ok(()) };
+        let watch = self.watch(token);
+        let Some(prior) = self.propagate(&Evidence::none(), request, &watch)? else {
+            return Ok(());
+        };
         self.state.prior = Some(Arc::clone(&prior));
         self.tell(Update::Prior(Arc::clone(&prior)));
         if request.evidence.is_empty() {
@@ -494,11 +510,34 @@ impl Worker {
             // Who asks for a run wants to see all of its messages, also where nothing has changed.
             loaded.propagator.forget();
         }
-        let propagation = self.propagate(&request.evidence, request, token)?;
+        let watch = self.watch(token);
+        let propagation = self.propagate(&request.evidence, request, &watch)?;
         let Some(propagation) = propagation else { return Ok(()) };
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
         self.tell(Update::Propagated(propagation));
         Ok(())
+    }
+
+    fn propagate_case(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
+        let case = self.state.unanswered(request).expect("there is one").clone();
+        let watch = Watch::untimed(token.clone());
+        let answer = match self.propagate(&case, request, &watch) {
+            Ok(None) => return Ok(()),
+            Ok(Some(propagation)) => Ok(Arc::new(propagation.posteriors.clone())),
+            Err(Stopped::Failed(Failure::Impossible(impossible))) => Err(impossible),
+            Err(stopped) => return Err(stopped),
+        };
+        self.state.answered.push(case.clone());
+        self.tell(Update::Answered(case, answer));
+        Ok(())
+    }
+
+    /// A watch that times each message, of which the front end is told.
+    fn watch(&self, token: &CancelToken) -> Arc<Watch> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("compiled before");
+        let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
+        self.tell(Update::Propagating(Arc::clone(&watch)));
+        watch
     }
 
     /// Propagates `evidence`. `None` if the device of the engine failed: it is no longer loaded then,
@@ -507,14 +546,12 @@ impl Worker {
         &mut self,
         evidence: &Evidence,
         request: &Request,
-        token: &CancelToken,
+        watch: &Watch,
     ) -> Result<Option<Arc<Propagation>>, Stopped> {
         let (_, compiled) = self.state.compiled.as_ref().expect("compiled before");
         let compiled = Arc::clone(compiled);
-        let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
-        self.tell(Update::Propagating(Arc::clone(&watch)));
         let loaded = self.state.loaded.as_mut().expect("loaded before");
-        match propagate(&mut *loaded.propagator, &compiled, evidence, &watch) {
+        match propagate(&mut *loaded.propagator, &compiled, evidence, watch) {
             Ok(posteriors) => {
                 let trace = watch.trace();
                 Ok(Some(Arc::new(Propagation {

@@ -201,6 +201,7 @@ impl Workbench {
         self.history = before.history;
         // The worker reads the network anew; the document with its evidence is there meanwhile.
         self.model.document = Some(document);
+        self.list_cases();
         self.select(before.selected);
         self.apply(ctx, Command::SetEngine(before.engine));
     }

@@ -1,6 +1,7 @@
 //! One file a pane. Every pane is a small struct with its own view state (scroll, zoom, sort order)
 //! and `show(&mut self, ui, &Model, &mut Commands)`.
 
+pub mod cases;
 pub mod cliques;
 pub mod details;
 pub mod experiments;
@@ -21,6 +22,7 @@ use crate::app::model::{Model, Pane};
 /// All panes.
 #[derive(Default)]
 pub struct Panes {
+    cases: cases::CasesPane,
     cliques: cliques::CliquesPane,
     details: details::DetailsPane,
     experiments: experiments::ExperimentsPane,
@@ -43,6 +45,7 @@ impl Panes {
             Pane::Experiments => self.experiments.show(ui, model, commands),
             Pane::Overhead => self.overhead.show(ui, model, commands),
             Pane::Variables => self.variables.show(ui, model, commands),
+            Pane::Cases => self.cases.show(ui, model, commands),
             Pane::Cliques => self.cliques.show(ui, model, commands),
             Pane::Details => self.details.show(ui, model, commands),
             Pane::Histogram => self.histogram.show(ui, model, commands),

@@ -1,8 +1,12 @@
 //! The cases that are timed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use cliquescope::network::{Evidence, Network};
+use cliquescope::engine::{self, LoadOptions, PaperOptions, PropagationFailure};
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{CompiledNetwork, MemoryLimit};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -43,14 +47,34 @@ pub struct Drawn {
 
 impl CaseArgs {
     /// The cases, and how they were drawn if they were.
-    pub fn of(&self, network: &Network) -> Result<(Vec<Evidence>, Option<Drawn>), String> {
+    ///
+    /// Cases of a Markov network are drawn by propagation, in at most `memory`.
+    pub fn of(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        memory: MemoryLimit,
+    ) -> Result<(Vec<Evidence>, Option<Drawn>), String> {
+        let network = compiled.network();
         let Some(observed) = self.observed else {
             return Ok((options::cases(network, self.evidence_file.as_ref())?, None));
         };
         let variables = (observed * network.variables().len() as f64).round() as usize;
         let mut rng = Pcg64Mcg::seed_from_u64(self.case_seed);
-        let draw = |_| Evidence::drawn(network, variables, &mut rng);
-        let cases = (0..self.cases).map(draw).collect();
+        let cases = if network.is_bayesian() {
+            (0..self.cases).map(|_| Evidence::drawn(network, variables, &mut rng)).collect()
+        } else {
+            let loading = LoadOptions {
+                precision: Precision::F64,
+                threads: options::threads(None),
+                memory,
+                paper: PaperOptions::default(),
+            };
+            let loaded = engine::default_engine().load(compiled, &loading);
+            let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;
+            let draw = |_| engine::draw(&mut *loaded, network, variables, &mut rng);
+            let drawn: Result<_, PropagationFailure> = (0..self.cases).map(draw).collect();
+            drawn.map_err(|_| "no case can be drawn: no configuration has a weight".to_owned())?
+        };
         let (number, seed) = (self.cases, self.case_seed);
         Ok((cases, Some(Drawn { observed, variables, cases: number, seed })))
     }

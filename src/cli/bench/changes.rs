@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{PropagationFailure, Propagator};
-use cliquescope::network::{Evidence, Network, VariableId};
-use cliquescope::propagation::{Posteriors, Watch};
+use cliquescope::network::{Evidence, Network, VariableId, state_at};
+use cliquescope::propagation::Watch;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -50,7 +50,8 @@ pub fn run(
                 if known.contains(&variable) {
                     continue;
                 }
-                let state = drawn(&posteriors, variable, rng.random_range(0.0..1.0));
+                let share = rng.random_range(0.0..1.0);
+                let state = state_at(posteriors.of(variable), share);
                 changed.observe(network, variable, state);
                 &mut set
             }
@@ -84,15 +85,4 @@ pub fn run(
         return Err("there is no variable to observe".to_owned());
     }
     Ok(Changes { set, retracted, exchanged, change_ms: Spread::of(times) })
-}
-
-/// The state of `variable` at `share` of its posterior.
-fn drawn(posteriors: &Posteriors, variable: VariableId, share: f64) -> usize {
-    let posterior = posteriors.of(variable);
-    let mut left = share;
-    let found = posterior.iter().position(|&probability| {
-        left -= probability;
-        left < 0.0
-    });
-    found.or_else(|| posterior.iter().rposition(|&p| p > 0.0)).unwrap_or(0)
 }

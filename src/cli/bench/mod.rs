@@ -110,8 +110,8 @@ fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
     let started = Instant::now();
     let read = options::open(spec)?;
     let load = started.elapsed();
-    let (cases, drawn) = args.cases.of(&read.network)?;
     let compiled = args.compile.compile(&read.network)?;
+    let (cases, drawn) = args.cases.of(&compiled, args.compile.memory())?;
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
 

@@ -11,7 +11,7 @@ use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 
-/// Bytes of tables that are kept to step back; further back the propagation is done anew.
+/// Bytes of tables that are kept to step back where there is room for them; further back the propagation is done anew.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// Powers of two below which a table's numbers are too small to be told as they are.
@@ -29,6 +29,8 @@ pub struct Walk {
     position: Option<usize>,
     kept: VecDeque<Kept>,
     kept_bytes: usize,
+    /// Bytes that may be kept.
+    room: usize,
 }
 
 /// What one message changed, as it was before.
@@ -45,19 +47,35 @@ impl Kept {
     }
 }
 
+/// Bytes of the copies that are made of a message to look at, twice: those of one message are still
+/// shown while those of another are made.
+fn looked_at(compiled: &CompiledNetwork) -> u64 {
+    let tree = compiled.tree();
+    let entries = compiled.plan().messages().iter().map(|message| {
+        let ends = tree[message.from].entries.saturating_add(tree[message.to].entries);
+        ends.saturating_add(tree[message.separator].entries.saturating_mul(2))
+    });
+    entries.max().unwrap_or(0).saturating_mul(2 * Precision::F64.bytes())
+}
+
 impl Walk {
     /// A walk through the propagation of `evidence`, before the first message.
     ///
     /// # Errors
-    /// If the tables need more than `memory`.
+    /// If its tables, with those of the largest message that is looked at and of the one before it,
+    /// need more than `memory`.
     pub fn new(
         compiled: &Arc<CompiledNetwork>,
         evidence: Evidence,
         memory: MemoryLimit,
     ) -> Result<Self, LoadError> {
-        Sequential.forecast(compiled, Precision::F64).check(memory)?;
+        let mut forecast = Sequential.forecast(compiled, Precision::F64);
+        forecast.bytes = forecast.bytes.saturating_add(looked_at(compiled));
+        let (needed, limit) = (forecast.bytes, memory.bytes());
+        forecast.check(memory)?;
+        let room = usize::try_from(limit - needed).unwrap_or(usize::MAX).min(KEPT_BYTES);
         let loaded = Loaded::new(Arc::clone(compiled));
-        Ok(Self { loaded, evidence, position: None, kept: VecDeque::new(), kept_bytes: 0 })
+        Ok(Self { loaded, evidence, position: None, kept: VecDeque::new(), kept_bytes: 0, room })
     }
 
     /// The network that it walks through.
@@ -133,7 +151,7 @@ impl Walk {
         };
         self.kept_bytes += kept.bytes();
         self.kept.push_back(kept);
-        while self.kept_bytes > KEPT_BYTES {
+        while self.kept_bytes > self.room {
             let Some(oldest) = self.kept.pop_front() else { break };
             self.kept_bytes -= oldest.bytes();
         }
@@ -284,6 +302,23 @@ mod tests {
         // As if nothing had been kept.
         (one.kept, one.kept_bytes) = (VecDeque::new(), 0);
         assert_eq!(numbers(&mut one, 0), expected[0]);
+    }
+
+    #[test]
+    fn what_is_looked_at_counts_and_what_is_kept_takes_what_is_left() {
+        let (compiled, evidence) = asia();
+        let tables = Sequential.forecast(&compiled, Precision::F64).bytes;
+        let needed = tables + looked_at(&compiled);
+        // The largest message of Asia goes between two cliques of eight entries over four.
+        assert_eq!(looked_at(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
+        let begin = |bytes| Walk::new(&compiled, evidence.clone(), MemoryLimit::of_bytes(bytes));
+        assert!(matches!(begin(needed - 1), Err(LoadError::TooLarge(_))));
+        let last = compiled.plan().messages().len() - 1;
+        let mut tight = begin(needed + 300).unwrap();
+        let expected = numbers(&mut walk(&compiled, &evidence), 0);
+        numbers(&mut tight, last);
+        assert!(tight.kept_bytes <= 300 && !tight.kept.is_empty(), "{}", tight.kept_bytes);
+        assert_eq!(numbers(&mut tight, 0), expected, "what was not kept is computed anew");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Cases in JSON, our own format.
 //!
-//! A case is an object of two optional keys, `{"evidence": {VARIABLE: STATE}, "likelihood":
+//! A case is an object of optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
 //! {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of cases. A variable
 //! that is both observed and given a likelihood gets the likelihood with every other state's
 //! weight set to zero, so that ln P(e) counts both.
@@ -13,12 +13,15 @@ use serde_json::{Map, Value, json};
 use crate::format::cases::CaseError;
 use crate::network::{Evidence, EvidenceError, Finding, Network};
 
-/// Reads the cases in `text`, which is called `file` in errors.
+/// A case and its name, if it has one.
+pub(super) type Named = (Option<String>, Evidence);
+
+/// Reads the cases in `text`, which is called `file` in errors, each with its name.
 ///
 /// # Errors
 /// If the text is not JSON, has other keys than a case has, or names a variable or state that
 /// `network` does not have.
-pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evidence>, CaseError> {
+pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Named>, CaseError> {
     let mut case = None;
     let mut json = serde_json::Deserializer::from_str(text);
     let result = Cases { network, case: &mut case }
@@ -35,15 +38,16 @@ pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Evid
 }
 
 /// Writes one case as an object, any other number as an array, such that [`read`] reads it back.
-pub(super) fn write(network: &Network, cases: &[Evidence]) -> String {
-    let value = match cases {
-        [case] => case_value(network, case),
-        cases => cases.iter().map(|case| case_value(network, case)).collect(),
-    };
+/// The first of `names` is that of the first case, and so on; there may be fewer of them.
+pub(super) fn write(network: &Network, cases: &[Evidence], names: &[String]) -> String {
+    let names = names.iter().map(Some).chain(std::iter::repeat(None));
+    let mut values: Vec<Value> =
+        cases.iter().zip(names).map(|(case, name)| case_value(network, case, name)).collect();
+    let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
     format!("{value:#}\n")
 }
 
-fn case_value(network: &Network, case: &Evidence) -> Value {
+fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Value {
     let (mut evidence, mut likelihood) = (Map::new(), Map::new());
     for (id, finding) in case.iter() {
         let name = network[id].name().to_owned();
@@ -60,6 +64,9 @@ fn case_value(network: &Network, case: &Evidence) -> Value {
     if !likelihood.is_empty() {
         value.insert("likelihood".to_owned(), Value::Object(likelihood));
     }
+    if let Some(name) = name {
+        value.insert("name".to_owned(), json!(name));
+    }
     Value::Object(value)
 }
 
@@ -72,26 +79,26 @@ struct Cases<'a> {
 }
 
 impl<'de> DeserializeSeed<'de> for Cases<'_> {
-    type Value = Vec<Evidence>;
+    type Value = Vec<Named>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Evidence>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Named>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Cases<'_> {
-    type Value = Vec<Evidence>;
+    type Value = Vec<Named>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a case (an object) or an array of cases")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Evidence>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Named>, A::Error> {
         *self.case = Some(1);
         Ok(vec![Case { network: self.network }.visit_map(map)?])
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Evidence>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Named>, A::Error> {
         let mut cases = Vec::new();
         loop {
             *self.case = Some(cases.len() + 1);
@@ -111,29 +118,37 @@ struct Case<'a> {
 }
 
 impl<'de> DeserializeSeed<'de> for Case<'_> {
-    type Value = Evidence;
+    type Value = Named;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Evidence, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Named, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Case<'_> {
-    type Value = Evidence;
+    type Value = Named;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a case: an object with the keys 'evidence' and 'likelihood', both optional")
+        f.write_str(
+            "a case: an object with the keys 'name', 'evidence' and 'likelihood', all optional",
+        )
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Evidence, A::Error> {
-        let (mut observed, mut likelihood) = (None, None);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+        let (mut observed, mut likelihood, mut title) = (None, None, None);
         while let Some(key) = map.next_key::<String>()? {
             let (name, slot) = match key.as_str() {
                 "evidence" => ("evidence", &mut observed),
                 "likelihood" => ("likelihood", &mut likelihood),
+                "name" => {
+                    if title.replace(map.next_value::<String>()?).is_some() {
+                        return Err(A::Error::custom("the key 'name' is given twice"));
+                    }
+                    continue;
+                }
                 _ => {
                     return Err(A::Error::custom(format!(
-                        "unknown key '{key}', expected 'evidence' or 'likelihood'"
+                        "unknown key '{key}', expected 'name', 'evidence' or 'likelihood'"
                     )));
                 }
             };
@@ -154,7 +169,7 @@ impl<'de> Visitor<'de> for Case<'_> {
             };
             evidence.insert(variable, finding);
         }
-        Ok(evidence)
+        Ok((title, evidence))
     }
 }
 
@@ -212,6 +227,10 @@ mod tests {
         format::sample("asia").unwrap().open().network
     }
 
+    fn cases(text: &str) -> Vec<Evidence> {
+        read("e", text, &asia()).unwrap().into_iter().map(|(_, case)| case).collect()
+    }
+
     fn refused(text: &str) -> String {
         read("e.json", text, &asia()).unwrap_err().to_string()
     }
@@ -219,15 +238,15 @@ mod tests {
     #[test]
     fn one_case_and_several_are_read() {
         let network = asia();
-        let one = read("e", r#"{"evidence": {"smoke": "no"}}"#, &network).unwrap();
+        let one = cases(r#"{"evidence": {"smoke": "no"}}"#);
         assert_eq!(one.len(), 1);
         assert_eq!(one[0].observed(network.find("smoke").unwrap()), Some(1));
         let text = r#"[{}, {"likelihood": {"tub": [1, 0.5]}}]"#;
-        let several = read("e", text, &network).unwrap();
+        let several = cases(text);
         assert!(several[0].is_empty());
         let tub = several[1].get(network.find("tub").unwrap()).unwrap();
         assert_eq!(tub, &Finding::Likelihood([1.0, 0.5].into()));
-        assert_eq!(read("e", "[]", &network).unwrap(), []);
+        assert_eq!(cases("[]"), []);
     }
 
     #[test]
@@ -237,7 +256,7 @@ mod tests {
             r#"{"evidence": {"tub": "no"}, "likelihood": {"tub": [1, 0.5]}}"#,
             r#"{"likelihood": {"tub": [1, 0.5]}, "evidence": {"tub": "no"}}"#,
         ] {
-            let case = &read("e", text, &network).unwrap()[0];
+            let case = &cases(text)[0];
             let tub = case.get(network.find("tub").unwrap()).unwrap();
             assert_eq!(tub, &Finding::Likelihood([0.0, 0.5].into()));
         }
@@ -251,12 +270,14 @@ mod tests {
         );
         assert_eq!(
             refused(r#"{"findings": {}}"#),
-            "e.json:1:11: case 1: unknown key 'findings', expected 'evidence' or 'likelihood'"
+            "e.json:1:11: case 1: unknown key 'findings', expected 'name', 'evidence' or 'likelihood'"
         );
         for (text, part) in [
             (r#"{"evidence": {"smoker": "no"}}"#, "no variable 'smoker'; did you mean smoke?"),
             (r#"{"evidence": {"tub": "no", "tub": "yes"}}"#, "variable 'tub' is given twice"),
             (r#"{"evidence": {}, "evidence": {}}"#, "'evidence' is given twice"),
+            (r#"{"name": "a", "name": "a"}"#, "'name' is given twice"),
+            (r#"{"name": 7}"#, "expected a string"),
             (r#"{"likelihood": {"tub": [1]}}"#, "has 1 numbers, expected 2"),
             (r#"{"likelihood": {"tub": [0, 0]}}"#, "not all zero"),
             (r#"{"likelihood": {"tub": 1}}"#, "expected a sequence"),
@@ -277,11 +298,14 @@ mod tests {
         let network = asia();
         let text = r#"[{"evidence": {"smoke": "no", "asia": "yes"},
                         "likelihood": {"tub": [4.444444444444444e104, 0.30000000000000004]}}, {}]"#;
-        let cases = read("e", text, &network).unwrap();
-        assert_eq!(read("e", &write(&network, &cases), &network).unwrap(), cases);
-        let one = &cases[..1];
-        assert!(write(&network, one).starts_with('{'));
-        assert_eq!(read("e", &write(&network, one), &network).unwrap(), one);
-        assert_eq!(write(&network, &[]), "[]\n");
+        let read_cases = cases(text);
+        assert_eq!(cases(&write(&network, &read_cases, &[])), read_cases);
+        let one = &read_cases[..1];
+        assert!(write(&network, one, &[]).starts_with('{'));
+        assert_eq!(cases(&write(&network, one, &[])), one);
+        assert_eq!(write(&network, &[], &[]), "[]\n");
+        let named = write(&network, &read_cases, &["a \"smoker\"".to_owned()]);
+        let names = read("e", &named, &network).unwrap().into_iter().map(|(name, _)| name);
+        assert_eq!(names.collect::<Vec<_>>(), [Some("a \"smoker\"".to_owned()), None]);
     }
 }

@@ -32,8 +32,8 @@ use crate::network::{Evidence, Network};
 /// The formats that evidence is read from and written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaseFormat {
-    /// Our JSON: `{"evidence": {VARIABLE: STATE}, "likelihood": {VARIABLE: [weights]}}`, or an
-    /// array of such.
+    /// Our JSON: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood": {VARIABLE: [weights]}}`
+    /// of which nothing must be there, or an array of such.
     Json,
     /// A table with a header that names variables, and a case in each row.
     Csv,
@@ -52,6 +52,8 @@ pub enum CaseFormat {
 pub struct CaseFile {
     /// What is known, a case an element, in the order of the file.
     pub cases: Vec<Evidence>,
+    /// What each case is called; only JSON has names.
+    pub names: Vec<Option<String>>,
     /// What was passed over, for the user.
     pub warnings: Vec<String>,
     /// The format that they were read from.
@@ -142,15 +144,21 @@ fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile
     let format = CaseFormat::detect(file, &text);
     let source = Source { file, text: &text };
     let mut warnings = Vec::new();
-    let cases = match format {
-        CaseFormat::Json => json::read(file, &text, network)?,
+    let mut names = Vec::new();
+    let cases: Vec<Evidence> = match format {
+        CaseFormat::Json => {
+            let cases;
+            (names, cases) = json::read(file, &text, network)?.into_iter().unzip();
+            cases
+        }
         CaseFormat::Csv | CaseFormat::HuginData | CaseFormat::Netica => {
             table::read(source, format, network, &mut warnings)?
         }
         CaseFormat::HuginCase => vec![hcs::read(source, network)?],
         CaseFormat::Uai => evid::read(source, network)?,
     };
-    Ok(CaseFile { cases, warnings, format })
+    names.resize(cases.len(), None);
+    Ok(CaseFile { cases, names, warnings, format })
 }
 
 /// The text of a file in `format` that [`read`] reads back as `cases`.
@@ -159,7 +167,7 @@ fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile
 /// If the format cannot hold them: as a sentence for the user.
 pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Result<String, String> {
     match format {
-        CaseFormat::Json => Ok(json::write(network, cases)),
+        CaseFormat::Json => Ok(json::write(network, cases, &[])),
         CaseFormat::Csv | CaseFormat::HuginData | CaseFormat::Netica => {
             table::write(format, network, cases)
         }
@@ -169,14 +177,23 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
 }
 
 /// Writes `cases` to the file at `path`, in the format that its ending stands for, or else in JSON.
+/// The first of `names` is that of the first case, and so on; only JSON keeps them, and there may be
+/// none.
 ///
 /// # Errors
 /// If the format cannot hold them, or the file cannot be written. It is then as it was.
-pub fn write_file(path: &Path, network: &Network, cases: &[Evidence]) -> Result<(), CaseError> {
+pub fn write_file(
+    path: &Path,
+    network: &Network,
+    cases: &[Evidence],
+    names: &[String],
+) -> Result<(), CaseError> {
     let file = path.display().to_string();
-    let format = CaseFormat::of_name(&file).unwrap_or(CaseFormat::Json);
-    let text =
-        write(format, network, cases).map_err(|message| CaseError::of_file(&file, message))?;
+    let text = match CaseFormat::of_name(&file).unwrap_or(CaseFormat::Json) {
+        CaseFormat::Json => Ok(json::write(network, cases, names)),
+        format => write(format, network, cases),
+    };
+    let text = text.map_err(|message| CaseError::of_file(&file, message))?;
     crate::files::write_atomically(path, text.as_bytes())
         .map_err(|error| CaseError::of_file(&file, error.to_string()))
 }

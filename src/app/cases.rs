@@ -1,0 +1,367 @@
+//! Evidence under names: what the user keeps of what is known, recalls and compares.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::app::command::Command;
+use crate::app::model::{Document, Pane};
+use crate::app::recovery::Whence;
+use crate::app::updates::enter;
+use crate::app::workbench::{NamedFinding, Workbench};
+use crate::engine::ImpossibleEvidence;
+use crate::format::cases::{self, CaseFile};
+use crate::network::Evidence;
+use crate::propagation::Posteriors;
+use crate::session::{Shelf, Slot};
+
+/// Cases of a network that can be kept: all of them are propagated when they are compared.
+pub const MOST_CASES: usize = 200;
+
+/// Evidence under a name.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Tells it from all others of this run of the program.
+    pub number: u64,
+    /// What the user calls it.
+    pub name: String,
+    /// What is known in it.
+    pub evidence: Evidence,
+    /// What follows from that, once it was computed, or why nothing does.
+    pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
+}
+
+/// The cases of all networks.
+#[derive(Default)]
+pub(super) struct Drawer {
+    /// Where they are kept from one run to the next, if anywhere.
+    shelf: Option<Shelf>,
+    entries: Vec<Entry>,
+    count: u64,
+}
+
+struct Entry {
+    number: u64,
+    slot: Option<Slot>,
+    kept: Kept,
+}
+
+/// A case by names, so that it outlives the network that it was made in.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Kept {
+    /// What it is a case of; nothing for what cannot be opened again.
+    network: Option<Whence>,
+    name: String,
+    evidence: Vec<(String, NamedFinding)>,
+}
+
+impl Kept {
+    fn json(&self) -> Vec<u8> {
+        // Plain data, of which every value can be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+impl Drawer {
+    /// The drawer whose cases are kept in `folder`, with those that are there.
+    fn open(folder: &Path) -> std::io::Result<Self> {
+        let (shelf, things) = Shelf::open(folder)?;
+        let mut drawer = Self { shelf: Some(shelf), ..Self::default() };
+        for (slot, content) in things {
+            // Another version's may mean nothing here, and stay for that version.
+            if let Ok(kept) = serde_json::from_slice(&content) {
+                drawer.count += 1;
+                drawer.entries.push(Entry { number: drawer.count, slot: Some(slot), kept });
+            }
+        }
+        Ok(drawer)
+    }
+
+    fn put(&mut self, kept: Kept) -> u64 {
+        let copy = kept.clone();
+        let slot = self.shelf.as_mut().map(|shelf| shelf.put(move || copy.json()));
+        self.count += 1;
+        self.entries.push(Entry { number: self.count, slot, kept });
+        self.count
+    }
+
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Kept)) {
+        let found = self.entries.iter_mut().find(|entry| entry.number == number);
+        let Some(Entry { slot, kept, .. }) = found else { return };
+        change(kept);
+        if let (Some(shelf), Some(slot)) = (&self.shelf, slot) {
+            let copy = kept.clone();
+            shelf.replace(slot, move || copy.json());
+        }
+    }
+
+    fn remove(&mut self, number: u64) {
+        let Some(index) = self.entries.iter().position(|entry| entry.number == number) else {
+            return;
+        };
+        let entry = self.entries.remove(index);
+        if let (Some(shelf), Some(slot)) = (&self.shelf, &entry.slot) {
+            shelf.remove(slot);
+        }
+    }
+}
+
+impl Workbench {
+    /// Keeps the cases of all networks, and the results of experiments, in folders in `folder`, and
+    /// brings back those that are there.
+    pub fn keep_in(&mut self, folder: &Path) {
+        let opened = Drawer::open(&folder.join("cases")).map(|drawer| self.cases = drawer);
+        if let Err(error) = opened.and_then(|()| self.keep_results_in(&folder.join("results"))) {
+            let folder = folder.display();
+            self.complain(&format!("Cases and results are lost at the end: {folder}: {error}"));
+        }
+    }
+
+    /// Tells of cases that could not be written.
+    pub(super) fn tell_of_the_drawer(&mut self) {
+        if let Some(failure) = self.cases.shelf.as_ref().and_then(Shelf::failure) {
+            self.complain(&format!("A case could not be kept: {failure}"));
+        }
+    }
+
+    /// Keeps the evidence under `name`, or under one that is free.
+    pub(super) fn keep_case(&mut self, name: &str) {
+        let Some(document) = &self.model.document else { return };
+        let evidence = document.evidence.clone();
+        self.add_cases(vec![(name.trim().to_owned(), evidence)]);
+    }
+
+    /// Adds cases with the names that they came with, as far as they are free.
+    fn add_cases(&mut self, cases: Vec<(String, Evidence)>) {
+        let Some(document) = &self.model.document else { return };
+        let room = MOST_CASES.saturating_sub(document.cases.len());
+        let left_out = cases.len().saturating_sub(room);
+        let network = Whence::of(&document.source);
+        let mut names: Vec<String> = document.cases.iter().map(|case| case.name.clone()).collect();
+        let mut listed = document.cases.clone();
+        for (name, evidence) in cases.into_iter().take(room) {
+            let name = free_name(&name, &names);
+            names.push(name.clone());
+            let kept = Kept {
+                network: network.clone(),
+                name: name.clone(),
+                evidence: NamedFinding::all(document.network(), &evidence),
+            };
+            let number = self.cases.put(kept);
+            listed.push(Case { number, name, evidence, answer: None });
+        }
+        if let Some(document) = self.document() {
+            document.cases = listed;
+        }
+        if left_out > 0 {
+            self.warn(&format!(
+                "{left_out} cases were left out: a network can have {MOST_CASES} of them"
+            ));
+        }
+    }
+
+    /// The cases that are kept of the network of `document`.
+    pub(super) fn list_cases(&mut self) {
+        let Some(document) = &self.model.document else { return };
+        let Some(whence) = Whence::of(&document.source) else { return };
+        let (mut listed, mut unknown) = (Vec::new(), 0);
+        for entry in &self.cases.entries {
+            if entry.kept.network.as_ref() != Some(&whence) {
+                continue;
+            }
+            let mut evidence = Evidence::none();
+            let entered = entry.kept.evidence.iter().try_for_each(|(variable, finding)| {
+                enter(&mut evidence, document.network(), variable, finding)
+            });
+            if entered.is_err() {
+                // The file was changed, perhaps for a while only: the case stays where it is.
+                unknown += 1;
+                continue;
+            }
+            let same = |case: &&Case| case.number == entry.number && case.evidence == evidence;
+            let answer = document.cases.iter().find(same).and_then(|case| case.answer.clone());
+            let (number, name) = (entry.number, entry.kept.name.clone());
+            listed.push(Case { number, name, evidence, answer });
+        }
+        if let Some(document) = self.document() {
+            document.cases = listed;
+        }
+        if unknown > 0 {
+            self.warn(&format!(
+                "Cases kept of this network that name variables or states which it no longer has: \
+                 {unknown}. They are not shown."
+            ));
+        }
+    }
+
+    pub(super) fn recall_case(&mut self, number: u64) {
+        let case = self.model.document.as_ref().and_then(|document| document.case(number));
+        let Some(evidence) = case.map(|case| case.evidence.clone()) else { return };
+        self.change_evidence(|now| *now = evidence);
+    }
+
+    pub(super) fn rename_case(&mut self, number: u64, name: &str) {
+        self.cases.change(number, |kept| name.clone_into(&mut kept.name));
+        if let Some(case) = self.case(number) {
+            name.clone_into(&mut case.name);
+        }
+    }
+
+    /// Puts the evidence in the place of what is known in a case.
+    pub(super) fn replace_case(&mut self, number: u64) {
+        let Some(document) = &self.model.document else { return };
+        let evidence = document.evidence.clone();
+        let named = NamedFinding::all(document.network(), &evidence);
+        self.cases.change(number, |kept| kept.evidence = named);
+        if let Some(case) = self.case(number) {
+            (case.evidence, case.answer) = (evidence, None);
+        }
+    }
+
+    pub(super) fn remove_case(&mut self, number: u64) {
+        self.cases.remove(number);
+        if let Some(document) = self.document() {
+            document.cases.retain(|case| case.number != number);
+        }
+    }
+
+    fn case(&mut self, number: u64) -> Option<&mut Case> {
+        self.document()?.cases.iter_mut().find(|case| case.number == number)
+    }
+
+    /// Takes in what follows from `evidence`.
+    pub(super) fn answered(
+        &mut self,
+        evidence: &Evidence,
+        answer: &Result<Arc<Posteriors>, ImpossibleEvidence>,
+    ) {
+        let Some(document) = self.document() else { return };
+        for case in document.cases.iter_mut().filter(|case| case.evidence == *evidence) {
+            case.answer = Some(answer.clone());
+        }
+    }
+
+    /// Has the cases propagated while they are on screen, and no longer.
+    pub(super) fn compare_what_is_seen(&mut self) {
+        let seen = self.layout.tiles.find_pane(&Pane::Cases).is_some_and(|pane| {
+            self.layout.active_tiles().contains(&pane) && self.model.auto_propagate
+        });
+        let wanted: &[Case] = match &self.model.document {
+            Some(document) if seen => &document.cases,
+            _ => &[],
+        };
+        let same = self.compared.iter().eq(wanted.iter().map(|case| &case.evidence));
+        if !same {
+            self.compared = wanted.iter().map(|case| case.evidence.clone()).collect();
+            self.submit();
+        }
+    }
+
+    /// Enters the first of the cases of a file; where there are several, all of them are listed.
+    pub(super) fn load_evidence(&mut self, path: &Path) {
+        let Some(read) = self.read_cases(path) else { return };
+        let first = read.cases.first().cloned();
+        let several = read.cases.len();
+        if several > 1 {
+            self.add_cases(named(path, read));
+            self.commands.push(Command::Show(Pane::Cases));
+            self.toasts.info(format!("The first of {several} cases was entered"));
+        }
+        if let Some(first) = first {
+            self.change_evidence(|evidence| *evidence = first);
+        }
+    }
+
+    /// Lists the cases of a file.
+    pub(super) fn open_cases(&mut self, path: &Path) {
+        if let Some(read) = self.read_cases(path) {
+            self.add_cases(named(path, read));
+        }
+    }
+
+    fn read_cases(&mut self, path: &Path) -> Option<CaseFile> {
+        let Some(document) = &self.model.document else {
+            self.complain("Open a network before its evidence");
+            return None;
+        };
+        match cases::read_file(path, document.network()) {
+            Ok(read) => {
+                for warning in &read.warnings {
+                    self.warn(warning);
+                }
+                Some(read)
+            }
+            Err(error) => {
+                self.complain(&error.to_string());
+                None
+            }
+        }
+    }
+
+    pub(super) fn save_evidence(&mut self, path: &Path) {
+        let Some(document) = &self.model.document else { return };
+        let case = std::slice::from_ref(&document.evidence);
+        let written = cases::write_file(path, document.network(), case, &[]);
+        self.tell_of_a_save(path, written);
+    }
+
+    /// Writes all cases of the open network to a file.
+    pub(super) fn save_cases(&mut self, path: &Path) {
+        let Some(document) = &self.model.document else { return };
+        let all = document.cases.iter();
+        let (names, evidence): (Vec<String>, Vec<Evidence>) =
+            all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
+        let written = cases::write_file(path, document.network(), &evidence, &names);
+        self.tell_of_a_save(path, written);
+    }
+
+    fn tell_of_a_save(&mut self, path: &Path, written: Result<(), cases::CaseError>) {
+        match written {
+            Ok(()) => {
+                self.toasts.success(format!("Saved {}", path.display()));
+            }
+            Err(error) => self.complain(&error.to_string()),
+        }
+    }
+}
+
+impl Document {
+    /// The case with this number.
+    #[must_use]
+    pub fn case(&self, number: u64) -> Option<&Case> {
+        self.cases.iter().find(|case| case.number == number)
+    }
+}
+
+/// The cases of a file with their names; those without one are called after the file.
+fn named(path: &Path, read: CaseFile) -> Vec<(String, Evidence)> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let several = read.cases.len() > 1;
+    let call = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
+        let given = || if several { format!("{stem} {}", index + 1) } else { stem.clone() };
+        (name.unwrap_or_else(given), case)
+    };
+    read.names.into_iter().zip(read.cases).enumerate().map(call).collect()
+}
+
+/// `wanted`, or with a number if it is among `names`; `case` and a number if it is empty.
+fn free_name(wanted: &str, names: &[String]) -> String {
+    let is_free = |name: &String| !names.contains(name);
+    let base = if wanted.is_empty() { "case" } else { wanted };
+    let plain = Some(base.to_owned()).filter(|name| !wanted.is_empty() && is_free(name));
+    let first = if wanted.is_empty() { 1 } else { 2 };
+    let numbered = || (first..).map(|number| format!("{base} {number}")).find(is_free);
+    plain.or_else(numbered).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::free_name;
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let names = ["case 1", "smoker", "smoker 2"].map(str::to_owned);
+        assert_eq!(free_name("", &names), "case 2");
+        assert_eq!(free_name("smoker", &names), "smoker 3");
+        assert_eq!(free_name("other", &names), "other");
+    }
+}

@@ -1,0 +1,168 @@
+//! Named evidence: a list to keep and recall cases, and their posteriors side by side.
+
+mod differences;
+
+use std::collections::BTreeSet;
+
+use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
+
+use crate::app::cases::Case;
+use crate::app::command::{Command, Commands};
+use crate::app::model::{Document, Model};
+use crate::app::theme::Palette;
+
+use differences::Comparison;
+
+/// The pane.
+#[derive(Default)]
+pub struct CasesPane {
+    /// The name under which the evidence is to be kept.
+    name: String,
+    /// The case that is being renamed, and its name so far.
+    renaming: Option<(u64, String)>,
+    comparison: Comparison,
+    /// Cases that are not compared.
+    hidden: BTreeSet<u64>,
+}
+
+impl CasesPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(document) = &model.document else {
+            ui.weak("No network is open.");
+            return;
+        };
+        let width = (0.3 * ui.available_width()).clamp(150.0, 300.0);
+        Panel::left("cases").default_size(width).min_size(140.0).show(ui, |ui| {
+            self.keep(ui, commands);
+            self.list(ui, document, commands);
+        });
+        let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
+        egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
+            if document.cases.is_empty() {
+                ui.label("A case is evidence under a name, kept until it is forgotten.");
+                ui.weak(
+                    "Click states to enter evidence, then keep it here. A click on a case enters its \
+                     evidence again; the posteriors of all cases stand side by side.",
+                );
+                return;
+            }
+            let compared = document.cases.iter().filter(|case| !self.hidden.contains(&case.number));
+            let compared: Vec<&Case> = compared.collect();
+            if !model.auto_propagate {
+                ui.weak("Cases are propagated only while Auto is on.");
+            }
+            self.comparison.show(ui, document, &compared, commands);
+        });
+    }
+
+    fn keep(&mut self, ui: &mut Ui, commands: &mut Commands) {
+        ui.horizontal(|ui| {
+            let keep = ui.button("Keep").on_hover_text("Keep the evidence under this name");
+            keep.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, "Keep the evidence"));
+            let edit = egui::TextEdit::singleline(&mut self.name).hint_text("the evidence as");
+            let response = ui.add(edit.desired_width(ui.available_width() - 8.0));
+            response.widget_info(|| {
+                WidgetInfo::labeled(WidgetType::TextEdit, true, "Name of the case")
+            });
+            let entered =
+                response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            if keep.clicked() || entered {
+                commands.push(Command::KeepCase(std::mem::take(&mut self.name)));
+            }
+        });
+        ui.horizontal(|ui| {
+            if ui.button("Open…").on_hover_text("Add the cases of a file").clicked() {
+                commands.push(Command::OpenCasesDialog);
+            }
+            if ui.button("Save…").on_hover_text("Write all cases to a file").clicked() {
+                commands.push(Command::SaveCasesDialog);
+            }
+        });
+        ui.separator();
+    }
+
+    fn list(&mut self, ui: &mut Ui, document: &Document, commands: &mut Commands) {
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            for case in &document.cases {
+                ui.horizontal(|ui| self.row(ui, document, case, commands));
+            }
+        });
+    }
+
+    fn row(&mut self, ui: &mut Ui, document: &Document, case: &Case, commands: &mut Commands) {
+        if let Some((_, name)) = self.renaming.as_mut().filter(|(of, _)| *of == case.number) {
+            let response = ui.text_edit_singleline(name);
+            if response.lost_focus() {
+                if !name.trim().is_empty() {
+                    commands.push(Command::RenameCase(case.number, name.trim().to_owned()));
+                }
+                self.renaming = None;
+            } else {
+                response.request_focus();
+            }
+            return;
+        }
+        let mut compared = !self.hidden.contains(&case.number);
+        let toggle = ui.checkbox(&mut compared, "").on_hover_text("Compare it");
+        toggle.widget_info(|| {
+            let label = format!("Compare {}", case.name);
+            WidgetInfo::selected(WidgetType::Checkbox, true, compared, label)
+        });
+        if toggle.changed() && !self.hidden.remove(&case.number) {
+            self.hidden.insert(case.number);
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let menu = ui.menu_button("…", |ui| self.menu(ui, case, commands)).response;
+            menu.widget_info(|| {
+                WidgetInfo::labeled(WidgetType::Button, true, format!("More about {}", case.name))
+            });
+            match &case.answer {
+                Some(Err(impossible)) => {
+                    let text = RichText::new("impossible").color(Palette::of(ui).error);
+                    ui.label(text).on_hover_text(impossible.to_string());
+                }
+                _ => {
+                    let text = match case.evidence.len() {
+                        1 => "1 finding".to_owned(),
+                        many => format!("{many} findings"),
+                    };
+                    ui.weak(text);
+                }
+            }
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                let now = case.evidence == document.evidence;
+                let button = egui::Button::selectable(now, &case.name).truncate();
+                let recall = ui.add(button);
+                recall.widget_info(|| {
+                    let label = format!("Recall {}", case.name);
+                    WidgetInfo::selected(WidgetType::SelectableLabel, true, now, label)
+                });
+                let hint = format!("{}\nClick: enter its evidence", case.name);
+                if recall.on_hover_text(hint).clicked() {
+                    commands.push(Command::RecallCase(case.number));
+                }
+            });
+        });
+    }
+
+    fn menu(&mut self, ui: &mut Ui, case: &Case, commands: &mut Commands) {
+        let mut item = |ui: &mut Ui, text: &str, command: Option<Command>| {
+            let clicked = ui.button(text).clicked();
+            if clicked {
+                commands.extend(command);
+                ui.close();
+            }
+            clicked
+        };
+        if item(ui, "Rename", None) {
+            self.renaming = Some((case.number, case.name.clone()));
+        }
+        let replace = Command::ReplaceCase(case.number);
+        item(ui, "Put the present evidence in its place", Some(replace));
+        item(ui, "Forget the case", Some(Command::RemoveCase(case.number)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

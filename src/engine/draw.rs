@@ -1,0 +1,94 @@
+//! Drawing cases from the distribution of any network.
+
+use rand::{Rng, RngExt};
+
+use super::{PropagationFailure, Propagator};
+use crate::cancel::CancelToken;
+use crate::network::{Evidence, Network, state_at};
+use crate::propagation::Watch;
+
+/// Observes `count` of the variables of `network` in the states of one sample of the joint
+/// distribution, or all of them if there are fewer. The evidence is therefore possible.
+///
+/// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network each variable is
+/// drawn from its posterior given those drawn before, by the chain rule: as many propagations of
+/// `propagator`, which has loaded `network`, as variables are observed.
+///
+/// # Errors
+/// As [`Propagator::run`]; [`PropagationFailure::Impossible`] if no configuration has a weight.
+pub fn draw(
+    propagator: &mut dyn Propagator,
+    network: &Network,
+    count: usize,
+    rng: &mut impl Rng,
+) -> Result<Evidence, PropagationFailure> {
+    if network.is_bayesian() {
+        return Ok(Evidence::drawn(network, count, rng));
+    }
+    let mut variables: Vec<_> = network.ids().collect();
+    let mut evidence = Evidence::none();
+    for taken in 0..count.min(variables.len()) {
+        let other = rng.random_range(taken..variables.len());
+        variables.swap(taken, other);
+        let variable = variables[taken];
+        let posteriors = propagator.run(&evidence, &Watch::untimed(CancelToken::new()))?;
+        let state = state_at(posteriors.of(variable), rng.random_range(0.0..1.0));
+        evidence.observe(network, variable, state);
+    }
+    Ok(evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::engine::{LoadOptions, PaperOptions, default_engine};
+    use crate::format::open_bytes;
+    use crate::potential::Precision;
+    use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
+
+    fn loaded(network: &Arc<Network>) -> (Arc<CompiledNetwork>, Box<dyn Propagator>) {
+        let options = CompileOptions::default();
+        let compiled = compile(Arc::clone(network), &options, &CancelToken::new()).unwrap();
+        let compiled = Arc::new(compiled);
+        let options = LoadOptions {
+            precision: Precision::F64,
+            threads: 1,
+            memory: MemoryLimit::of_bytes(1 << 20),
+            paper: PaperOptions::default(),
+        };
+        let propagator = default_engine().load(&compiled, &options).unwrap();
+        (compiled, propagator)
+    }
+
+    #[test]
+    fn cases_of_a_markov_network_are_possible_and_as_frequent_as_their_weight() {
+        // Three variables in a ring that are all equal: 0 three times as often as 1.
+        let ring = b"MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 2 0 4 3 0 0 1 4 1 0 0 1 4 1 0 0 1";
+        let network = open_bytes("ring.uai", ring.to_vec()).unwrap().network;
+        assert!(!network.is_bayesian());
+        let (_, mut propagator) = loaded(&network);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let mut ones = 0;
+        for count in (1..=3).cycle().take(600) {
+            let case = draw(&mut *propagator, &network, count, &mut rng).unwrap();
+            assert_eq!(case.len(), count);
+            let states: Vec<_> = case.iter().map(|(variable, _)| case.observed(variable)).collect();
+            assert!(states.iter().all(|state| *state == states[0]), "{states:?}");
+            ones += usize::from(states[0] == Some(1));
+        }
+        assert!((110..190).contains(&ones), "{ones} of 600, expected about 150");
+    }
+
+    #[test]
+    fn more_than_all_variables_are_all() {
+        let network = crate::format::open("asia").unwrap().network;
+        let (_, mut propagator) = loaded(&network);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        assert_eq!(draw(&mut *propagator, &network, 99, &mut rng).unwrap().len(), 8);
+    }
+}
