@@ -1,56 +1,26 @@
 //! Where an engine's device fails the default engine stands in, and what was chosen is kept.
 
+mod asking;
 mod broken;
 #[cfg(feature = "app")]
 mod driven;
 
 use std::sync::Arc;
 
-use broken::{Breaks, Broken, default_choice};
+use asking::{default_choice, observing, result, sample, steps, until_rest};
+use broken::{Breaks, Broken};
 use cliquescope::engine::LoadError;
-use cliquescope::network::Evidence;
-use cliquescope::propagation::{CompileOptions, MemoryLimit};
-use cliquescope::session::{
-    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Update,
-};
+use cliquescope::propagation::MemoryLimit;
+use cliquescope::session::{EngineChoice, Failure, Propagation, Request, Session, Step, Update};
 
 fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
-    let network = cliquescope::format::open("asia").expect("a sample opens").network;
-    let mut evidence = Evidence::none();
-    for (variable, state) in findings {
-        evidence.observe_named(&network, variable, state).expect("the names are right");
-    }
-    Request {
-        source: Source::Named("asia".to_owned()),
-        source_serial: 1,
-        compile: CompileOptions::default(),
-        engine,
-        memory: None,
-        evidence,
-        cases: [].into(),
-        run_serial: 0,
-    }
-}
-
-fn until_rest(session: &Session) -> Vec<Update> {
-    let mut updates = Vec::new();
-    while let Some((_, update)) = session.wait() {
-        let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
-        updates.push(update);
-        if rests {
-            return updates;
-        }
-    }
-    panic!("the worker is gone");
+    let evidence = observing(&sample("asia"), findings);
+    Request { engine, evidence, ..asking::request("asia", 1) }
 }
 
 /// The last posteriors, which must be those of `xray = yes` or of no evidence.
 fn checked(updates: &[Update]) -> Arc<Propagation> {
-    let propagated = updates.iter().rev().find_map(|update| match update {
-        Update::Propagated(propagation) => Some(Arc::clone(propagation)),
-        _ => None,
-    });
-    let propagation = propagated.unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
+    let propagation = result(updates).unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
     let lung = propagation.compiled.network().find("lung").expect("a variable of the sample");
     let expected = if propagation.evidence.is_empty() { 0.055 } else { 0.488_711_29 };
     assert!((propagation.posteriors.of(lung)[0] - expected).abs() < 1e-6);
@@ -66,14 +36,6 @@ fn reasons(updates: &[Update]) -> Vec<&str> {
         _ => None,
     };
     updates.iter().filter_map(fell_back).collect()
-}
-
-fn steps(updates: &[Update]) -> Vec<Step> {
-    let started = |update: &Update| match update {
-        Update::Started(step) => Some(*step),
-        _ => None,
-    };
-    updates.iter().filter_map(started).collect()
 }
 
 const XRAY: [(&str, &str); 1] = [("xray", "yes")];

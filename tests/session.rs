@@ -1,73 +1,23 @@
 //! The worker keeps up with what is wanted, and outlives whatever a step does.
 
+mod asking;
+
 use std::sync::{Arc, Barrier};
 
+use asking::{choice, observing, request, result, sample, steps, until_rest};
 use cliquescope::cancel::Cancelled;
 use cliquescope::engine::{
     self, Engine, LoadError, LoadOptions, PaperOptions, PropagationFailure, Propagator,
 };
 use cliquescope::graph::{Heuristic, Triangulation};
-use cliquescope::network::{Evidence, Network};
+use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{
-    CompileOptions, CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch,
-};
-use cliquescope::session::{
-    EngineChoice, Failure, Propagation, Request, Session, Source, Step, Trial, Update,
-};
-
-fn choice(engine: &'static dyn Engine) -> EngineChoice {
-    EngineChoice { engine, precision: Precision::F64, threads: 1, paper: PaperOptions::default() }
-}
-
-fn request(network: &str, serial: u64) -> Request {
-    Request {
-        source: Source::Named(network.to_owned()),
-        source_serial: serial,
-        compile: CompileOptions::default(),
-        engine: choice(engine::default_engine()),
-        memory: None,
-        evidence: Evidence::none(),
-        cases: [].into(),
-        run_serial: 0,
-    }
-}
-
-fn sample(name: &str) -> Arc<Network> {
-    cliquescope::format::open(name).expect("a sample opens").network
-}
-
-fn observing(network: &Network, findings: &[(&str, &str)]) -> Evidence {
-    let mut evidence = Evidence::none();
-    for (variable, state) in findings {
-        evidence.observe_named(network, variable, state).expect("the names are right");
-    }
-    evidence
-}
-
-/// Everything that is told until the worker rests.
-fn until_rest(session: &Session) -> Vec<Update> {
-    let mut updates = Vec::new();
-    while let Some((_, update)) = session.wait() {
-        let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
-        updates.push(update);
-        if rests {
-            return updates;
-        }
-    }
-    panic!("the worker is gone");
-}
+use cliquescope::propagation::{CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch};
+use cliquescope::session::{Failure, Request, Session, Source, Step, Trial, Update};
 
 /// Waits until a propagation is at work.
 fn wait_for_propagation(session: &Session) {
     while !matches!(session.wait(), Some((_, Update::Propagating(_)))) {}
-}
-
-fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
-    updates.iter().rev().find_map(|update| match update {
-        Update::Propagated(propagation) => Some(Arc::clone(propagation)),
-        _ => None,
-    })
 }
 
 fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
@@ -75,14 +25,6 @@ fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
         Update::Compiled(compiled) => Some(Arc::clone(compiled)),
         _ => None,
     })
-}
-
-fn steps(updates: &[Update]) -> Vec<Step> {
-    let started = |update: &Update| match update {
-        Update::Started(step) => Some(*step),
-        _ => None,
-    };
-    updates.iter().filter_map(started).collect()
 }
 
 #[test]
@@ -120,6 +62,47 @@ fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
         session.submit(Request { run_serial, ..request("asia", 1) });
         assert_eq!(messages(&until_rest(&session)), first);
     }
+}
+
+#[test]
+fn other_cases_come_last_one_by_one_and_each_once() {
+    let session = Session::start(|| {});
+    let asia = sample("asia");
+    let seen = observing(&asia, &[("xray", "yes")]);
+    let never = observing(&asia, &[("tub", "yes"), ("either", "no")]);
+    let answers = |updates: &[Update]| -> Vec<(Evidence, Option<f64>)> {
+        let lung = asia.find("lung").expect("a variable of the sample");
+        let answered = |update: &Update| match update {
+            Update::Answered(case, answer) => {
+                Some((case.clone(), answer.as_ref().ok().map(|found| found.of(lung)[0])))
+            }
+            _ => None,
+        };
+        updates.iter().filter_map(answered).collect()
+    };
+    let cases: Arc<[Evidence]> = [seen.clone(), never.clone(), seen.clone()].into();
+    let with_cases = Request { cases, ..request("asia", 1) };
+    session.submit(with_cases.clone());
+    let updates = until_rest(&session);
+    assert_eq!(steps(&updates)[3..], [Step::Prior, Step::Compare, Step::Compare]);
+    let found = answers(&updates);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].0 == seen && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
+    assert_eq!(found[1], (never, None), "that it is impossible is an answer");
+
+    // Other evidence leaves them as they are; another engine answers anew.
+    let evidence = observing(&asia, &[("smoke", "no")]);
+    session.submit(Request { evidence, ..with_cases.clone() });
+    assert_eq!(steps(&until_rest(&session)), [Step::Propagate]);
+    let sequential = engine::by_name("sequential").expect("an engine of this name");
+    session.submit(Request { engine: choice(sequential), ..with_cases.clone() });
+    assert_eq!(answers(&until_rest(&session)).len(), 2);
+
+    // What is asked for once more after it was not is told once more.
+    session.submit(Request { cases: [].into(), engine: choice(sequential), ..with_cases.clone() });
+    until_rest(&session);
+    session.submit(Request { engine: choice(sequential), ..with_cases });
+    assert_eq!(answers(&until_rest(&session)).len(), 2);
 }
 
 #[test]

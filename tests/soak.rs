@@ -3,6 +3,8 @@
 //!
 //!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
 
+mod asking;
+
 use std::fs;
 use std::time::Instant;
 
@@ -11,7 +13,7 @@ use cliquescope::engine::{self, LoadOptions, Propagator};
 use cliquescope::network::{Evidence, Finding, Network, VariableId};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
-use cliquescope::session::{EngineChoice, Propagation, Request, Session, Source, Update};
+use cliquescope::session::{EngineChoice, Propagation, Request, Session, Update};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -64,16 +66,7 @@ impl Soak {
         };
         let checker = engine::by_name("sequential").expect("it is there");
         let propagator = checker.load(&compiled, &load).expect("it fits");
-        let request = Request {
-            source: Source::Named(name.to_owned()),
-            source_serial: 1,
-            compile: options,
-            engine: choice(0),
-            memory: None,
-            evidence: Evidence::none(),
-            cases: [].into(),
-            run_serial: 0,
-        };
+        let request = Request { engine: choice(0), ..asking::request(name, 1) };
         let session = Session::start(|| {});
         session.submit(request.clone());
         let mut soak = Self {

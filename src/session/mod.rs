@@ -29,7 +29,7 @@ pub use autosave::{Abandoned, Autosave};
 pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
-pub use shelf::{Shelf, Slot};
+pub use shelf::{Shelf, Slot, Thing};
 pub use trial::Trial;
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

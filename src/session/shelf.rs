@@ -29,6 +29,9 @@ type Job = (Slot, Option<Make>);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(PathBuf);
 
+/// A thing that was on the shelf when it was opened.
+pub type Thing = (Slot, Vec<u8>);
+
 /// See the module. Dropping it waits until all is written.
 pub struct Shelf {
     folder: PathBuf,
@@ -47,7 +50,7 @@ impl Shelf {
     ///
     /// # Errors
     /// If the folder cannot be made or read, or the system gives no thread.
-    pub fn open(folder: &Path) -> io::Result<(Self, Vec<(Slot, Vec<u8>)>)> {
+    pub fn open(folder: &Path) -> io::Result<(Self, Vec<Thing>)> {
         fs::create_dir_all(folder)?;
         let is_ours = |path: &PathBuf| {
             let size = fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());

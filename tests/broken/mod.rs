@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cliquescope::engine::{
-    self, Engine, LoadError, LoadOptions, PropagationFailure, Propagator, default_engine,
+    Engine, LoadError, LoadOptions, PropagationFailure, Propagator, default_engine,
 };
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
 use cliquescope::session::EngineChoice;
+
+use crate::asking::choice;
 
 /// Where it fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,21 +47,11 @@ impl Broken {
 
     /// Its choice.
     pub fn choice(&'static self) -> EngineChoice {
-        EngineChoice { engine: self, ..default_choice() }
+        choice(self)
     }
 
     fn breaks(&self, breaks: Breaks) -> bool {
         self.breaks == breaks && !self.mended.load(Ordering::Relaxed)
-    }
-}
-
-/// The default engine on one thread.
-pub fn default_choice() -> EngineChoice {
-    EngineChoice {
-        engine: default_engine(),
-        precision: Precision::F64,
-        threads: 1,
-        paper: engine::PaperOptions::default(),
     }
 }
 
