@@ -10,6 +10,8 @@ mod cpu;
 pub mod cuda;
 mod diagnosis;
 mod draw;
+#[cfg(feature = "cuda")]
+mod lanes;
 mod options;
 mod reference;
 mod sequential;

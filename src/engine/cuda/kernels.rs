@@ -2,8 +2,9 @@
 
 /// `(path of the source in kernels/ without extension, PTX)` of every kernel file.
 #[cfg(test)]
-const ALL: [(&str, &str); 5] = [
+const ALL: [(&str, &str); 6] = [
     ("empty", EMPTY),
+    ("lanes", LANES),
     ("paper/initialise", PAPER_INITIALISE),
     ("paper/marginals", PAPER_MARGINALS),
     ("paper/message", PAPER_MESSAGE),
@@ -11,6 +12,7 @@ const ALL: [(&str, &str); 5] = [
 ];
 
 pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
+pub(super) const LANES: &str = include_str!("../../../kernels/lanes.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");

@@ -13,6 +13,7 @@ mod device;
 mod fixtures;
 mod flow;
 mod kernels;
+mod lanes;
 mod paper;
 
 pub use device::Card;

@@ -5,13 +5,11 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
-use super::cases;
-use super::gpu_cases::GpuCases;
 use super::schedule::Schedule;
 use super::words::{MAX_TAG, Word};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
 use crate::engine::PropagationFailure;
-use crate::engine::cuda::device::{Device, Pinned, device, grid, is_done, upload};
+use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
 use crate::engine::cuda::kernels;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -192,16 +190,6 @@ impl Executor for Gpu {
 
     fn lists(&self) -> usize {
         self.lists
-    }
-
-    fn cases(
-        &self,
-        flow: &Flow,
-        records: Vec<u32>,
-        bytes: u64,
-    ) -> Option<Box<dyn cases::Executor>> {
-        let cases = GpuCases::load(device().ok()?, flow, &records, bytes).ok()??;
-        Some(Box::new(cases))
     }
 
     fn empty_run(&mut self, repeat: u32) -> Option<Duration> {

@@ -3,12 +3,10 @@
 //! [`operations`] writes a propagation as sums of products that depend on one another, [`items`]
 //! cuts them into pieces of work, [`schedule`] gives each block a list of them, [`tables`] fills
 //! the copies of the potentials, [`words`] is what messages and results are made of; [`gpu`]
-//! launches the kernel, and [`twin`] does the same on the CPU. [`cases`] propagates many cases in one
-//! call, [`gpu_cases`] on the GPU.
+//! launches the kernel, and [`twin`] does the same on the CPU. Many cases in one call are propagated
+//! by [`lanes`](super::lanes).
 
-mod cases;
 mod gpu;
-mod gpu_cases;
 mod items;
 mod operations;
 mod schedule;
@@ -21,12 +19,12 @@ use std::f64::consts::LN_2;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use self::cases::Cases;
 use self::gpu::Gpu;
 use self::items::{Grain, Items};
 use self::operations::Operations;
 use self::words::{Word, distribution};
 use super::device::device;
+use super::lanes::Lanes;
 use crate::cancel::Cancelled;
 use crate::engine::{
     BatchAnswers, Engine, LoadError, LoadOptions, PropagationFailure, Propagator, one_at_a_time,
@@ -92,7 +90,7 @@ impl Engine for GpuFlow {
             executor: gpu,
             bytes,
             options: *options,
-            cases: None,
+            lanes: None,
         }))
     }
 }
@@ -151,10 +149,7 @@ impl Flow {
     }
 
     /// The evidence as the words that the kernel reads, and the exponent that it takes out.
-    ///
-    /// Digits that are `fixed` by observations make tables smaller, at a price for every item: it is
-    /// paid back where a block does a whole case, not where many share one.
-    fn pack(&self, evidence: &Evidence, fixed: bool, words: &mut [u32]) -> i64 {
+    fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (kinds, weights) = words.split_at_mut(self.variables);
         kinds.fill(0);
         let mut exponent = 0;
@@ -162,36 +157,17 @@ impl Flow {
             let kind = &mut kinds[variable.index()];
             let first = self.offsets[variable.index()];
             let states = self.offsets[variable.index() + 1] - first;
-            match finding {
-                Finding::Observed(state) if fixed => *kind = 2 + *state as u32,
-                finding => {
-                    *kind = 1;
-                    let all = (0..states).map(|state| finding.weight(state));
-                    let largest = all.clone().fold(0.0, f64::max);
-                    // Below one, so that products of many do not grow.
-                    let scale = largest.scale_exponent().unwrap_or(0) - 1;
-                    exponent -= i64::from(scale);
-                    for (word, weight) in weights[first..].iter_mut().zip(all) {
-                        *word = (weight.scale(scale) as f32).to_bits();
-                    }
-                }
+            *kind = 1;
+            let all = (0..states).map(|state| finding.weight(state));
+            let largest = all.clone().fold(0.0, f64::max);
+            // Below one, so that products of many do not grow.
+            let scale = largest.scale_exponent().unwrap_or(0) - 1;
+            exponent -= i64::from(scale);
+            for (word, weight) in weights[first..].iter_mut().zip(all) {
+                *word = (weight.scale(scale) as f32).to_bits();
             }
         }
         exponent
-    }
-
-    /// The answer from a result whose words `word` gives; all of them are there.
-    fn answer(
-        &self,
-        evidence: &Evidence,
-        exponent: i64,
-        word: impl Fn(usize) -> Word,
-    ) -> Result<Posteriors, PropagationFailure> {
-        let mut values = vec![0.0; self.items.states()];
-        for variable in 0..self.variables {
-            self.fill(variable, evidence, &mut values, &word);
-        }
-        self.finish(values, exponent, word(self.items.states()))
     }
 
     /// Fills in the posterior of one variable.
@@ -263,11 +239,6 @@ trait Executor: Send {
     /// Blocks that run.
     fn lists(&self) -> usize;
 
-    /// What propagates many cases with these records, in at most so many bytes; `None` if it does
-    /// not fit.
-    fn cases(&self, flow: &Flow, records: Vec<u32>, bytes: u64)
-    -> Option<Box<dyn cases::Executor>>;
-
     /// The time of a run with an empty kernel, the median of `repeat`.
     fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
 }
@@ -282,7 +253,7 @@ struct Loaded<E> {
     bytes: u64,
     options: LoadOptions,
     /// Made when it is first asked for; `None` inside if it cannot be made.
-    cases: Option<Option<Cases>>,
+    lanes: Option<Option<Lanes>>,
 }
 
 impl<E: Executor> Propagator for Loaded<E> {
@@ -294,7 +265,7 @@ impl<E: Executor> Propagator for Loaded<E> {
         watch.check()?;
         let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
             true => 0,
-            false => self.flow.pack(evidence, false, self.executor.evidence()),
+            false => self.flow.pack(evidence, self.executor.evidence()),
         });
         watch.check()?;
         let stamped = watch.times_messages();
@@ -310,22 +281,18 @@ impl<E: Executor> Propagator for Loaded<E> {
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         if cases.len() >= MANY {
-            let (executor, compiled) = (&self.executor, &self.compiled);
             let LoadOptions { threads, memory, .. } = self.options;
             let bytes = memory.bytes().saturating_sub(self.bytes);
-            let make = || {
-                Cases::new(compiled, threads, |flow, records| executor.cases(flow, records, bytes))
-            };
-            if let Some(many) = self.cases.get_or_insert_with(make) {
-                let _alone = executor.alone();
-                return many.run(cases, watch);
+            let make = || Lanes::load(&self.compiled, threads, bytes);
+            if let Some(lanes) = self.lanes.get_or_insert_with(make) {
+                return lanes.run(cases, watch);
             }
         }
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.bytes
+        self.bytes + self.lanes.as_ref().and_then(Option::as_ref).map_or(0, Lanes::bytes)
     }
 
     fn threads(&self) -> usize {
@@ -426,7 +393,7 @@ mod tests {
         let executor = Twin::new(&flow, &tables, lists);
         let options = load_options(Precision::F32);
         let compiled = Arc::clone(compiled);
-        Loaded { compiled, flow, exponent, executor, bytes: 0, options, cases: None }
+        Loaded { compiled, flow, exponent, executor, bytes: 0, options, lanes: None }
     }
 
     fn load_options(precision: Precision) -> LoadOptions {
@@ -456,22 +423,20 @@ mod tests {
 
     #[test]
     fn many_cases_are_answered_as_each_alone() {
+        if !on_the_gpu("many_cases_are_answered_as_each_alone") {
+            return;
+        }
         for (compiled, cases) in networks() {
             let many: Vec<Evidence> = cases.iter().cycle().take(MANY + 5).cloned().collect();
-            let mut engines: Vec<Box<dyn Propagator>> = vec![Box::new(twin(&compiled, 3))];
-            if on_the_gpu("many_cases_are_answered_as_each_alone") {
-                engines.push(GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap());
+            let mut engine = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+            let watch = Watch::untimed(CancelToken::new());
+            let answers = engine.run_batch(&many, &watch).unwrap();
+            assert_eq!(answers.len(), many.len());
+            for (case, answer) in many.iter().zip(&answers) {
+                assert_near(answer, &engine.run(case, &watch));
             }
-            for mut engine in engines {
-                let watch = Watch::untimed(CancelToken::new());
-                let answers = engine.run_batch(&many, &watch).unwrap();
-                assert_eq!(answers.len(), many.len());
-                for (case, answer) in many.iter().zip(&answers) {
-                    assert_near(answer, &engine.run(case, &watch));
-                }
-                watch.cancel();
-                assert_eq!(engine.run_batch(&many, &watch), Err(Cancelled));
-            }
+            watch.cancel();
+            assert_eq!(engine.run_batch(&many, &watch), Err(Cancelled));
         }
     }
 

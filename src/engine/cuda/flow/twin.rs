@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::cases::{self, SLOTS};
 use super::items::{DIGIT, HEADER, Items};
 use super::schedule::Schedule;
 use super::tables::PEAK;
@@ -182,73 +181,7 @@ impl Executor for Twin {
         self.schedule.starts.len() - 1
     }
 
-    fn cases(&self, flow: &Flow, records: Vec<u32>, _: u64) -> Option<Box<dyn cases::Executor>> {
-        Some(Box::new(TwinOfCases {
-            memory: (0..BLOCKS).map(|_| Memory::new(&flow.items)).collect(),
-            evidence: Default::default(),
-            results: Default::default(),
-            records,
-            tag: 0,
-        }))
-    }
-
     fn empty_run(&mut self, _: u32) -> Option<Duration> {
         None
-    }
-}
-
-/// Blocks of [`TwinOfCases`], and cases of a slot: so few that there are several of all.
-const BLOCKS: usize = 3;
-const CASES: usize = 8;
-
-/// `propagate_cases` on the CPU.
-struct TwinOfCases {
-    records: Vec<u32>,
-    /// Of each block.
-    memory: Vec<Memory>,
-    evidence: [Vec<u32>; SLOTS],
-    results: [Vec<u64>; SLOTS],
-    tag: u32,
-}
-
-impl cases::Executor for TwinOfCases {
-    fn capacity(&self) -> usize {
-        CASES
-    }
-
-    fn evidence(&mut self, slot: usize, words: usize) -> &mut [u32] {
-        self.evidence[slot].resize(words, u32::MAX);
-        &mut self.evidence[slot]
-    }
-
-    fn start(
-        &mut self,
-        flow: &Flow,
-        slot: usize,
-        cases: usize,
-        evidence_words: usize,
-    ) -> Result<(), PropagationFailure> {
-        self.results[slot].clear();
-        for case in 0..cases {
-            let run = Run {
-                items: &flow.items,
-                evidence: &self.evidence[slot][case * evidence_words..][..evidence_words],
-                has_evidence: true,
-                tag: self.tag + 1 + (case / BLOCKS) as u32,
-            };
-            let memory = &mut self.memory[case % BLOCKS];
-            let mut record = 0;
-            while record < self.records.len() {
-                run.item(memory, &self.records[record..]);
-                record += self.records[record + 6] as usize;
-            }
-            self.results[slot].extend(memory.out.iter().map(|word| word.0));
-        }
-        self.tag += cases.div_ceil(BLOCKS) as u32;
-        Ok(())
-    }
-
-    fn results(&mut self, slot: usize) -> Result<&[u64], PropagationFailure> {
-        Ok(&self.results[slot])
     }
 }

@@ -1,0 +1,249 @@
+//! Many cases in one call on the GPU: the plan of [`lanes`](crate::engine::lanes), its lanes the threads
+//! of a warp.
+//!
+//! While the GPU works on some cases, the threads of the host make answers of those before and pack
+//! those after them. [`buffers`] is what the kernel reads, [`gpu`] launches it, and [`twin`] does the
+//! same on the CPU.
+
+mod buffers;
+mod gpu;
+#[cfg(test)]
+mod twin;
+
+use std::f64::consts::LN_2;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use self::buffers::Buffers;
+use self::gpu::Gpu;
+use super::device::device;
+use crate::cancel::Cancelled;
+use crate::engine::lanes::{JoinTree, Plan};
+use crate::engine::{BatchAnswers, PropagationFailure};
+use crate::network::{Evidence, Finding};
+use crate::propagation::{CompiledNetwork, Posteriors, Watch};
+
+/// Places for cases on their way, so that the host and the GPU work at the same time.
+const SLOTS: usize = 2;
+
+/// What propagates cases: the GPU, or its twin.
+trait Executor: Send {
+    /// Cases that a slot holds.
+    fn capacity(&self) -> usize;
+
+    /// Bytes that it holds.
+    fn bytes(&self) -> u64;
+
+    /// Where the findings of the cases of a slot are to be packed.
+    fn packed(&mut self, slot: usize, words: usize) -> &mut [u32];
+
+    /// Starts on the cases of a slot.
+    fn start(
+        &mut self,
+        buffers: &Buffers,
+        slot: usize,
+        cases: usize,
+        is_soft: bool,
+    ) -> Result<(), PropagationFailure>;
+
+    /// Waits for the results of a slot, case after case.
+    fn results(&mut self, slot: usize) -> Result<&[f32], PropagationFailure>;
+}
+
+/// What is needed for many cases of one network.
+pub(super) struct Lanes {
+    buffers: Buffers,
+    executor: Box<dyn Executor>,
+    threads: Option<ThreadPool>,
+}
+
+impl Lanes {
+    /// On the GPU, in at most so many bytes there and, while it is made, on the host. `None` where
+    /// nothing is possible or there is no memory for it.
+    pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
+        let buffers = buffers(compiled, bytes)?;
+        let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
+        Some(Self::new(buffers, Box::new(gpu), threads))
+    }
+
+    fn new(buffers: Buffers, executor: Box<dyn Executor>, threads: usize) -> Self {
+        let threads = ThreadPoolBuilder::new().num_threads(threads.max(1)).build().ok();
+        Self { buffers, executor, threads }
+    }
+
+    /// Bytes that it holds, most of them on the GPU.
+    pub fn bytes(&self) -> u64 {
+        self.executor.bytes()
+    }
+
+    /// Answers `cases`.
+    pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        let mut answers = Vec::with_capacity(cases.len());
+        let parts: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
+        let mut exponents: [Vec<i64>; SLOTS] = Default::default();
+        for next in 0..=parts.len() {
+            watch.check()?;
+            let mut started = Ok(());
+            if let Some(cases) = parts.get(next) {
+                started = self.start(next % SLOTS, cases, &mut exponents[next % SLOTS]);
+            }
+            if let Some(before) = next.checked_sub(1) {
+                let slot = before % SLOTS;
+                answers.extend(self.answers(slot, parts[before], &exponents[slot]));
+            }
+            if let Err(failure) = started {
+                answers.resize(cases.len(), Err(failure));
+                break;
+            }
+        }
+        Ok(answers)
+    }
+
+    fn start(
+        &mut self,
+        slot: usize,
+        cases: &[Evidence],
+        exponents: &mut Vec<i64>,
+    ) -> Result<(), PropagationFailure> {
+        let (buffers, executor) = (&self.buffers, &mut self.executor);
+        let is_likelihood = |(_, finding): (_, &Finding)| matches!(finding, Finding::Likelihood(_));
+        let mut pack = || {
+            let is_soft = cases.par_iter().any(|case| case.iter().any(is_likelihood));
+            let words = buffers.packed_words(is_soft);
+            let packed = executor.packed(slot, words * cases.len()).par_chunks_mut(words);
+            let pack = cases.par_iter().zip(packed);
+            let pack = pack.map(|(case, words)| buffers.pack(case, is_soft, words));
+            pack.collect_into_vec(exponents);
+            is_soft
+        };
+        let is_soft = match &self.threads {
+            Some(threads) => threads.install(pack),
+            None => pack(),
+        };
+        self.executor.start(buffers, slot, cases.len(), is_soft)
+    }
+
+    fn answers(&mut self, slot: usize, cases: &[Evidence], exponents: &[i64]) -> BatchAnswers {
+        let buffers = &self.buffers;
+        let results = match self.executor.results(slot) {
+            Ok(results) => results,
+            Err(failure) => return vec![Err(failure); cases.len()],
+        };
+        let make = || {
+            let results = results.par_chunks(buffers.result_words());
+            results
+                .zip(exponents)
+                .map(|(words, &exponent)| answer(buffers, words, exponent))
+                .collect()
+        };
+        match &self.threads {
+            Some(threads) => threads.install(make),
+            None => make(),
+        }
+    }
+}
+
+/// The plan of a network as the kernel reads it, if so many bytes are enough to make it.
+fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
+    let plan = Plan::new(&JoinTree::new(compiled, bytes)?);
+    (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
+}
+
+/// The answer that the words of a case's result and what was taken out of its weights say.
+fn answer(
+    buffers: &Buffers,
+    words: &[f32],
+    exponent: i64,
+) -> Result<Posteriors, PropagationFailure> {
+    let (states, power) = words.split_at(buffers.states());
+    let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();
+    let p_evidence: f64 = values[..buffers.offsets[1]].iter().sum();
+    if p_evidence == 0.0 {
+        return Err(PropagationFailure::Impossible);
+    }
+    for range in buffers.offsets.windows(2) {
+        let values = &mut values[range[0]..range[1]];
+        let scale = 1.0 / values.iter().sum::<f64>();
+        values.iter_mut().for_each(|value| *value *= scale);
+    }
+    let exponent = buffers.exponent + exponent + i64::from(power[0].to_bits() as i32);
+    let ln = p_evidence.ln() + exponent as f64 * LN_2 + buffers.ln_scale;
+    Ok(Posteriors::of_values(Arc::clone(&buffers.offsets), values, ln))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::twin::Twin;
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::engine::cuda::device::tests::on_the_gpu;
+    use crate::engine::cuda::fixtures::{assert_near, networks};
+    use crate::engine::{LoadOptions, PaperOptions, by_name};
+    use crate::potential::Precision;
+    use crate::propagation::MemoryLimit;
+
+    /// What has several groups of cases, the last one not full, and several slots.
+    const MANY: usize = 85;
+
+    fn twin(compiled: &CompiledNetwork) -> Option<Lanes> {
+        let buffers = buffers(compiled, 1 << 30)?;
+        let twin = Twin::new(&buffers, 64);
+        Some(Lanes::new(buffers, Box::new(twin), 2))
+    }
+
+    #[test]
+    fn the_twin_answers_as_single_runs_of_the_sequential_engine_do() {
+        for (compiled, cases) in networks() {
+            let Some(mut twin) = twin(&compiled) else {
+                assert!(compiled.network().variables().is_empty());
+                continue;
+            };
+            let options = LoadOptions {
+                precision: Precision::F64,
+                threads: 1,
+                memory: MemoryLimit::of_bytes(4 << 30),
+                paper: PaperOptions::default(),
+            };
+            let mut alone = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
+            let watch = Watch::untimed(CancelToken::new());
+            let expected: Vec<_> = cases.iter().map(|case| alone.run(case, &watch)).collect();
+            let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
+            let found = twin.run(&many, &watch).unwrap();
+            assert_eq!(found.len(), MANY);
+            found.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert_near(a, b));
+            // One case, without and with likelihoods.
+            for which in [0, 2] {
+                let found = twin.run(&cases[which..=which], &watch).unwrap();
+                assert_near(&found[0], &expected[which]);
+            }
+            assert_eq!(twin.run(&[], &watch), Ok(Vec::new()));
+            watch.cancel();
+            assert_eq!(twin.run(&many, &watch), Err(Cancelled));
+        }
+    }
+
+    #[test]
+    fn the_gpu_does_what_the_twin_does() {
+        if !on_the_gpu("lanes: the_gpu_does_what_the_twin_does") {
+            return;
+        }
+        for (compiled, cases) in networks() {
+            let Some(mut twin) = twin(&compiled) else { continue };
+            let mut gpu = Lanes::load(&compiled, 2, 1 << 32).unwrap();
+            let watch = Watch::untimed(CancelToken::new());
+            for count in [1, 33, 5000] {
+                let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
+                let found = gpu.run(&many, &watch).unwrap();
+                assert_eq!(found.len(), count);
+                let expected = twin.run(&many[..count.min(MANY)], &watch).unwrap();
+                expected.iter().zip(&found).for_each(|(b, a)| assert_near(a, b));
+                // The same case gets the same bits wherever it stands.
+                let period = cases.len();
+                assert!(found.iter().zip(found.iter().skip(period)).all(|(a, b)| a == b));
+                assert_eq!(gpu.run(&many, &watch), Ok(found), "two runs are bit-equal");
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Many cases of one network at once, each in a lane of a vector.
+//!
+//! Where engines leave out what one case's evidence rules out, here all cases do the same work, and
+//! evidence is weights: one instruction serves as many cases as there are lanes, no index is
+//! computed, and what cannot be whatever the evidence was left out once and for all.
+//!
+//! [`support`] finds what can be, [`join_tree`] the tree on which messages run, [`plan`] makes lists of
+//! terms of them. Engine `gpu` computes them, with the threads of a warp as lanes.
+
+mod join_tree;
+mod plan;
+mod support;
+
+pub(super) use join_tree::JoinTree;
+pub(super) use plan::{Kind, Plan, scale_of};
