@@ -47,6 +47,8 @@ pub(super) struct Run {
 /// A complete elimination order.
 pub(super) struct Found {
     pub order: Vec<VariableId>,
+    /// Of each in that order its neighbours when it was eliminated.
+    pub around: Vec<Vec<u32>>,
     /// Sum over the maximal cliques of their table sizes, saturating.
     pub entries: u64,
 }
@@ -103,6 +105,7 @@ impl Greedy {
         }
         let mut queue = Queue::new(&preference, &self.scores);
         let mut order = Vec::with_capacity(n);
+        let mut clusters = Vec::with_capacity(n);
         let mut entries = 0_u64;
         let mut tied = false;
         let mut residues = Residues::new(n);
@@ -123,8 +126,9 @@ impl Greedy {
                 }
             }
             order.push(VariableId::new(v));
+            clusters.push(around);
         }
-        Ok(Run { tied, found: Some(Found { order, entries }) })
+        Ok(Run { tied, found: Some(Found { order, around: clusters, entries }) })
     }
 
     /// Takes `v` out, joins its neighbours pairwise and returns them.

@@ -7,6 +7,7 @@
 
 mod anneal;
 mod centre;
+mod contract;
 mod critical_path;
 mod elimination;
 mod elimination_tree;
@@ -23,6 +24,7 @@ mod spanning;
 mod statistics;
 mod triangulation;
 
+pub use contract::{CliqueTree, quick_tree};
 pub use elimination::{Elimination, Heuristic, eliminate, eliminate_in_order};
 pub use improvement::improve_order;
 pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};

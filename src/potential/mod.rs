@@ -9,7 +9,7 @@ mod real;
 mod scope;
 mod table;
 
-pub use mapping::{IndexMapping, Odometer};
+pub use mapping::{IndexMapping, Odometer, write_mapping};
 pub use mapping_tables::MappingTables;
 pub use real::{Precision, Real, ratio};
 pub use scope::{Axis, Scope};

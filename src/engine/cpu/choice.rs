@@ -7,11 +7,15 @@
 //! which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
 //! forecast in nanoseconds; the constants are rough, they need only tell a factor of two.
 
+use rayon::ThreadPool;
+
 use crate::cancel::CancelToken;
 use crate::engine::cpu::change::Change;
 use crate::engine::cpu::layout::Layout;
+use crate::engine::cpu::loaded::Means;
 use crate::engine::cpu::reduce::{self, Reduced};
 use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::{Node, Structure, Tree};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
@@ -49,6 +53,8 @@ pub(super) struct Choice<T> {
     /// What is known of each variable: the states that are observed.
     observed: Vec<Option<usize>>,
     cut: Option<Cut<T>>,
+    /// What the tables of the last tree were in, for the next.
+    memory: Option<Vec<T>>,
     /// A set of variables without which no tree is worth making, where that was found out last.
     not_worth: Option<Vec<bool>>,
 }
@@ -79,21 +85,19 @@ impl<T: Real> Choice<T> {
     /// Nothing is kept.
     pub fn new(network: &Network) -> Self {
         let observed = vec![None; network.variables().len()];
-        Self { observed, cut: None, not_worth: None }
+        Self { observed, cut: None, memory: None, not_worth: None }
     }
 
     /// Makes ready for `evidence`, finds out what has to be computed, and says whether in
     /// [`kept`](Self::kept) rather than in the whole tree.
     ///
-    /// `making` is the share of what making a tree costs that is counted. One that would take more
-    /// than `bytes` is not made. Where nothing is kept, the choice depends on the evidence alone.
+    /// Where nothing is kept, the choice depends on the evidence alone, and not on the threads.
     pub fn prepare(
         &mut self,
         network: &Network,
         (structure, tree, state): (&Structure, &Tree<T>, &mut State),
         evidence: &Evidence,
-        making: f64,
-        bytes: usize,
+        means: Means<'_>,
         cancel: &CancelToken,
     ) -> bool {
         self.observed.fill(None);
@@ -109,15 +113,15 @@ impl<T: Real> Choice<T> {
             best = if way.0 < best.0 { way } else { best };
         }
         let is_known = self.cut.as_ref().is_some_and(|cut| cut.is_without(&self.observed));
-        if !is_known && let Some(reduced) = self.reduce(network, best.0, making, bytes, cancel) {
+        if !is_known && let Some(reduced) = self.reduce(network, best.0, means, cancel) {
             // The old tables go first, so that the two never have to fit into memory together.
-            self.cut = None;
-            self.cut = Some(Cut::new(network, reduced, self.observed.clone()));
+            self.drop_cut();
+            self.make(network, reduced, means.threads);
             best.1 = Way::Remade;
         } else if best.1 == Way::Remade
-            && let Some(Cut { reduced, .. }) = self.cut.take()
+            && let Some(reduced) = self.drop_cut()
         {
-            self.cut = Some(Cut::new(network, reduced, self.observed.clone()));
+            self.make(network, reduced, means.threads);
         }
         if let (Way::Remade, Some(cut)) = (best.1, &mut self.cut) {
             cut.model.state.find_change(network, &cut.model.tree, evidence);
@@ -127,7 +131,21 @@ impl<T: Real> Choice<T> {
 
     /// Forgets the trees that were made for evidence before.
     pub fn forget(&mut self) {
-        (self.cut, self.not_worth) = (None, None);
+        self.drop_cut();
+        self.not_worth = None;
+    }
+
+    /// Lets go of the tree that was kept but for its memory, and gives what it was made of.
+    fn drop_cut(&mut self) -> Option<Reduced> {
+        let Cut { reduced, model, .. } = self.cut.take()?;
+        self.memory = model.tree.into_memory();
+        Some(reduced)
+    }
+
+    /// Makes the tables of a tree for the variables that are observed, and keeps it.
+    fn make(&mut self, network: &Network, reduced: Reduced, threads: Option<&ThreadPool>) {
+        let (observed, memory) = (self.observed.clone(), self.memory.take());
+        self.cut = Some(Cut::new(network, reduced, observed, memory, threads));
     }
 
     /// Forgets the messages in them.
@@ -143,19 +161,18 @@ impl<T: Real> Choice<T> {
         self.cut.as_mut().map(|cut| (&mut cut.model, cut.constant))
     }
 
-    /// A tree without the observed variables that with `making` of what making it costs is
-    /// forecast to take less than `least` nanoseconds.
+    /// A tree without the observed variables that is forecast to take less than `least`
+    /// nanoseconds and fits into the memory there is.
     fn reduce(
         &mut self,
         network: &Network,
         least: f64,
-        making: f64,
-        bytes: usize,
+        means: Means<'_>,
         cancel: &CancelToken,
     ) -> Option<Reduced> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let left = is_observed.iter().filter(|is| !*is).count();
-        let fixed = making * MAKE_VARIABLE * left as f64;
+        let fixed = means.making * MAKE_VARIABLE * left as f64;
         if left == is_observed.len()
             || least < WORTH_LOOKING * fixed
             || self.not_worth.as_ref() == Some(&is_observed)
@@ -163,9 +180,10 @@ impl<T: Real> Choice<T> {
             return None;
         }
         let limit = (least - fixed) / (NEAR_SHARE * ENTRY + MAKE_ENTRY);
+        // Memory that is taken over may be a quarter larger than it has to be.
         let width = T::PRECISION.bytes() as usize;
         let found = reduce::reduce(network, &is_observed, limit as u64, cancel)
-            .filter(|reduced| reduced.structure.bytes(width) <= bytes);
+            .filter(|reduced| reduced.structure.bytes(width) / 4 * 5 <= means.bytes);
         // What was not looked for to the end says nothing about the next time.
         self.not_worth = (found.is_none() && !cancel.is_cancelled()).then_some(is_observed);
         found
@@ -173,9 +191,17 @@ impl<T: Real> Choice<T> {
 }
 
 impl<T: Real> Cut<T> {
-    fn new(network: &Network, reduced: Reduced, observed: Vec<Option<usize>>) -> Self {
+    fn new(
+        network: &Network,
+        reduced: Reduced,
+        observed: Vec<Option<usize>>,
+        memory: Option<Vec<T>>,
+        threads: Option<&ThreadPool>,
+    ) -> Self {
         let constant = reduced.constant(network, &observed);
-        let model = Model::new(reduced.structure.build(network, &observed));
+        let sources = Sources { network, observed: &observed, threads };
+        let tree = reduced.structure.build(sources, Some(memory.unwrap_or_default()));
+        let model = Model::new(tree);
         Self { observed, reduced, model, constant }
     }
 

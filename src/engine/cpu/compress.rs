@@ -49,6 +49,33 @@ impl Kept {
             .map(move |(state, start)| (state, self.place(start)..self.place(start + axis.stride)))
     }
 
+    /// The runs of entries that have the given state of every variable, each as axis and state, the
+    /// one with the longest stride first; of a full table of `entries` where all were kept.
+    pub fn runs_of(
+        &self,
+        states: &[(Axis, usize)],
+        entries: usize,
+        each: &mut impl FnMut(Range<usize>),
+    ) {
+        let full = self.0.as_ref().map_or(entries, |before| before.len() - 1);
+        self.runs_within(states, 0..full, each);
+    }
+
+    fn runs_within(
+        &self,
+        states: &[(Axis, usize)],
+        full: Range<usize>,
+        each: &mut impl FnMut(Range<usize>),
+    ) {
+        let Some(((axis, state), rest)) = states.split_first() else {
+            return each(self.place(full.start)..self.place(full.end));
+        };
+        for start in full.step_by(axis.stride * axis.cardinality) {
+            let start = start + axis.stride * state;
+            self.runs_within(rest, start..start + axis.stride, each);
+        }
+    }
+
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
@@ -140,5 +167,35 @@ impl<T: Real> Tree<T> {
         };
         let entries = (0..node.full).filter(|&entry| own.has(entry));
         node.permutation = Some(entries.map(|entry| place(entry) as u32).collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_states_are_the_entries_that_agree() {
+        // Variables with 3, 2 and 4 states, of which every fifth entry was left out.
+        let axis = |stride, cardinality| Axis { stride, cardinality };
+        let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
+        let touched: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
+        for kept in [Kept::new(&touched), Kept::default()] {
+            for chosen in
+                [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
+            {
+                let states: Vec<_> = chosen.iter().map(|&(v, state)| (axes[v], state)).collect();
+                let mut found = Vec::new();
+                kept.runs_of(&states, 24, &mut |run| found.extend(run));
+                let agrees = |entry: &usize| {
+                    states
+                        .iter()
+                        .all(|(axis, state)| entry / axis.stride % axis.cardinality == *state)
+                };
+                let expected = (0..24).filter(|&entry| kept.has(entry)).filter(agrees);
+                let expected: Vec<usize> = expected.map(|entry| kept.place(entry)).collect();
+                assert_eq!(found, expected, "{chosen:?}");
+            }
+        }
     }
 }

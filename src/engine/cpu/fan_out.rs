@@ -20,6 +20,11 @@ impl Shape {
     ///
     /// Also gives, for each clique, its number before.
     pub fn with_bounded_fan_out(mut self) -> (Self, Vec<usize>) {
+        let mut counts = vec![0; self.cliques.len()];
+        self.parents.iter().flatten().for_each(|&parent| counts[parent] += 1);
+        if counts.iter().all(|&count| count <= CHILDREN) {
+            return self.in_preorder();
+        }
         let mut children: Vec<BTreeMap<Vec<VariableId>, Vec<usize>>> =
             vec![BTreeMap::new(); self.cliques.len()];
         for clique in 0..self.cliques.len() {

@@ -47,9 +47,9 @@ pub(super) struct ParentPort {
 }
 
 macro_rules! dispatched {
-    ($(#[$meta:meta])* $name:ident, $body:ident, ($($argument:ident: $type:ty),*)) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident, $body:ident, ($($argument:ident: $type:ty),*)) => {
         $(#[$meta])*
-        pub(super) fn $name<T: Real>($($argument: $type),*) {
+        $vis fn $name<T: Real>($($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
@@ -77,12 +77,13 @@ macro_rules! dispatched {
         }
     };
 }
+pub(super) use dispatched;
 
 dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
     ///
     /// Rows for which `mask`, indexed as `sums`, is zero are left out.
-    collect, collect_rows,
+    pub(super) collect, collect_rows,
     (rows: Rows<'_, T>, inputs: Inputs<'_>, parent: ParentPort, mask: Option<&[f64]>, sums: &mut [f64])
 );
 
@@ -90,7 +91,7 @@ dispatched!(
     /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
     ///
     /// `scalars` and `vectors` are the words of a row that point into `sums`.
-    distribute, distribute_rows,
+    pub(super) distribute, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,

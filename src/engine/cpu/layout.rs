@@ -12,7 +12,7 @@
 //! small beside their cliques.
 
 use crate::network::{Network, VariableId};
-use crate::potential::{Odometer, Scope};
+use crate::potential::Scope;
 
 /// Longest run along the fastest group that is one row: what a row needs fits in the L1 cache.
 pub(super) const LONGEST_ROW: usize = 1024;
@@ -64,14 +64,14 @@ impl Layout {
         }
     }
 
+    /// Entries of the table.
+    pub fn entries(&self) -> usize {
+        self.outer.entries() * self.row()
+    }
+
     /// Entries of the fastest group.
     pub fn row(&self) -> usize {
         self.inner.entries()
-    }
-
-    /// For every row, in order, the first entry of a table over `onto` that it touches.
-    pub fn row_offsets(&self, onto: &Scope) -> impl Iterator<Item = usize> + use<> {
-        Odometer::new(&self.outer, onto).take(self.outer.entries())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::support;
+use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::{Structure, Tree};
 use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
 use crate::network::Evidence;
@@ -18,7 +19,7 @@ use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Savings, Stage, Watch};
 
 /// Entries of tables from which on a propagation is worth waking threads for.
-const WORTH_THREADS: usize = 150_000;
+pub(super) const WORTH_THREADS: usize = 150_000;
 
 /// A compiled network with its tables in one precision.
 pub(super) struct Loaded<T> {
@@ -67,14 +68,17 @@ impl<T: Real> Loaded<T> {
         let network = compiled.network();
         let nothing = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape);
-        let mut whole = Model::new(structure.build(network, &nothing));
+        let threads = (threads > 1)
+            .then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok())
+            .flatten();
+        let mut whole = Model::new(
+            structure
+                .build(Sources { network, observed: &nothing, threads: threads.as_ref() }, None),
+        );
         support::compact(network, &mut whole);
         let Model { tree, state } = whole;
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
-        let threads = (threads > 1)
-            .then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok())
-            .flatten();
         let shared = Shared { compiled, structure, tree, messages, bytes };
         Self { shared, lanes: vec![lane], threads }
     }
@@ -110,10 +114,8 @@ impl<T: Real> Shared<T> {
         let network = self.compiled.network();
         let Lane { state, choice } = lane;
         let (tree, state, ids, constant) = watch.stage(Stage::Initialise, || {
-            let (making, bytes) = (means.making, means.bytes);
             let whole = (&self.structure, &self.tree, &mut *state);
-            let uses_kept =
-                choice.prepare(network, whole, evidence, making, bytes, watch.cancel_token());
+            let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
             let chosen = match choice.kept().filter(|_| uses_kept) {
                 Some((model, constant)) => (&model.tree, &mut model.state, &[][..], constant),
                 None => (&self.tree, state, &*self.messages, Some(0.0)),
@@ -137,7 +139,9 @@ impl<T: Real> Shared<T> {
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
-        Ok(watch.stage(Stage::Read, || state.posteriors(network, tree, evidence, ln_p_evidence)))
+        let r =
+            watch.stage(Stage::Read, || state.posteriors(network, tree, evidence, ln_p_evidence));
+        Ok(r)
     }
 }
 

@@ -21,8 +21,8 @@ use crate::engine::cpu::kernel::{self, Inputs, Rows};
 use crate::engine::cpu::tree::{Node, Piece};
 use crate::potential::{Real, ratio};
 
-/// Exponents of scales that are not worth a pass over a message.
-const NEAR_ONE: Range<i32> = -16..17;
+/// Exponents of scales that are not worth a pass over a table.
+pub(super) const NEAR_ONE: Range<i32> = -16..17;
 
 /// The ports of a clique that are read, by how rows read them.
 #[derive(Debug, Default)]

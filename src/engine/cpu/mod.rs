@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`layout`] | orders a clique's variables so that its loops are few and the innermost is long |
 //! | [`kernel`] | the loops, which a compiler turns into vector instructions |
+//! | [`fill`], [`tables`] | multiply the factors that belong into a clique, in memory that is kept |
 //! | [`tree`] | tables and where they stand; which messages sum out and are never computed |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
@@ -32,6 +33,7 @@ mod change;
 mod choice;
 mod compress;
 mod fan_out;
+mod fill;
 mod kernel;
 mod layout;
 mod loaded;
@@ -41,6 +43,7 @@ mod reduce;
 mod report;
 mod state;
 mod support;
+mod tables;
 mod tree;
 
 use std::sync::Arc;

@@ -6,9 +6,7 @@
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::tree::{Shape, Structure};
-use crate::graph::{
-    Elimination, Heuristic, JunctionTree, MoralGraph, build_junction_tree, eliminate,
-};
+use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
 use crate::network::{FactorId, Network, VariableId};
 
 /// A tree for the variables that are not observed.
@@ -56,76 +54,41 @@ pub(super) fn reduce(
         })
         .collect();
     let graph = MoralGraph::new(cardinalities, &families);
-    let tree = triangulated(&graph, limit, cancel)?;
-    let (shape, constants) = shape(&tree, &left, &families);
-    Some(Reduced { structure: Structure::new(network, shape), constants })
+    let heuristics = if graph.len() > MANY { &HEURISTICS[..1] } else { &HEURISTICS };
+    let tree = quick_tree(&graph, heuristics, limit, cancel)?;
+    let (shape, constants) = shape(tree, &left, &families);
+    let structure = Structure::new(network, shape);
+    Some(Reduced { structure, constants })
 }
 
-/// The tree with the fewest entries that the heuristics find.
-fn triangulated(graph: &MoralGraph, limit: u64, cancel: &CancelToken) -> Option<JunctionTree> {
-    let mut best: Option<(u64, Elimination)> = None;
-    let heuristics: &[Heuristic] =
-        if graph.len() > 200 { &[Heuristic::MinWeight] } else { &Heuristic::ALL };
-    for &heuristic in heuristics {
-        let found = eliminate(graph, heuristic, 0, cancel).ok()?;
-        let entries = entries(graph, &found);
-        if entries < best.as_ref().map_or(limit, |(entries, _)| *entries) {
-            best = Some((entries, found));
-        }
-    }
-    best.map(|(_, elimination)| build_junction_tree(graph, &elimination))
-}
+/// Those of which the best is taken; only the first where there are many variables.
+const HEURISTICS: [Heuristic; 3] =
+    [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// Entries of the tables of all maximal clusters.
-fn entries(graph: &MoralGraph, elimination: &Elimination) -> u64 {
-    let of = |cluster: usize| {
-        let variables = elimination.clusters[cluster].ones();
-        variables.fold(1_u64, |n, v| n.saturating_mul(graph.cardinalities()[v] as u64))
-    };
-    elimination.maximal_clusters().into_iter().map(of).fold(0, u64::saturating_add)
-}
+/// More variables than this are many.
+const MANY: usize = 200;
 
 /// The shape of `tree`, whose variables are numbered as in `left`, and what fits nowhere.
 fn shape(
-    tree: &JunctionTree,
+    tree: CliqueTree,
     left: &[VariableId],
     families: &[Vec<VariableId>],
 ) -> (Shape, Vec<FactorId>) {
-    let mut shape = Shape::default();
-    let mut order = Vec::with_capacity(tree.cliques().len());
-    let mut open = vec![(tree.root(), None)];
-    while let Some((clique, parent)) = open.pop() {
-        let children = tree.children(clique).iter().rev();
-        open.extend(children.map(|link| (link.clique, Some(order.len()))));
-        let variables = tree[clique].variables.iter();
-        shape.cliques.push(variables.map(|v| left[v.index()]).collect());
-        shape.parents.push(parent);
-        order.push(clique);
-    }
-    shape.families = vec![Vec::new(); order.len()];
-    // The cliques that hold a variable, the smallest first.
-    let mut holders = vec![Vec::new(); left.len()];
-    let mut by_size: Vec<usize> = (0..order.len()).collect();
-    by_size.sort_by_key(|&clique| (tree[order[clique]].entries, clique));
-    for clique in by_size {
-        for variable in &tree[order[clique]].variables {
-            holders[variable.index()].push(clique);
-        }
-    }
+    let mut shape = Shape {
+        families: vec![Vec::new(); tree.cliques.len()],
+        cliques: tree.cliques,
+        parents: tree.parents,
+    };
     let mut constants = Vec::new();
     for (factor, family) in families.iter().enumerate() {
         let factor = FactorId::new(factor);
-        let rarest = family.iter().min_by_key(|v| holders[v.index()].len());
-        let Some(rarest) = rarest else {
-            constants.push(factor);
-            continue;
-        };
-        let holds = |clique: &&usize| {
-            let variables = &tree[order[**clique]].variables;
-            family.iter().all(|variable| variables.binary_search(variable).is_ok())
-        };
-        let home = holders[rarest.index()].iter().find(holds);
-        shape.families[*home.expect("a junction tree covers every family")].push(factor);
+        match family.iter().min_by_key(|v| tree.position[v.index()]) {
+            Some(first) => shape.families[tree.home[first.index()]].push(factor),
+            None => constants.push(factor),
+        }
+    }
+    for variable in shape.cliques.iter_mut().flatten() {
+        *variable = left[variable.index()];
     }
     (shape.with_bounded_fan_out().0, constants)
 }

@@ -1,5 +1,6 @@
 //! The messages of one propagation through a [`Tree`], and the findings that enter it.
 
+use std::cmp::Reverse;
 use std::f64::consts::LN_2;
 
 use crate::engine::PropagationFailure;
@@ -48,6 +49,9 @@ pub(super) struct State {
     change: Change,
     /// The posteriors for `told`.
     posteriors: Option<Posteriors>,
+    /// The states to be entered into tables, and those of one table; kept for their room.
+    observations: Vec<(Port, Axis, usize)>,
+    states: Vec<(Axis, usize)>,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +107,8 @@ impl State {
             told: None,
             change: Change::default(),
             posteriors: None,
+            observations: Vec::new(),
+            states: Vec::new(),
         }
     }
 
@@ -145,10 +151,17 @@ impl State {
             state.entered = 0;
         }
         self.sum_work(tree);
-        for (variable, finding) in evidence.iter() {
-            // A variable that was taken out of the tree has its finding in the tables.
-            if tree.places[variable.index()].home.is_some() {
-                self.enter_one(tree, &change, variable, finding);
+        // A variable that was taken out of the tree has its finding in the tables.
+        let findings = || evidence.iter().filter(|(v, _)| tree.places[v.index()].home.is_some());
+        for (variable, finding) in findings() {
+            if let &Finding::Observed(state) = finding {
+                self.observe(tree, &change, variable, state);
+            }
+        }
+        self.enter_observations(tree);
+        for (variable, finding) in findings() {
+            if let Finding::Likelihood(_) = finding {
+                self.enter_likelihood(tree, &change, variable, finding);
             }
         }
         self.change = change;
@@ -168,7 +181,49 @@ impl State {
         }
     }
 
-    fn enter_one<T: Real>(
+    /// Notes the tables in which a variable is observed. Nothing happens there to what agrees with it,
+    /// and what does not is skipped, so an observation is entered wherever the variable turns up.
+    fn observe<T>(&mut self, tree: &Tree<T>, change: &Change, variable: VariableId, state: usize) {
+        let place = &tree.places[variable.index()];
+        if let Some(axis) = place.private {
+            if change.weights[place.top] {
+                self.observations.push((Port::Private(place.top), axis, state));
+            }
+            return;
+        }
+        let stale = place.separators.iter().filter(|(clique, _)| change.mask[*clique]);
+        self.observations.extend(stale.map(|&(clique, axis)| (Port::Above(clique), axis, state)));
+    }
+
+    /// Enters what was noted, all that is known of a table at once.
+    fn enter_observations<T>(&mut self, tree: &Tree<T>) {
+        let mut observations = std::mem::take(&mut self.observations);
+        observations.sort_unstable_by_key(|(port, axis, _)| (*port, Reverse(axis.stride)));
+        for group in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let (table, kept) = match group[0].0 {
+                Port::Above(clique) => {
+                    let node = &tree.nodes[clique];
+                    self.cliques[clique].is_masked = true;
+                    (&mut self.mask[node.above.clone()], &node.above_kept)
+                }
+                Port::Private(clique) => {
+                    let node = &tree.nodes[clique];
+                    self.cliques[clique].is_weighted = true;
+                    let range = node.private.clone().expect("it has private variables");
+                    (&mut self.up[range], &node.private_kept)
+                }
+            };
+            self.states.clear();
+            self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));
+            table.fill(0.0);
+            kept.runs_of(&self.states, table.len(), &mut |run| table[run].fill(1.0));
+        }
+        observations.clear();
+        self.observations = observations;
+    }
+
+    /// Enters a likelihood where the variable turns up first: it counts once.
+    fn enter_likelihood<T: Real>(
         &mut self,
         tree: &Tree<T>,
         change: &Change,
@@ -176,31 +231,23 @@ impl State {
         finding: &Finding,
     ) {
         let place = &tree.places[variable.index()];
-        if let Some(axis) = place.private {
-            let scale = finding_scale(finding, axis.cardinality);
-            let state = &mut self.cliques[place.top];
-            state.entered -= i64::from(scale);
-            if change.weights[place.top] {
+        let (clique, axis) = match place.private {
+            Some(axis) => (place.top, axis),
+            None => place.separators[0],
+        };
+        let scale = finding_scale(finding, axis.cardinality);
+        let state = &mut self.cliques[clique];
+        state.entered -= i64::from(scale);
+        let node = &tree.nodes[clique];
+        if place.private.is_some() {
+            if change.weights[clique] {
                 state.is_weighted = true;
-                let node = &tree.nodes[place.top];
                 let range = node.private.clone().expect("it has private variables");
                 weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
             }
-            return;
-        }
-        // An observation may be entered everywhere: nothing happens to what agrees with it, and
-        // what does not is skipped wherever it turns up. A likelihood counts once.
-        let everywhere = matches!(finding, Finding::Observed(_));
-        let count = if everywhere { place.separators.len() } else { 1 };
-        for &(clique, axis) in place.separators.iter().take(count) {
-            let scale = finding_scale(finding, axis.cardinality);
-            let state = &mut self.cliques[clique];
-            state.entered -= i64::from(scale);
-            if change.mask[clique] {
-                state.is_masked = true;
-                let node = &tree.nodes[clique];
-                weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
-            }
+        } else if change.mask[clique] {
+            state.is_masked = true;
+            weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn compact<T: Real>(network: &Network, model: &mut Model<T>) {
         let (columns, below, down) = state.inputs(tree, clique);
         if let Some((words, values)) = left(&tree.nodes[clique], columns, below, down) {
             let node = &mut tree.nodes[clique];
-            (node.words, node.values) = (words, values);
+            (node.words, node.values) = (words, values.into());
         }
     }
     tree.compress();

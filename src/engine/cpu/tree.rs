@@ -1,11 +1,13 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
 use crate::engine::cpu::compress::Kept;
+use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
+use crate::engine::cpu::tables::{self, Sources, Table};
 use crate::network::{FactorId, Network, VariableId};
-use crate::potential::{Axis, Odometer, Real, Scope};
+use crate::potential::{Axis, Real, write_mapping};
 
 /// Entries from which on a table is read by several threads.
 const PIECE: usize = 32_768;
@@ -106,7 +108,7 @@ pub(super) struct Node<T> {
     pub pieces: Vec<Piece>,
     pub words: Vec<u32>,
     pub stride: usize,
-    pub values: Vec<T>,
+    pub values: Table<T>,
     /// The table is `values` times two to this power.
     pub exponent: i32,
 }
@@ -126,7 +128,7 @@ pub(super) struct Place {
 }
 
 /// A port at which beliefs are found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Port {
     /// The port of the parent of this clique toward it.
     Above(usize),
@@ -177,6 +179,13 @@ impl<T> Node<T> {
 }
 
 impl<T> Tree<T> {
+    /// The memory that all tables are in, if they are in one piece.
+    pub fn into_memory(mut self) -> Option<Vec<T>> {
+        let root = self.nodes.swap_remove(0).values;
+        self.nodes.clear();
+        root.into_memory()
+    }
+
     /// `clique` and all those between it and the root, without the root.
     pub fn path_to_root(&self, clique: usize) -> impl Iterator<Item = usize> {
         let parent = |&clique: &usize| self.nodes[clique].parent;
@@ -252,23 +261,20 @@ impl Structure {
         Self { shape, separators, children, private, layouts }
     }
 
-    /// The tree with the tables of `network`, of which the states in `observed` are taken where a
-    /// variable was left out of the cliques.
-    pub fn build<T: Real>(&self, network: &Network, observed: &[Option<usize>]) -> Tree<T> {
+    /// The tree with the tables of `sources`, each by itself or all in `memory`.
+    pub fn build<T: Real>(&self, sources: Sources<'_>, memory: Option<Vec<T>>) -> Tree<T> {
+        let Sources { network, observed, .. } = sources;
         let mut places: Vec<Place> =
             (0..network.variables().len()).map(|_| Place::default()).collect();
         let mut nodes: Vec<Node<T>> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
         // Where each separator stands in its parent's region; filled in by the parent.
         let mut in_parent = vec![0..0; self.layouts.len()];
-        let mut product = Vec::new();
         // Entries of the table from which each variable is read.
         let mut smallest = vec![usize::MAX; network.variables().len()];
-        for clique in 0..self.layouts.len() {
-            let node = {
-                let tables = self.values(network, clique, observed, &mut product);
-                self.node(clique, tables, above, below, &mut in_parent)
-            };
+        let tables = tables::make(sources, &self.layouts, &self.shape.families, memory);
+        for (clique, table) in tables.into_iter().enumerate() {
+            let node = self.node(clique, table, above, below, &mut in_parent);
             (above, below) = (node.above.end, node.below.end);
             self.place(clique, &node, &mut places, &mut smallest);
             nodes.push(node);
@@ -285,9 +291,9 @@ impl Structure {
     /// Bytes that a tree takes with full tables of numbers of `width` bytes, that one
     /// propagation through it takes, and that making the tables takes beside them.
     pub fn bytes(&self, width: usize) -> usize {
-        let (mut held, mut making) = (0, 0);
+        let (mut held, mut making, mut compacting) = (0, 0, 0);
         for (clique, layout) in self.layouts.iter().enumerate() {
-            let entries = layout.outer.entries() * layout.row();
+            let entries = layout.entries();
             let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
             let words = rows * (ROW_HEAD + layout.ports.len());
             let ports = layout.ports.iter().map(|port| port.scope.entries());
@@ -300,9 +306,12 @@ impl Structure {
             let tables: usize = ports.skip(layout.ports.len() - below).sum();
             held += (parts(entries, tables) - 1) * tables * 8;
             let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
-            making = making.max(entries * 8).max(entries * width + compacted);
+            compacting = compacting.max(entries * width + compacted);
+            if self.shape.families[clique].len() > AT_ONCE {
+                making += entries * 8;
+            }
         }
-        held + making
+        held + making.max(compacting)
     }
 
     /// The order of every clique's variables.
@@ -313,7 +322,7 @@ impl Structure {
     fn node<T: Real>(
         &self,
         clique: usize,
-        (values, exponent): (Vec<T>, i32),
+        (values, exponent): (Table<T>, i32),
         above: usize,
         below: usize,
         in_parent: &mut [std::ops::Range<usize>],
@@ -373,54 +382,9 @@ impl Structure {
         if from == onto {
             return None;
         }
-        Some(Odometer::new(from, onto).take(from.entries()).map(|entry| entry as u32).collect())
-    }
-
-    /// The product of the tables that belong into a clique, in its order, scaled to a largest
-    /// entry in [1, 2), and the exponent of the scale.
-    fn values<T: Real>(
-        &self,
-        network: &Network,
-        clique: usize,
-        observed: &[Option<usize>],
-        product: &mut Vec<f64>,
-    ) -> (Vec<T>, i32) {
-        let layout = &self.layouts[clique];
-        let row = layout.row();
-        product.clear();
-        product.resize(layout.outer.entries() * row, 1.0);
-        let families = &self.shape.families[clique];
-        let mut exponent = 0;
-        for (number, &factor) in families.iter().enumerate() {
-            let factor = network.factor(factor);
-            let family = Scope::of(network, factor.scope().iter().copied());
-            let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
-            let fixed: usize = family.variables().iter().filter_map(fixed).sum();
-            let values = &factor.values()[fixed..];
-            let along: Vec<u32> =
-                Odometer::new(&layout.inner, &family).take(row).map(|at| at as u32).collect();
-            let stands_still = along.iter().all(|&offset| offset == 0);
-            let rows = product.chunks_exact_mut(row).zip(layout.row_offsets(&family));
-            for (entries, start) in rows {
-                let values = &values[start..];
-                if stands_still {
-                    entries.iter_mut().for_each(|entry| *entry *= values[0]);
-                } else {
-                    let factors = along.iter().map(|&offset| values[offset as usize]);
-                    entries.iter_mut().zip(factors).for_each(|(entry, factor)| *entry *= factor);
-                }
-            }
-            // Many small numbers must not become nothing before they are scaled.
-            if number % 8 == 7 && number + 1 < families.len() {
-                let scale = largest(product).scale_exponent().unwrap_or(0);
-                let factor = 1.0.scale(scale);
-                product.iter_mut().for_each(|entry| *entry *= factor);
-                exponent -= scale;
-            }
-        }
-        let scale = largest(product).scale_exponent().unwrap_or(0);
-        let factor = 1.0.scale(scale);
-        (product.iter().map(|&entry| T::from_f64(entry * factor)).collect(), exponent - scale)
+        let mut permutation = Vec::new();
+        write_mapping(from, onto, &mut permutation);
+        Some(permutation.into())
     }
 
     /// Notes where the variables of a clique stand.
@@ -482,28 +446,26 @@ impl Structure {
     }
 }
 
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |a, &b| if b > a { b } else { a })
-}
-
 /// The rows of a full table: `starts` says where the table of each port begins.
 fn rows(layout: &Layout, starts: &[usize]) -> Vec<u32> {
     let row = layout.row();
-    let mut offsets: Vec<_> =
-        layout.ports.iter().map(|port| layout.row_offsets(&port.scope)).collect();
-    let mut words = Vec::new();
-    for start in (0..layout.outer.entries()).map(|number| number * row) {
-        let head = words.len();
-        words.extend([start as u32, row.min(LONGEST_ROW) as u32]);
-        let tables = offsets.iter_mut().zip(starts);
-        words.extend(tables.map(|(at, start)| (at.next().unwrap_or(0) + start) as u32));
-        for part in (LONGEST_ROW..row).step_by(LONGEST_ROW) {
-            let at = words.len();
-            words.extend_from_within(head..head + ROW_HEAD + starts.len());
-            words[at] += part as u32;
-            words[at + 1] = (row - part).min(LONGEST_ROW) as u32;
-            for (word, port) in words[at + ROW_HEAD..].iter_mut().zip(&layout.ports) {
-                *word += if port.is_vector { part as u32 } else { 0 };
+    let stride = ROW_HEAD + layout.ports.len();
+    let parts = row.div_ceil(LONGEST_ROW);
+    let mut words = vec![0; layout.outer.entries() * parts * stride];
+    for (at, words) in words.chunks_exact_mut(stride).enumerate() {
+        let (number, start) = (at / parts, at % parts * LONGEST_ROW);
+        words[0] = (number * row + start) as u32;
+        words[1] = (row - start).min(LONGEST_ROW) as u32;
+    }
+    let mut offsets = Vec::new();
+    for (port, (layout_of, start)) in layout.ports.iter().zip(starts).enumerate() {
+        let rows = words.chunks_exact_mut(stride * parts);
+        let step = if layout_of.is_vector { LONGEST_ROW } else { 0 };
+        offsets.clear();
+        write_mapping(&layout.outer, &layout_of.scope, &mut offsets);
+        for (words, offset) in rows.zip(&offsets) {
+            for part in 0..parts {
+                words[part * stride + ROW_HEAD + port] = offset + (start + part * step) as u32;
             }
         }
     }

@@ -1,0 +1,197 @@
+//! A junction tree straight from an elimination, where it is made for one propagation.
+//!
+//! The clusters of an elimination are joined by its tree: the parent of a cluster is that of the
+//! variable that goes next of those that are left. A parent that adds nothing to what is left of
+//! its child lies inside it, and the two become one clique. What remains are the maximal cliques,
+//! and the running intersection property stays through every such step. [`build_junction_tree`]
+//! chooses among all trees of these cliques; this one takes the one that is there.
+//!
+//! [`build_junction_tree`]: crate::graph::build_junction_tree
+
+use std::cmp::Reverse;
+
+use crate::cancel::CancelToken;
+use crate::graph::greedy::{Found, Greedy};
+use crate::graph::{Heuristic, MoralGraph, table_entries};
+use crate::network::VariableId;
+
+/// A rooted tree of cliques, every clique after its parent and each subtree in one run.
+#[derive(Debug)]
+pub struct CliqueTree {
+    /// The variables of each clique.
+    pub cliques: Vec<Vec<VariableId>>,
+    /// The parent of each clique; `None` for the first, which is the root.
+    pub parents: Vec<Option<usize>>,
+    /// Of each variable a clique that holds it together with all its neighbours that are eliminated
+    /// later.
+    pub home: Vec<usize>,
+    /// The position of each variable in the order of elimination.
+    pub position: Vec<usize>,
+}
+
+/// The tree of the least total table size, below `limit`, that one run of each of `heuristics`
+/// finds for `graph`; `None` if all exceed it or once `cancel` is set.
+///
+/// The largest clique of the component that has it is the root, and that of every other component
+/// hangs below it by an empty separator. No variables give one empty clique.
+///
+/// # Complexity
+/// That of the runs, see [`eliminate`](crate::graph::eliminate), without the clusters' sets; and
+/// the sum of the sizes of all clusters.
+#[must_use]
+pub fn quick_tree(
+    graph: &MoralGraph,
+    heuristics: &[Heuristic],
+    limit: u64,
+    cancel: &CancelToken,
+) -> Option<CliqueTree> {
+    let mut best: Option<Found> = None;
+    for &heuristic in heuristics {
+        let bound = best.as_ref().map_or(limit, |best| best.entries);
+        let greedy = Greedy::new(graph, heuristic, cancel).ok()?;
+        best = greedy.run(0, Some(bound), cancel).ok()?.found.or(best);
+    }
+    best.map(|found| contract(graph, &found))
+}
+
+fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
+    let count = found.order.len();
+    let mut position = vec![0; count];
+    found.order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
+    let first = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
+    let above: Vec<Option<usize>> = found.around.iter().map(first).collect();
+    // The cluster that each is inside of, if there is one; of several the last.
+    let mut inside = vec![None; count];
+    for (at, around) in found.around.iter().enumerate() {
+        if let Some(above) = above[at].filter(|&p| found.around[p].len() + 1 == around.len()) {
+            inside[above] = Some(at);
+        }
+    }
+    let mut clique_of = vec![0; count];
+    // The first cluster of each clique, which is all of it, and the last.
+    let (mut whole, mut last) = (Vec::new(), Vec::new());
+    for at in 0..count {
+        clique_of[at] = match inside[at] {
+            Some(below) => clique_of[below],
+            None => whole.len(),
+        };
+        if inside[at].is_none() {
+            whole.push(at);
+            last.push(at);
+        }
+        last[clique_of[at]] = at;
+    }
+    let mut neighbours = vec![Vec::new(); whole.len()];
+    for (clique, &last) in last.iter().enumerate() {
+        if let Some(above) = above[last] {
+            neighbours[clique].push(clique_of[above]);
+            neighbours[clique_of[above]].push(clique);
+        }
+    }
+    let variables = |clique: usize| {
+        let around = found.around[whole[clique]].iter().map(|&v| VariableId::new(v as usize));
+        [found.order[whole[clique]]].into_iter().chain(around)
+    };
+    let entries: Vec<u64> = (0..whole.len())
+        .map(|clique| table_entries(variables(clique).map(|v| graph.cardinalities()[v.index()])))
+        .collect();
+    let mut by_size: Vec<usize> = (0..whole.len()).collect();
+    by_size.sort_unstable_by_key(|&clique| (Reverse(entries[clique]), clique));
+    let mut tree =
+        CliqueTree { cliques: Vec::new(), parents: Vec::new(), home: Vec::new(), position };
+    let mut number = vec![None; whole.len()];
+    for &start in &by_size {
+        if number[start].is_some() {
+            continue;
+        }
+        let mut open = vec![(start, (!tree.cliques.is_empty()).then_some(0))];
+        while let Some((clique, parent)) = open.pop() {
+            let own = tree.cliques.len();
+            number[clique] = Some(own);
+            tree.cliques.push(variables(clique).collect());
+            tree.parents.push(parent);
+            let onward = neighbours[clique].iter().filter(|&&next| number[next].is_none());
+            open.extend(onward.map(|&next| (next, Some(own))));
+        }
+    }
+    if tree.cliques.is_empty() {
+        (tree.cliques, tree.parents) = (vec![Vec::new()], vec![None]);
+    }
+    let home = tree.position.iter().map(|&at| number[clique_of[at]].expect("all are numbered"));
+    tree.home = home.collect();
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::graph::{Clique, CliqueId, JunctionTree, Separator, eliminate, predicates};
+
+    #[test]
+    fn what_is_contracted_is_a_junction_tree_of_the_maximal_cliques() {
+        let mut random = Pcg64Mcg::seed_from_u64(17);
+        for round in 0..120 {
+            let n = random.random_range(1..=20);
+            let families: Vec<Vec<VariableId>> = (0..random.random_range(0..=24))
+                .map(|_| {
+                    let mut family: Vec<usize> =
+                        (0..random.random_range(1..4)).map(|_| random.random_range(0..n)).collect();
+                    family.sort_unstable();
+                    family.dedup();
+                    family.into_iter().map(VariableId::new).collect()
+                })
+                .collect();
+            let states = (0..n).map(|_| random.random_range(2..=5)).collect();
+            let graph = MoralGraph::new(states, &families);
+            let cancel = CancelToken::new();
+            let heuristic = Heuristic::ALL[round % 4];
+            let found = quick_tree(&graph, &[heuristic], u64::MAX, &cancel).expect("no limit");
+
+            let elimination = eliminate(&graph, heuristic, 0, &cancel).expect("not cancelled");
+            let size = |clique: &Vec<VariableId>| {
+                table_entries(clique.iter().map(|v| graph.cardinalities()[v.index()]))
+            };
+            let sorted = |clique: &Vec<VariableId>| {
+                let mut variables = clique.clone();
+                variables.sort_unstable();
+                Clique { entries: size(&variables), variables }
+            };
+            let cliques: Vec<Clique> = found.cliques.iter().map(sorted).collect();
+            let edges = found.parents.iter().enumerate().skip(1).map(|(child, parent)| {
+                let parent = parent.expect("only the first is a root");
+                assert!(parent < child, "{round}");
+                let shared = |v: &&VariableId| cliques[parent].variables.contains(v);
+                let variables: Vec<VariableId> =
+                    cliques[child].variables.iter().filter(shared).copied().collect();
+                Separator {
+                    entries: size(&variables),
+                    variables,
+                    parent: CliqueId::new(parent),
+                    child: CliqueId::new(child),
+                }
+            });
+            let tree = JunctionTree::new(cliques.clone(), edges.collect(), CliqueId::new(0));
+            let is_one = predicates::is_junction_tree(&graph, &elimination.fill_edges, &tree);
+            assert_eq!(is_one, Ok(()), "graph {round}");
+            let total: u64 = cliques.iter().map(|clique| clique.entries).sum();
+            assert_eq!(total, elimination.total_entries(&graph), "graph {round}");
+            assert_eq!(cliques.iter().map(|clique| clique.entries).max(), Some(cliques[0].entries));
+            for family in families.iter().filter(|family| !family.is_empty()) {
+                let first = family.iter().min_by_key(|v| found.position[v.index()]);
+                let home = &cliques[found.home[first.expect("not empty").index()]].variables;
+                assert!(family.iter().all(|v| home.contains(v)), "graph {round}");
+            }
+            assert!(quick_tree(&graph, &[heuristic], total, &cancel).is_none(), "graph {round}");
+        }
+    }
+
+    #[test]
+    fn nothing_has_one_empty_clique() {
+        let graph = MoralGraph::new(Vec::new(), &[]);
+        let tree = quick_tree(&graph, &Heuristic::ALL, 9, &CancelToken::new()).expect("it fits");
+        assert_eq!((tree.cliques, tree.parents), (vec![vec![]], vec![None]));
+    }
+}
