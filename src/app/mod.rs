@@ -147,6 +147,8 @@ fn icon() -> Result<egui::IconData, String> {
 struct Window {
     workbench: Workbench,
     screenshot: Option<Screenshot>,
+    /// Where the settings are kept, unless this run is for a picture or no file can be made.
+    store: Option<settings::Store>,
     title: String,
 }
 
@@ -156,9 +158,13 @@ impl Window {
         options: LaunchOptions,
         screenshot: Option<Screenshot>,
     ) -> Self {
-        let stored = creation.storage.filter(|_| screenshot.is_none());
-        let mut settings: Settings =
-            stored.and_then(|storage| eframe::get_value(storage, SETTINGS_KEY)).unwrap_or_default();
+        let folder = eframe::storage_dir(APP_ID).filter(|_| screenshot.is_none());
+        let opened = folder.as_ref().map(|folder| settings::Store::open(&folder.join("settings")));
+        let (store, stored) = opened.and_then(Result::ok).unzip();
+        // Earlier versions kept them in the window's own store.
+        let earlier = creation.storage.filter(|_| screenshot.is_none());
+        let earlier = || eframe::get_value(earlier?, SETTINGS_KEY);
+        let mut settings: Settings = stored.flatten().or_else(earlier).unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
         apply::set_theme(&creation.egui_ctx, settings.theme);
         creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(0.5, 4.0));
@@ -167,15 +173,13 @@ impl Window {
         let for_this_run = options.settings_for_this_run(&settings);
         let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
         workbench.use_for_this_run(&for_this_run);
-        if screenshot.is_none()
-            && let Some(folder) = eframe::storage_dir(APP_ID)
-        {
+        if let Some(folder) = folder {
             workbench.keep_in(&folder);
             workbench.recover_in(&folder.join("unfinished"));
         }
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
         workbench.open(Source::Named(network), options.evidence);
-        Self { workbench, screenshot, title: String::new() }
+        Self { workbench, screenshot, store, title: String::new() }
     }
 }
 
@@ -215,9 +219,9 @@ impl eframe::App for Window {
         false
     }
 
-    fn save(&mut self, storage: &mut dyn eframe::Storage) {
-        if self.screenshot.is_none() {
-            eframe::set_value(storage, SETTINGS_KEY, &self.workbench.settings());
+    fn save(&mut self, _: &mut dyn eframe::Storage) {
+        if let Some(store) = &mut self.store {
+            store.write(&self.workbench.settings());
         }
     }
 }

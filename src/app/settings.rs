@@ -1,15 +1,22 @@
 //! What is kept between runs.
+//!
+//! The window's own store is a file that is cut off before it is written anew, so that a program that
+//! ends at that moment leaves nothing. It has the place of the window alone; the settings have a file
+//! that is whole at any time.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::app::model::{Pane, ThemeChoice};
 use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
-use crate::session::EngineChoice;
+use crate::session::{EngineChoice, Shelf};
 
+/// What the file of the settings is called, without its ending.
+const NAME: &str = "settings";
 /// How many recent files are kept.
 const RECENT: usize = 12;
 
@@ -90,6 +97,34 @@ impl Settings {
     }
 }
 
+/// Where settings are kept between runs.
+pub(super) struct Store {
+    shelf: Shelf,
+    /// What the file holds.
+    written: Vec<u8>,
+}
+
+impl Store {
+    /// Opens the store in `folder`, with the settings that are there.
+    pub(super) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
+        let (shelf, things) = Shelf::open(folder)?;
+        let slot = shelf.slot(NAME);
+        let found = things.into_iter().find(|(known, _)| *known == slot);
+        let written = found.map(|(_, content)| content).unwrap_or_default();
+        let settings = serde_json::from_slice(&written).ok();
+        Ok((Self { shelf, written }, settings))
+    }
+
+    /// Has `settings` written, unless they are what the file holds. Does not wait for it.
+    pub(super) fn write(&mut self, settings: &Settings) {
+        let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
+        if json != self.written {
+            self.written.clone_from(&json);
+            self.shelf.replace(&self.shelf.slot(NAME), move || json);
+        }
+    }
+}
+
 /// Threads that the machine runs at once.
 #[must_use]
 pub fn available_threads() -> usize {
@@ -108,6 +143,26 @@ mod tests {
         }
         assert_eq!(settings.recent.len(), RECENT);
         assert_eq!(settings.recent[0], PathBuf::from("4.bif"));
+    }
+
+    #[test]
+    fn settings_are_there_again_and_half_a_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut store, none) = Store::open(folder.path()).unwrap();
+        assert!(none.is_none());
+        let layout = Some(crate::app::workspace::initial_layout());
+        let orders = (*KnownOrders::shipped()).clone();
+        let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
+        store.write(&settings);
+        drop(store);
+        let (_, found) = Store::open(folder.path()).unwrap();
+        let found = found.unwrap();
+        assert!(found.zoom == 1.25 && found.layout == settings.layout);
+        assert_eq!(found.orders.len(), settings.orders.len());
+        let file = folder.path().join("settings.json");
+        let text = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &text[..text.len() / 2]).unwrap();
+        assert!(Store::open(folder.path()).unwrap().1.is_none());
     }
 
     #[test]

@@ -83,6 +83,12 @@ impl Shelf {
         slot
     }
 
+    /// The place of the thing called `name`, for what there is one of.
+    #[must_use]
+    pub fn slot(&self, name: &str) -> Slot {
+        Slot(self.folder.join(name).with_extension("json"))
+    }
+
     /// Puts what `make` gives in the place of what is in `slot`. Does not wait for it.
     pub fn replace(&self, slot: &Slot, make: impl FnOnce() -> Vec<u8> + Send + 'static) {
         self.send((slot.clone(), Some(Box::new(make))));
@@ -161,6 +167,17 @@ mod tests {
         let expected: Vec<&[u8]> =
             vec![b"1", b"2", b"three", b"4", b"5", b"6", b"8", b"9", b"10", b"11"];
         assert_eq!(contents(&inside), expected);
+    }
+
+    #[test]
+    fn what_has_a_name_is_found_by_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (shelf, _) = Shelf::open(folder.path()).unwrap();
+        let slot = shelf.slot("mine");
+        shelf.replace(&slot, || b"1".to_vec());
+        drop(shelf);
+        let (shelf, things) = Shelf::open(folder.path()).unwrap();
+        assert_eq!(things, [(shelf.slot("mine"), b"1".to_vec())]);
     }
 
     #[test]

@@ -30,9 +30,16 @@ impl Camera {
     /// Shows all of `bounds` in a pane of `size`.
     #[must_use]
     pub fn fitting(bounds: Rect, size: Vec2) -> Self {
-        let room = (size - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
+        Self::fitting_above(bounds, size, 0.0)
+    }
+
+    /// As [`fitting`](Self::fitting), with nothing in the lowest `height` points of the pane.
+    #[must_use]
+    pub fn fitting_above(bounds: Rect, size: Vec2, height: f32) -> Self {
+        let free = size - Vec2::new(0.0, height);
+        let room = (free - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
         let zoom = (room / bounds.size().max(Vec2::splat(1.0))).min_elem().min(LARGEST_FITTED);
-        Self { centre: bounds.center(), zoom }
+        Self { centre: bounds.center() + Vec2::new(0.0, 0.5 * height / zoom), zoom }
     }
 
     /// Points of the pane for one unit of the picture.
@@ -102,6 +109,15 @@ mod tests {
         assert!(camera.to_pane(PANE, PICTURE.center()).distance(PANE.center()) < 1e-3);
         let origin = PANE.min + camera.pan(PANE.size());
         assert!(camera.to_pane(PANE, Pos2::ZERO).distance(origin) < 1e-3);
+    }
+
+    #[test]
+    fn what_stands_below_a_fitted_picture_hides_nothing_of_it() {
+        let camera = Camera::fitting_above(PICTURE, PANE.size(), 80.0);
+        let above = PANE.with_max_y(PANE.max.y - 80.0);
+        assert!(above.contains(camera.to_pane(PANE, PICTURE.min)));
+        assert!(above.contains(camera.to_pane(PANE, PICTURE.max)));
+        assert!(camera.to_pane(PANE, PICTURE.center()).distance(above.center()) < 1e-3);
     }
 
     #[test]

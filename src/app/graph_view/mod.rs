@@ -99,6 +99,8 @@ pub struct GraphCanvas<K> {
     camera: Camera,
     /// Whether the picture is to be fitted whenever the pane's size changes.
     fitted: bool,
+    /// Points at the bottom of the pane that a fitted picture leaves free.
+    free_below: f32,
     recording: Recording,
     drawn: Option<Drawn<K>>,
     response: Option<Id>,
@@ -131,6 +133,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             bounds: Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)),
             camera: Camera::default(),
             fitted: true,
+            free_below: 0.0,
             recording: Recording::default(),
             drawn: None,
             response: None,
@@ -173,6 +176,11 @@ impl<K: PartialEq> GraphCanvas<K> {
     /// Shows the whole picture, also when the size of the pane changes, until the camera is moved.
     pub fn fit(&mut self) {
         self.fitted = true;
+    }
+
+    /// Leaves so many points at the bottom of the pane free where the whole picture is shown.
+    pub fn leave_free_below(&mut self, height: f32) {
+        self.free_below = height;
     }
 
     /// Zooms around the middle of the pane.
@@ -236,7 +244,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             self.move_camera(ui, rect, response);
         }
         if self.fitted {
-            self.camera = Camera::fitting(self.bounds, rect.size());
+            self.camera = Camera::fitting_above(self.bounds, rect.size(), self.free_below);
         }
         let hover = response.as_ref().filter(|response| response.hovered());
         let hovered = hover

@@ -1,8 +1,6 @@
 //! What a lesson looks like: a window with the text, and a frame around what it points at.
 
-use eframe::egui::{
-    self, Align2, Button, Id, LayerId, Order, Rect, RichText, Stroke, StrokeKind, Vec2, pos2,
-};
+use eframe::egui::{self, Button, Id, LayerId, Order, Rect, RichText, Stroke, StrokeKind, Vec2};
 
 use super::{Course, LessonCommand};
 use crate::app::command::{Command, Commands};
@@ -14,13 +12,19 @@ use crate::app::theme::Palette;
 const WIDTH: f32 = 330.0;
 /// About how high the window is.
 const HEIGHT: f32 = 210.0;
+/// What should stay in sight beside what the lesson points at.
+const IN_USE: [&str; 5] = ["legend", "stepping", "step through", "steps of a message", "state"];
+/// How much more it counts to hide what the lesson points at.
+const POINTED: i64 = 4;
 /// Frames in which the window finds its place.
 const SETTLING: u8 = 4;
 
 /// Draws the lesson over everything else.
 pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
     let target = targets::find(ctx, &course.step().target);
-    let place = place(ctx.content_rect(), target);
+    let others: Vec<Rect> =
+        IN_USE.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
+    let place = place(ctx.content_rect(), target, &others);
     let id = Id::new(("lesson", &course.lesson().id, course.number()));
     // The window knows its size, and the lesson what it points at, only after some frames.
     let frames: u8 = ctx.data_mut(|data| {
@@ -100,31 +104,32 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     }
 }
 
-/// The corner or edge of `screen` at which the window hides least of `target`.
-fn place(screen: Rect, target: Option<Rect>) -> egui::Pos2 {
+/// The place on `screen` at which the window hides least of `target` and of `others`; of equal ones
+/// that nearest to the lower right corner.
+fn place(screen: Rect, target: Option<Rect>, others: &[Rect]) -> egui::Pos2 {
+    /// Places from the lower right corner to the upper left one.
+    const ACROSS: usize = 6;
     let size = Vec2::new(WIDTH + 16.0, HEIGHT);
     let inside = screen.shrink2(Vec2::new(24.0, 60.0));
-    let corners = [
-        Align2::RIGHT_BOTTOM,
-        Align2::RIGHT_TOP,
-        Align2::CENTER_BOTTOM,
-        Align2::CENTER_CENTER,
-        Align2::CENTER_TOP,
-        Align2::LEFT_BOTTOM,
-    ];
-    let at = |corner: Align2| corner.align_size_within_rect(size, inside);
-    let hidden = |corner: &Align2| {
-        let Some(target) = target else { return 0 };
-        let both = at(*corner).intersect(target);
-        if both.is_positive() { both.area() as i64 } else { 0 }
+    let room = (inside.size() - size).max(Vec2::ZERO);
+    let share = |step: usize| 1.0 - step as f32 / (ACROSS - 1) as f32;
+    let steps = (0..ACROSS * ACROSS).map(|step| (step / ACROSS, step % ACROSS));
+    let at = |(x, y)| inside.min + room * Vec2::new(share(x), share(y));
+    let hidden = |place: &egui::Pos2| {
+        let window = Rect::from_min_size(*place, size);
+        let covered = |rect: &Rect| {
+            let both = window.intersect(*rect);
+            if both.is_positive() { both.area() as i64 } else { 0 }
+        };
+        POINTED * target.as_ref().map_or(0, covered) + others.iter().map(covered).sum::<i64>()
     };
-    let best = corners.into_iter().min_by_key(hidden).unwrap_or(Align2::RIGHT_BOTTOM);
-    let rect = at(best);
-    pos2(rect.left(), rect.top())
+    steps.map(at).min_by_key(hidden).unwrap_or(inside.min)
 }
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui::pos2;
+
     use super::*;
 
     #[test]
@@ -137,11 +142,16 @@ mod tests {
             Rect::from_min_size(pos2(320.0, 540.0), Vec2::new(670.0, 240.0)),
             Rect::from_min_size(pos2(990.0, 40.0), Vec2::new(290.0, 740.0)),
         ] {
-            let window = Rect::from_min_size(place(screen, Some(target)), size);
+            let window = Rect::from_min_size(place(screen, Some(target), &[]), size);
             assert!(screen.contains_rect(window));
             let both = window.intersect(target);
             let covered = if both.is_positive() { both.area() } else { 0.0 };
             assert!(covered < 0.2 * target.area(), "{target:?} under {window:?}");
         }
+        // What is used meanwhile stays free where there is another place for the window.
+        let legend = Rect::from_min_size(pos2(1100.0, 700.0), Vec2::new(180.0, 45.0));
+        let window = Rect::from_min_size(place(screen, None, &[legend]), size);
+        assert!(screen.contains_rect(window) && !window.intersects(legend), "{window:?}");
+        assert!(Rect::from_min_size(place(screen, None, &[]), size).intersects(legend));
     }
 }

@@ -82,15 +82,17 @@ impl CliquesPane {
         let row_of = |clique| rows.iter().position(|row| *row == clique);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
+            // Beside the pictures every point counts: the names are what should have them.
+            ui.spacing_mut().item_spacing.x = 4.0;
             let mut table = TableBuilder::new(ui)
                 .id_salt("cliques")
                 .auto_shrink(false)
-                .column(Column::exact(36.0).clip(false))
-                .column(Column::exact(68.0))
-                .column(Column::exact(44.0))
-                .column(Column::remainder().at_least(80.0).clip(true))
-                .column(Column::exact(24.0))
-                .column(Column::exact(40.0))
+                .column(Column::exact(40.0).clip(false))
+                .column(Column::exact(64.0))
+                .column(Column::exact(38.0))
+                .column(Column::remainder().at_least(40.0).clip(true))
+                .column(Column::exact(18.0))
+                .column(Column::exact(36.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);

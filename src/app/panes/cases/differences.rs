@@ -13,10 +13,10 @@ use crate::network::{Evidence, VariableId};
 use crate::numbers;
 use crate::propagation::Posteriors;
 
-/// Widths of the first two columns and of each case's.
-const NAME_WIDTH: f32 = 120.0;
-const STATE_WIDTH: f32 = 90.0;
-const CASE_WIDTH: f32 = 92.0;
+/// Widths of the first two columns, and of each case's at least and at most.
+const NAME_WIDTH: f32 = 84.0;
+const STATE_WIDTH: f32 = 58.0;
+const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
 /// Differences that are not told: what rounding may do.
 const SMALLEST: f64 = 5e-6;
 
@@ -74,19 +74,24 @@ impl Comparison {
             base => shown.iter().find(|column| column.base == base).and_then(|c| c.posteriors),
         };
         let rows = self.rows(document, &shown, base);
-        let width = NAME_WIDTH + STATE_WIDTH + CASE_WIDTH * shown.len() as f32;
+        let gap = ui.spacing().item_spacing.x;
+        let others = NAME_WIDTH + STATE_WIDTH + table::MARGIN + 3.0 * gap;
+        let room = (ui.available_width() - others) / shown.len() as f32 - gap;
+        let each = room.clamp(*CASE_WIDTHS.start(), *CASE_WIDTHS.end());
+        let width = others + (each + gap) * shown.len() as f32;
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            ui.set_min_width(width + table::MARGIN + 8.0 * (shown.len() + 2) as f32);
+            ui.set_min_width(width);
             let table = TableBuilder::new(ui)
                 .striped(true)
-                .column(Column::initial(NAME_WIDTH).clip(true).resizable(true))
-                .column(Column::initial(STATE_WIDTH).clip(true).resizable(true))
-                .columns(Column::exact(CASE_WIDTH).clip(true), shown.len())
+                .column(Column::exact(NAME_WIDTH).clip(true))
+                .column(Column::exact(STATE_WIDTH).clip(true))
+                .columns(Column::exact(each).clip(true), shown.len())
                 .column(Column::exact(table::MARGIN));
             let table = table.header(ROW_HEIGHT, |mut row| {
                 for title in ["variable", "state"] {
+                    let title = RichText::new(title).strong().small();
                     row.col(|ui| {
-                        ui.label(RichText::new(title).strong().small());
+                        words(ui, |ui| ui.label(title));
                     });
                 }
                 for column in &shown {
@@ -99,7 +104,7 @@ impl Comparison {
                     let named = &document.network()[variable];
                     row.col(|ui| {
                         let link = egui::Label::new(named.name()).truncate();
-                        let response = ui.add(link.sense(egui::Sense::click()));
+                        let response = words(ui, |ui| ui.add(link.sense(egui::Sense::click())));
                         if response.clicked() {
                             commands.push(Command::Select(Some(Item::Variable(variable))));
                         }
@@ -107,8 +112,9 @@ impl Comparison {
                             commands.push(Command::Hover(Item::Variable(variable)));
                         }
                     });
+                    let label = egui::Label::new(&named.states()[state]).truncate();
                     row.col(|ui| {
-                        ui.add(egui::Label::new(&named.states()[state]).truncate());
+                        words(ui, |ui| ui.add(label));
                     });
                     for column in &shown {
                         row.col(|ui| {
@@ -132,7 +138,7 @@ impl Comparison {
             };
             let choice = egui::ComboBox::from_id_salt("base")
                 .selected_text(name(self.base))
-                .width(120.0)
+                .width(90.0)
                 .truncate();
             let choice = choice.show_ui(ui, |ui| {
                 let columns = shown.iter().map(|column| column.base);
@@ -141,9 +147,10 @@ impl Comparison {
                 }
             });
             choice.response.labelled_by(label.id);
-            ui.checkbox(&mut self.largest_first, "Largest differences first");
-            let edit = egui::TextEdit::singleline(&mut self.search).hint_text("Search variables");
-            ui.add(edit.desired_width(120.0));
+            let largest = ui.checkbox(&mut self.largest_first, "Largest first");
+            largest.on_hover_text("Where the cases differ most comes first");
+            let edit = egui::TextEdit::singleline(&mut self.search).hint_text("Search");
+            ui.add(edit.desired_width(80.0));
         });
     }
 
@@ -175,6 +182,11 @@ impl Comparison {
         }
         rows
     }
+}
+
+/// Words in a cell, at the height of the numbers beside them.
+fn words<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
+    ui.with_layout(Layout::left_to_right(Align::Center), add).inner
 }
 
 /// A number from 0 to 1 as one that can be sorted by.

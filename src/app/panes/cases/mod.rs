@@ -9,9 +9,13 @@ use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType
 use crate::app::cases::Case;
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
+use crate::app::panes::variables::describe;
 use crate::app::theme::Palette;
 
 use differences::Comparison;
+
+/// Findings of a case that are told where the pointer is over it.
+const MOST_TOLD: usize = 12;
 
 /// The pane.
 #[derive(Default)]
@@ -117,18 +121,9 @@ impl CasesPane {
             menu.widget_info(|| {
                 WidgetInfo::labeled(WidgetType::Button, true, format!("More about {}", case.name))
             });
-            match &case.answer {
-                Some(Err(impossible)) => {
-                    let text = RichText::new("impossible").color(Palette::of(ui).error);
-                    ui.label(text).on_hover_text(impossible.to_string());
-                }
-                _ => {
-                    let text = match case.evidence.len() {
-                        1 => "1 finding".to_owned(),
-                        many => format!("{many} findings"),
-                    };
-                    ui.weak(text);
-                }
+            if let Some(Err(impossible)) = &case.answer {
+                let text = RichText::new("impossible").color(Palette::of(ui).error);
+                ui.label(text).on_hover_text(impossible.to_string());
             }
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                 let now = case.evidence == document.evidence;
@@ -138,7 +133,7 @@ impl CasesPane {
                     let label = format!("Recall {}", case.name);
                     WidgetInfo::selected(WidgetType::SelectableLabel, true, now, label)
                 });
-                let hint = format!("{}\nClick: enter its evidence", case.name);
+                let hint = format!("{}\n{}\nClick: enter it", case.name, known(document, case));
                 if recall.on_hover_text(hint).clicked() {
                     commands.push(Command::RecallCase(case.number));
                 }
@@ -162,6 +157,20 @@ impl CasesPane {
         item(ui, "Put the present evidence in its place", Some(replace));
         item(ui, "Forget the case", Some(Command::RemoveCase(case.number)));
     }
+}
+
+/// What is known in `case`, a finding a line.
+fn known(document: &Document, case: &Case) -> String {
+    let all = case.evidence.len();
+    let findings = case.evidence.iter().take(MOST_TOLD);
+    let mut lines: Vec<String> =
+        findings.map(|(variable, finding)| describe(document, variable, finding)).collect();
+    if all == 0 {
+        lines.push("no evidence".to_owned());
+    } else if all > MOST_TOLD {
+        lines.push(format!("and {} more findings", all - MOST_TOLD));
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]

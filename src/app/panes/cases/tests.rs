@@ -79,7 +79,7 @@ fn posteriors_stand_side_by_side_and_as_differences() {
     harness.get_by_label("no evidence").click();
     harness.run_steps(3);
     assert_eq!(harness.get_all_by_label("+43.37").count(), 2);
-    harness.get_by_label("Largest differences first").click();
+    harness.get_by_label("Largest first").click();
     harness.run_steps(3);
     let top = |label: &str| {
         let nodes = harness.get_all_by_label(label);

@@ -1,5 +1,6 @@
 //! A table of any length of which only the rows in sight are made.
 
+use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
     self, Align2, Color32, FontId, Id, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
     WidgetType, pos2,
@@ -122,6 +123,9 @@ impl Grid<'_> {
                 clip,
             );
         }
+        let titles: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
+        let whole = ui.interact(clip, Id::new(("inside", self.name, "head")), Sense::hover());
+        whole.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
         let mut clicked = None;
         for index in window.visible() {
             let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW;
@@ -256,7 +260,11 @@ impl Grid<'_> {
         } else {
             (pos2(left, y), Align2::LEFT_CENTER)
         };
-        painter.text(at, align, text, FontId::proportional(12.0), ink);
+        let mut job =
+            LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(12.0), ink);
+        job.wrap = TextWrapping::truncate_at_width((width - 4.0).max(1.0));
+        let galley = painter.layout_job(job);
+        painter.galley(align.anchor_size(at, galley.size()).min, galley, ink);
     }
 }
 

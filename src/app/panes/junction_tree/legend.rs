@@ -2,6 +2,7 @@
 
 use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui, pos2, vec2};
 
+use crate::app::targets;
 use crate::app::theme::{log_share, ramp};
 use crate::numbers::short;
 
@@ -18,6 +19,7 @@ pub fn area(pane: Rect, corner: Align2) -> Option<Rect> {
 /// Paints the ramp with its ticks into one corner of `pane`, for tables of up to `largest` entries.
 pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     let Some(ground) = area(pane, corner) else { return };
+    targets::mark_rect(ui.ctx(), ground, "legend");
     let painter = ui.painter().with_clip_rect(pane);
     let visuals = ui.visuals();
     painter.rect_filled(ground, CornerRadius::same(4), visuals.panel_fill.gamma_multiply(0.85));

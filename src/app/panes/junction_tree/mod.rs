@@ -100,7 +100,7 @@ impl JunctionTreePane {
             |index| looks.clique(CliqueId::new(index)),
             |index| looks.separator(SeparatorId::new(index)),
         );
-        self.place_legend(pointing.rect);
+        self.place_legend(ui, pointing.rect);
         legend::show(ui, pointing.rect, self.legend, compiled.statistics().max_clique_entries);
         if let Some(target) = pointing.hovered {
             response
@@ -110,7 +110,7 @@ impl JunctionTreePane {
 
     /// Puts the legend into the corner in which it hides least of the fitted tree; it stays there while the
     /// camera moves.
-    fn place_legend(&mut self, pane: egui::Rect) {
+    fn place_legend(&mut self, ui: &Ui, pane: egui::Rect) {
         const CORNERS: [Align2; 4] =
             [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP];
         if self.canvas.is_fitted() {
@@ -118,6 +118,12 @@ impl JunctionTreePane {
                 legend::area(pane, *corner).map_or(0, |area| self.canvas.count_in(area))
             };
             self.legend = CORNERS.into_iter().min_by_key(hidden).unwrap_or(Align2::LEFT_BOTTOM);
+            // A tree that fills all corners makes room, and keeps it until it is laid out anew.
+            if let Some(area) = legend::area(pane, self.legend).filter(|_| hidden(&self.legend) > 0)
+            {
+                self.canvas.leave_free_below(area.height());
+                ui.ctx().request_repaint();
+            }
         }
     }
 
@@ -181,6 +187,7 @@ impl JunctionTreePane {
             self.shown = Some(Arc::clone(compiled));
             let (nodes, edges) = drawing(compiled, aspect);
             self.canvas.set_graph(nodes, edges);
+            self.canvas.leave_free_below(0.0);
         }
         let selected = model.selected();
         if self.seen.as_ref() != selected {

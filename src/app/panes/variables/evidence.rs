@@ -77,7 +77,11 @@ fn row(
 }
 
 /// The finding in a line.
-fn describe(document: &Document, variable: VariableId, finding: &Finding) -> String {
+pub(in crate::app) fn describe(
+    document: &Document,
+    variable: VariableId,
+    finding: &Finding,
+) -> String {
     let variable = &document.network()[variable];
     match finding {
         Finding::Observed(state) => format!("{} = {}", variable.name(), variable.states()[*state]),

@@ -16,6 +16,7 @@ use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
 use crate::network::{Network, VariableId};
 
+pub(super) use evidence::describe;
 use likelihood::LikelihoodEditor;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 
