@@ -248,3 +248,30 @@ fn what_was_saved_is_told() {
     assert_eq!((much.entries_left + much.entries_sliced, much.entries_zero), (entries, 0));
     assert!(much.entries_left < nothing.entries_left);
 }
+
+#[test]
+fn many_cases_are_propagated_in_lanes_and_agree_with_single_runs() {
+    let compiled = sample("alarm");
+    let network = compiled.network();
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let count = network.variables().len() / 5;
+    let cases: Vec<Evidence> =
+        (0..500).map(|_| Evidence::drawn(network, count, &mut rng)).collect();
+    let watch = Watch::untimed(CancelToken::new());
+    let mut first = None;
+    for threads in [1, 2, 16] {
+        let mut propagator = load(&compiled, Precision::F64, threads);
+        let before = propagator.peak_bytes();
+        propagator.run_batch(&cases[..4], &watch).expect("it is not cancelled");
+        assert_eq!(propagator.peak_bytes(), before, "few cases are propagated one by one");
+        let answers = propagator.run_batch(&cases, &watch).expect("it is not cancelled");
+        assert!(propagator.peak_bytes() > before, "what propagates many is held and counted");
+        for (case, answer) in cases.iter().zip(&answers).step_by(50) {
+            let (answer, alone) = (answer.as_ref().unwrap(), propagator.run(case, &watch).unwrap());
+            let pairs = answer.values().iter().zip(alone.values());
+            assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!((answer.ln_p_evidence() - alone.ln_p_evidence()).abs() < 1e-9);
+        }
+        assert_eq!(first.get_or_insert_with(|| answers.clone()), &answers, "{threads} threads");
+    }
+}

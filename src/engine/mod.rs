@@ -10,7 +10,8 @@ mod cpu;
 pub mod cuda;
 mod diagnosis;
 mod draw;
-#[cfg(feature = "cuda")]
+#[cfg(test)]
+mod fixtures;
 mod lanes;
 mod options;
 mod reference;

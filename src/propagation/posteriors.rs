@@ -41,7 +41,6 @@ impl Posteriors {
     /// The posteriors whose normalised `values` lie one variable after another, from `offsets` on;
     /// the last offset is the end. For engines that fill them in an order of their own, and put back
     /// what the network took out of P(e).
-    #[cfg(feature = "cuda")]
     pub(crate) fn of_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
         debug_assert_eq!(offsets.last(), Some(&values.len()));
         Self { offsets, values, ln_p_evidence }

@@ -54,6 +54,11 @@ pub(super) fn run<T: Real>(
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
+/// The share of what making a tree costs that each of `cases` bears.
+pub(super) fn making(cases: &[Evidence]) -> f64 {
+    runs(cases, RUN).len() as f64 / cases.len() as f64
+}
+
 /// The numbers of all cases in runs of at most `longest` that observe the same variables.
 fn runs(cases: &[Evidence], longest: usize) -> Vec<Vec<usize>> {
     let mut place: HashMap<Vec<VariableId>, usize> = HashMap::new();

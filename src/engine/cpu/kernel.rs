@@ -77,7 +77,7 @@ macro_rules! dispatched {
         }
     };
 }
-pub(super) use dispatched;
+pub(in crate::engine) use dispatched;
 
 dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.

@@ -13,10 +13,17 @@ use crate::engine::cpu::state::{Model, State};
 use crate::engine::cpu::support;
 use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::{Structure, Tree};
+use crate::engine::lanes::{Cases, LANES};
 use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Savings, Stage, Watch};
+
+/// Cases of a batch of which propagating them alone is forecast.
+const SAMPLES: usize = 4;
+
+/// For making what propagates many cases, in nanoseconds for each entry of the cliques.
+const MAKE_MANY: f64 = 50.0;
 
 /// Entries of tables from which on a propagation is worth waking threads for.
 pub(super) const WORTH_THREADS: usize = 150_000;
@@ -28,6 +35,13 @@ pub(super) struct Loaded<T> {
     lanes: Vec<Lane<T>>,
     /// Several threads, if there are to be several.
     threads: Option<ThreadPool>,
+    /// What propagates many cases, where it was made and pays.
+    many: Option<Cases<T>>,
+    /// What that is forecast to take for a case, in nanoseconds, once it was made; infinite if it
+    /// cannot be.
+    of_many: Option<f64>,
+    /// Bytes that it may take.
+    bytes_of_many: u64,
 }
 
 /// What all propagations of a network look at and none changes.
@@ -60,10 +74,10 @@ pub(super) struct Means<'a> {
 }
 
 impl<T: Real> Loaded<T> {
-    /// Makes the tables of `compiled`, which was forecast to take `bytes`.
+    /// Makes the tables of `compiled`, which was forecast to take `bytes` of at most `limit`.
     ///
     /// A machine that gives no `threads` is worked on with one.
-    pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64) -> Self {
+    pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let nothing = vec![None; network.variables().len()];
@@ -80,7 +94,8 @@ impl<T: Real> Loaded<T> {
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
         let shared = Shared { compiled, structure, tree, messages, bytes };
-        Self { shared, lanes: vec![lane], threads }
+        let bytes_of_many = limit.saturating_sub(bytes);
+        Self { shared, lanes: vec![lane], threads, many: None, of_many: None, bytes_of_many }
     }
 }
 
@@ -100,6 +115,23 @@ impl<T: Real> Shared<T> {
     pub fn spare_bytes(&self, lanes: usize) -> usize {
         let share = if lanes == 1 { self.bytes / 2 } else { self.bytes / 4 };
         share as usize / lanes
+    }
+
+    /// Forecasts a propagation of `evidence`, in nanoseconds.
+    fn forecast(
+        &self,
+        lane: &mut Lane<T>,
+        evidence: &Evidence,
+        means: Means<'_>,
+        watch: &Watch,
+    ) -> f64 {
+        lane.forget();
+        let network = self.compiled.network();
+        let Lane { state, choice } = lane;
+        let whole = (&self.structure, &self.tree, &mut *state);
+        let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
+        let whole = (&self.structure, &self.tree, state);
+        choice.forecast(network, whole, evidence, uses_kept, means.making)
     }
 
     /// Propagates `evidence` in `lane`.
@@ -159,6 +191,40 @@ impl<T: Real> Lane<T> {
     }
 }
 
+impl<T: Real> Loaded<T> {
+    /// Whether the lanes of [`many`](Self::many), which are made if need be, are forecast to answer
+    /// `cases` sooner than one propagation after another. It depends on the cases alone, so that the
+    /// answers are the same to the last bit whenever they are asked for.
+    fn is_for_many(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
+        if cases.len() < 2 * LANES {
+            return false;
+        }
+        let making = batch::making(cases);
+        let means = Means { threads: None, bytes: self.shared.spare_bytes(1), making };
+        let samples = cases.iter().step_by(cases.len().div_ceil(SAMPLES));
+        let of_sample = |case| self.shared.forecast(&mut self.lanes[0], case, means, watch);
+        let forecasts: Vec<f64> = samples.map(of_sample).collect();
+        let alone = forecasts.iter().sum::<f64>() / forecasts.len() as f64;
+        let is_sooner = |of_many: f64| {
+            let filled = cases.len() as f64 / cases.len().next_multiple_of(LANES) as f64;
+            of_many < alone * filled
+        };
+        if self.many.is_none() && self.of_many.is_none_or(is_sooner) {
+            let entries = self.shared.compiled.statistics().total_clique_entries;
+            if entries as f64 * MAKE_MANY > alone * cases.len() as f64 {
+                return false;
+            }
+            let threads = self.threads();
+            self.many = Cases::new(&self.shared.compiled, threads, self.bytes_of_many);
+            self.of_many = Some(self.many.as_ref().map_or(f64::INFINITY, Cases::nanoseconds));
+        }
+        if !self.of_many.is_some_and(is_sooner) {
+            self.many = None;
+        }
+        self.many.is_some()
+    }
+}
+
 impl<T: Real> Propagator for Loaded<T> {
     fn run(
         &mut self,
@@ -172,6 +238,12 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        watch.check()?;
+        if self.is_for_many(cases, watch)
+            && let Some(many) = &mut self.many
+        {
+            return many.run(self.threads.as_ref(), cases, watch);
+        }
         let lanes = self.shared.lanes(self.threads().min(cases.len()));
         match &self.threads {
             Some(threads) if lanes > 1 => {
@@ -187,7 +259,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.shared.bytes
+        self.shared.bytes + self.many.as_ref().map_or(0, Cases::bytes)
     }
 
     fn threads(&self) -> usize {

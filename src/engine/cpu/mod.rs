@@ -15,12 +15,13 @@
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
 //! | [`change`] | what must be computed again when findings change |
-//! | [`batch`] | many cases at once, each on one thread |
+//! | [`batch`] | many cases at once, each on one thread; [`lanes`](super::lanes) where that is sooner |
 //! | [`state`], [`part`] | findings, messages, posteriors; subtrees and large tables on threads |
 //!
 //! # Numbers
 //! `f32` and `f64` say what the cliques' tables are held in. Messages and sums are in double
-//! precision always, so that single precision costs no more than the rounding of the tables. Double
+//! precision, so that single precision costs no more than the rounding of the tables; only batches
+//! in lanes compute all in what the tables are held in. Double
 //! precision is the default although single precision is within 1e-6 of it and up to twice as fast,
 //! because people compare posteriors to nine digits, between engines and with other programs.
 //!
@@ -51,6 +52,7 @@ use std::sync::Arc;
 use super::{Engine, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
+pub(in crate::engine) use kernel::dispatched;
 use loaded::Loaded;
 use tree::{Shape, Structure};
 
@@ -80,12 +82,13 @@ impl Engine for Cpu {
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         let bytes = super::admit(self, compiled, options)?;
+        let limit = options.memory.bytes();
         Ok(match options.precision {
             Precision::F32 => {
-                Box::new(Loaded::<f32>::new(Arc::clone(compiled), options.threads, bytes))
+                Box::new(Loaded::<f32>::new(Arc::clone(compiled), options.threads, bytes, limit))
             }
             Precision::F64 => {
-                Box::new(Loaded::<f64>::new(Arc::clone(compiled), options.threads, bytes))
+                Box::new(Loaded::<f64>::new(Arc::clone(compiled), options.threads, bytes, limit))
             }
         })
     }

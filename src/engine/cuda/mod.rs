@@ -9,13 +9,13 @@
 //! device pointers, so a launch is as safe as the records it is given are right, which the twins show.
 
 mod device;
-#[cfg(test)]
-mod fixtures;
 mod flow;
 mod kernels;
 mod lanes;
 mod paper;
 
+#[cfg(test)]
+use super::fixtures;
 pub use device::Card;
 pub use flow::GpuFlow;
 pub use paper::GpuPaper;

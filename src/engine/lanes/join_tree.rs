@@ -16,7 +16,7 @@ use super::support::{Configurations, Projection, configurations};
 const LONGEST_SUM: usize = 1024;
 
 /// Bytes that the tree and the lists of a plan take at most for each entry of the cliques' tables.
-const OF_ENTRY: u64 = 96;
+pub const OF_ENTRY: u64 = 96;
 
 /// Neighbours from which on only some pairs are tried.
 const MANY: usize = 32;

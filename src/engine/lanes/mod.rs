@@ -5,11 +5,19 @@
 //! computed, and what cannot be whatever the evidence was left out once and for all.
 //!
 //! [`support`] finds what can be, [`join_tree`] the tree on which messages run, [`plan`] makes lists of
-//! terms of them. Engine `gpu` computes them, with the threads of a warp as lanes.
+//! terms of them. [`kernel`] computes them on the CPU, [`state`] is what a group of cases needs for it,
+//! and [`cases`] answers batches. Engine `gpu` computes them with the threads of a warp as lanes.
 
+mod cases;
 mod join_tree;
+mod kernel;
 mod plan;
+mod state;
 mod support;
 
+pub(super) use cases::Cases;
+#[cfg(feature = "cuda")]
 pub(super) use join_tree::JoinTree;
-pub(super) use plan::{Kind, Plan, scale_of};
+pub(super) use kernel::LANES;
+#[cfg(feature = "cuda")]
+pub(super) use plan::{Kind, Order, Plan, scale_of};

@@ -17,7 +17,7 @@ use super::join_tree::{JoinTree, Vertex};
 pub struct Plan<T> {
     /// Each after those whose results it needs.
     pub operations: Vec<Operation>,
-    /// Operations that need nothing of one another follow each other; where the next such run begins.
+    /// Runs of operations that need nothing of one another.
     pub levels: Vec<Range<usize>>,
     pub rows: Vec<Row>,
     /// Terms with one factor.
@@ -32,6 +32,16 @@ pub struct Plan<T> {
     pub messages: usize,
     /// What comes out must be multiplied by two to this power.
     pub exponent: i64,
+}
+
+/// The order of the messages; either way each comes after those that it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those that need nothing of one another follow each other.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
+    Levels,
+    /// Those that need one another follow each other closely.
+    DepthFirst,
 }
 
 /// The computation of one message.
@@ -52,6 +62,7 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
     pub number: u32,
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
     pub start: u32,
 }
 
@@ -105,9 +116,25 @@ pub struct Ends {
     pub states: u32,
 }
 
+impl Operation {
+    /// Entries of messages that it reads.
+    pub fn loads(&self) -> usize {
+        match self.kind {
+            Kind::Constant => 0,
+            Kind::One => self.terms,
+            Kind::OneAndRow => self.terms + self.rows.len(),
+            Kind::Two => 2 * self.terms,
+        }
+    }
+}
+
 impl<T: Real> Plan<T> {
-    pub fn new(tree: &JoinTree) -> Self {
-        let steps = steps(tree);
+    pub fn new(tree: &JoinTree, order: Order) -> Self {
+        let mut steps = steps(tree);
+        match order {
+            Order::Levels => steps.sort_by_key(|step| (step.level, step.edge, step.end)),
+            Order::DepthFirst => sort_depth_first(tree, &mut steps),
+        }
         let mut plan = Self {
             operations: Vec::with_capacity(steps.len()),
             levels: Vec::new(),
@@ -237,6 +264,14 @@ impl<T: Real> Plan<T> {
         operation.factors = others.iter().map(|link| incoming(link.edge, link.end)).collect();
         operation.terms = count;
     }
+
+    /// Bytes of the lists.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.rows)
+            + size_of_val(&*self.singles)
+            + size_of_val(&*self.pairs)
+            + self.operations.len() * (size_of::<Operation>() + 2 * size_of::<Message>())
+    }
 }
 
 /// A message from `vertex` over `edge`, of which it is end number `end`.
@@ -287,8 +322,35 @@ fn steps(tree: &JoinTree) -> Vec<Step> {
             }
         }
     }
-    steps.sort_by_key(|step| (step.level, step.edge, step.end));
     steps
+}
+
+/// Puts `steps` into an order in which a message is soon followed by those that need it.
+fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
+    let mut ends = vec![[None; 2]; tree.edges.len()];
+    for (number, vertex) in tree.vertices.iter().enumerate() {
+        vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
+    }
+    let mut time = vec![[0; 2]; tree.edges.len()];
+    // The vertices from the first on, each before those that hang on it.
+    let mut stack = vec![(0, None)];
+    let mut visited = 0;
+    let last = 2 * tree.vertices.len() + 1;
+    while let Some((vertex, above)) = stack.pop() {
+        visited += 2;
+        for link in &tree.vertices[vertex].links {
+            let own = &mut time[link.edge];
+            if above == Some(link.edge) {
+                (own[link.end], own[1 - link.end]) = (last - visited, last + visited);
+            } else if let Some(neighbour) = ends[link.edge][1 - link.end] {
+                stack.push((neighbour, Some(link.edge)));
+            } else {
+                // After what the vertex gets from above.
+                own[link.end] = last + visited + 1;
+            }
+        }
+    }
+    steps.sort_by_key(|step| (time[step.edge][step.end], step.edge));
 }
 
 /// Whether every variable of `vertex` is in one of `edges`, so that no two of its configurations

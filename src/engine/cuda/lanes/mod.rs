@@ -20,7 +20,7 @@ use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
 use crate::cancel::Cancelled;
-use crate::engine::lanes::{JoinTree, Plan};
+use crate::engine::lanes::{JoinTree, Order, Plan};
 use crate::engine::{BatchAnswers, PropagationFailure};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
@@ -147,7 +147,7 @@ impl Lanes {
 
 /// The plan of a network as the kernel reads it, if so many bytes are enough to make it.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
-    let plan = Plan::new(&JoinTree::new(compiled, bytes)?);
+    let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
     (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
 }
 

@@ -1,4 +1,4 @@
-//! Networks and evidence on which kernels and twins are compared.
+//! Networks and evidence on which engines, kernels and twins are compared.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::network::{Cpt, Evidence, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, compile};
 
 /// Networks with some evidence for each: shipped ones, and some with odd shapes.
-pub(super) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
+pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
     let mut rng = Pcg64Mcg::seed_from_u64(11);
     let shipped = ["asia", "child", "insurance", "alarm", "pigs"]
         .map(|name| format::sample(name).expect("a sample of this name").open().network);
@@ -80,7 +80,7 @@ fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
 }
 
 /// Checks that two runs came to the same, within what single precision can do.
-pub(super) fn assert_near(
+pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, PropagationFailure>,
     expected: &Result<Posteriors, PropagationFailure>,
 ) {
