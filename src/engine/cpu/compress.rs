@@ -79,6 +79,44 @@ impl Kept {
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
+
+    /// The state that each entry that was kept has along `axis`; `None` where so many were kept that
+    /// they are found in [`runs_of`](Self::runs_of) as soon.
+    fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
+        let before = self.0.as_ref()?;
+        let full = before.len() - 1;
+        if before[full] as usize > full / 4 || axis.cardinality > 256 {
+            return None;
+        }
+        let entries = (0..full).filter(|&entry| self.has(entry));
+        Some(entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect())
+    }
+}
+
+/// For some axes of a table the state that each entry has.
+#[derive(Debug, Default)]
+pub(super) struct States(Vec<(Axis, Box<[u8]>)>);
+
+impl States {
+    /// Writes into `table` one where all `states` agree and zero elsewhere, and says whether that is
+    /// known here.
+    pub fn write(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
+        let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
+        if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
+            return false;
+        }
+        table.fill(1.0);
+        for &(axis, state) in states {
+            for (entry, &own) in table.iter_mut().zip(find(axis).iter().flat_map(|c| &c.1)) {
+                *entry *= f64::from(usize::from(own) == state);
+            }
+        }
+        true
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(_, states)| states.len()).sum()
+    }
 }
 
 /// Entries of the port that `word` points into which rows touch, from `start` of what it counts from.
@@ -103,6 +141,11 @@ impl<T: Real> Tree<T> {
         (self.above, self.below) = (above, below);
         for clique in 1..self.nodes.len() {
             self.compress_permutation(clique);
+        }
+        for &(clique, axis) in self.places.iter().flat_map(|place| &place.separators) {
+            let node = &mut self.nodes[clique];
+            let states = node.above_kept.states(axis);
+            node.states.0.extend(states.map(|states| (axis, states)));
         }
     }
 
@@ -180,7 +223,9 @@ mod tests {
         let axis = |stride, cardinality| Axis { stride, cardinality };
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
         let touched: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
-        for kept in [Kept::new(&touched), Kept::default()] {
+        let few: Vec<bool> = (0..24).map(|entry| entry % 5 == 2).collect();
+        let mut written = 0;
+        for kept in [Kept::new(&touched), Kept::new(&few), Kept::default()] {
             for chosen in
                 [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
             {
@@ -195,7 +240,16 @@ mod tests {
                 let expected = (0..24).filter(|&entry| kept.has(entry)).filter(agrees);
                 let expected: Vec<usize> = expected.map(|entry| kept.place(entry)).collect();
                 assert_eq!(found, expected, "{chosen:?}");
+                let columns = axes.map(|axis| (axis, kept.states(axis)));
+                let known = columns.into_iter().filter_map(|(axis, c)| Some((axis, c?)));
+                let mut table = vec![f64::NAN; kept.place(24)];
+                if States(known.collect()).write(&states, &mut table) {
+                    let is_found = |place: usize| f64::from(expected.contains(&place));
+                    assert!(table.iter().enumerate().all(|(place, &v)| v == is_found(place)));
+                    written += 1;
+                }
             }
         }
+        assert_eq!(written, 7, "states are known where few entries were kept");
     }
 }

@@ -89,7 +89,7 @@ impl<T: Real> Loaded<T> {
             structure
                 .build(Sources { network, observed: &nothing, threads: threads.as_ref() }, None),
         );
-        support::compact(network, &mut whole);
+        support::compact(network, &mut whole, threads.as_ref());
         let Model { tree, state } = whole;
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
@@ -157,7 +157,12 @@ impl<T: Real> Shared<T> {
         });
         let constant = constant.ok_or(PropagationFailure::Impossible)?;
         let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
-        let work = Work { tree, report: Report { watch, ids }, forks: threads.is_some() };
+        let work = Work {
+            tree,
+            report: Report { watch, ids },
+            forks: threads.is_some(),
+            is_support: false,
+        };
         let mut propagate = || -> Result<f64, PropagationFailure> {
             watch.stage(Stage::Collect, || state.part().collect(&work, None))?;
             watch.stage(Stage::Distribute, || state.part().distribute(&work, None))?;

@@ -42,6 +42,13 @@ pub(super) struct Work<'a, T> {
     pub report: Report<'a>,
     /// Whether there are threads to share work with.
     pub forks: bool,
+    /// Whether messages are to say only what can be, 0 or 1.
+    pub is_support: bool,
+}
+
+/// Leaves of `values` only whether they are more than nothing.
+fn support(values: &mut [f64]) {
+    values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
 }
 
 fn within(range: &Range<usize>, start: usize) -> Range<usize> {
@@ -50,7 +57,7 @@ fn within(range: &Range<usize>, start: usize) -> Range<usize> {
 
 impl Part<'_> {
     /// The cliques before number `clique`, and those from there on.
-    pub fn split_at<T>(&mut self, tree: &Tree<T>, clique: usize) -> (Part<'_>, Part<'_>) {
+    fn split_at<T>(&mut self, tree: &Tree<T>, clique: usize) -> (Part<'_>, Part<'_>) {
         let Some(node) = tree.nodes.get(clique) else {
             unreachable!("a part is split before one of its cliques")
         };
@@ -118,7 +125,7 @@ impl Part<'_> {
     }
 
     /// Passes the message of the first clique to its parent.
-    pub fn send_up<T: Real>(
+    fn send_up<T: Real>(
         &mut self,
         work: &Work<'_, T>,
         up: &mut [f64],
@@ -134,6 +141,10 @@ impl Part<'_> {
             let raw = &mut self.raw[..node.above.len()];
             let scale = message::collect(node, &state.active, below, mask, raw, up, work.forks);
             exponent += i64::from(scale.ok_or(PropagationFailure::Impossible)?);
+            if work.is_support {
+                support(raw);
+                support(up);
+            }
             let of = |&child: &usize| self.cliques[child - self.first].exponent;
             exponent += node.children.iter().map(of).sum::<i64>();
         } else if let Some(mask) = mask {
@@ -144,7 +155,7 @@ impl Part<'_> {
     }
 
     /// Finds the ports of the first clique at which something is to be multiplied.
-    pub fn activate<T: Real>(&mut self, tree: &Tree<T>) {
+    fn activate<T: Real>(&mut self, tree: &Tree<T>) {
         let node = &tree.nodes[self.first];
         let mut active = std::mem::take(&mut self.cliques[0].active);
         active.clear();
@@ -177,7 +188,7 @@ impl Part<'_> {
             Some(_) if !self.cliques[0].is_down_stale => {}
             Some(belief) => {
                 work.report.of(&mut work.report.lane(), first, Phase::Distribute, || {
-                    self.receive(tree, belief);
+                    self.receive(work, belief);
                     self.spread(work);
                 })?
             }
@@ -194,7 +205,7 @@ impl Part<'_> {
                 let (before, mut after) = self.split_at(tree, clique);
                 let belief = &before.beliefs[within(&parent, before.below)];
                 work.report.of(&mut lane, clique, Phase::Distribute, || {
-                    after.receive(tree, belief);
+                    after.receive(work, belief);
                     after.spread(work);
                 })?;
             }
@@ -206,14 +217,18 @@ impl Part<'_> {
     }
 
     /// Receives the message of the parent, in the first clique.
-    pub fn receive<T>(&mut self, tree: &Tree<T>, belief: &[f64]) {
-        let node = &tree.nodes[self.first];
+    fn receive<T>(&mut self, work: &Work<'_, T>, belief: &[f64]) {
+        let node = &work.tree.nodes[self.first];
         let raw = self.cliques[0].is_needed.then(|| &self.raw[..node.above.len()]);
-        message::receive(node, belief, raw, &mut self.down[..node.above.len()]);
+        let down = &mut self.down[..node.above.len()];
+        message::receive(node, belief, raw, down);
+        if work.is_support {
+            support(down);
+        }
     }
 
     /// Finds the beliefs at all ports of the first clique.
-    pub fn spread<T: Real>(&mut self, work: &Work<'_, T>) {
+    fn spread<T: Real>(&mut self, work: &Work<'_, T>) {
         let node = &work.tree.nodes[self.first];
         if !node.below.is_empty() {
             let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);

@@ -200,11 +200,17 @@ impl State {
         let mut observations = std::mem::take(&mut self.observations);
         observations.sort_unstable_by_key(|(port, axis, _)| (*port, Reverse(axis.stride)));
         for group in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
+            self.states.clear();
+            self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));
             let (table, kept) = match group[0].0 {
                 Port::Above(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;
-                    (&mut self.mask[node.above.clone()], &node.above_kept)
+                    let table = &mut self.mask[node.above.clone()];
+                    if node.states.write(&self.states, table) {
+                        continue;
+                    }
+                    (table, &node.above_kept)
                 }
                 Port::Private(clique) => {
                     let node = &tree.nodes[clique];
@@ -213,8 +219,6 @@ impl State {
                     (&mut self.up[range], &node.private_kept)
                 }
             };
-            self.states.clear();
-            self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));
             table.fill(0.0);
             kept.runs_of(&self.states, table.len(), &mut |run| table[run].fill(1.0));
         }

@@ -5,8 +5,12 @@
 //! without evidence is zero for ever. One propagation finds it. Its messages are made to say only
 //! whether, 0 or 1, and the tables' entries are at least 1e-300, so no small number is taken for zero.
 
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
 use crate::cancel::CancelToken;
 use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::engine::cpu::message::Columns;
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
@@ -23,15 +27,29 @@ pub(super) const GAP: usize = 12;
 /// A table is replaced where no more than this share of its entries is left.
 const WORTH: f64 = 0.9;
 
-/// Leaves out of the tables of `model` the entries that are zero in the joint distribution.
-pub(super) fn compact<T: Real>(network: &Network, model: &mut Model<T>) {
+/// Leaves out of the tables of `model` the entries that are zero in the joint distribution; with
+/// all `threads` there are if the tables are large.
+pub(super) fn compact<T: Real>(
+    network: &Network,
+    model: &mut Model<T>,
+    threads: Option<&ThreadPool>,
+) {
     let Model { tree, state } = model;
-    find(network, tree, state);
-    for clique in 0..tree.nodes.len() {
-        let (columns, below, down) = state.inputs(tree, clique);
-        if let Some((words, values)) = left(&tree.nodes[clique], columns, below, down) {
-            let node = &mut tree.nodes[clique];
-            (node.words, node.values) = (words, values.into());
+    state.find_change(network, tree, &Evidence::none());
+    state.enter(tree, &Evidence::none());
+    match threads.filter(|_| state.work() >= WORTH_THREADS) {
+        Some(threads) => threads.install(|| {
+            find(tree, state, true);
+            let nodes = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
+            let tables: Vec<_> = nodes.map(|clique| left_of(tree, state, clique)).collect();
+            tree.nodes.iter_mut().zip(tables).for_each(|(node, table)| replace(node, table));
+        }),
+        None => {
+            find(tree, state, false);
+            for clique in 0..tree.nodes.len() {
+                let table = left_of(tree, state, clique);
+                replace(&mut tree.nodes[clique], table);
+            }
         }
     }
     tree.compress();
@@ -39,42 +57,31 @@ pub(super) fn compact<T: Real>(network: &Network, model: &mut Model<T>) {
     *state = State::new(tree);
 }
 
-/// Propagates without evidence, with messages that only say what can be, 0 or 1.
-fn find<T: Real>(network: &Network, tree: &Tree<T>, state: &mut State) {
-    let one = |values: &mut [f64]| values.iter_mut().for_each(|v| *v = f64::from(*v > 0.0));
+/// Propagates without evidence, with messages that only say what can be.
+fn find<T: Real>(tree: &Tree<T>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, ids: &[] };
-    let work = Work { tree, report, forks: false };
-    state.find_change(network, tree, &Evidence::none());
-    state.enter(tree, &Evidence::none());
-    let mut part = state.part();
-    for (clique, node) in tree.nodes.iter().enumerate().skip(1).rev() {
-        let (before, mut own) = part.split_at(tree, clique);
-        let up = &mut before.up[node.in_parent.clone()];
-        // Without evidence something is always possible.
-        let _ = own.send_up(&work, up);
-        if own.cliques[0].is_needed {
-            one(&mut own.raw[..node.above.len()]);
-            one(up);
-        }
-    }
-    part.activate(tree);
-    part.spread(&work);
-    for (clique, node) in tree.nodes.iter().enumerate().skip(1) {
-        let (before, mut own) = part.split_at(tree, clique);
-        own.receive(tree, &before.beliefs[node.in_parent.clone()]);
-        one(&mut own.down[..node.above.len()]);
-        own.spread(&work);
-    }
+    let work = Work { tree, report, forks, is_support: true };
+    // Where nothing is possible there is nothing to be left out either.
+    let _ = state.part().collect(&work, None);
+    let _ = state.part().distribute(&work, None);
 }
 
 /// The rows of what is left of a table, and its entries; `None` if it is not worth it.
-fn left<T: Real>(
-    node: &Node<T>,
-    columns: &Columns,
-    below: &[f64],
-    down: &[f64],
-) -> Option<(Vec<u32>, Vec<T>)> {
+type Left<T> = Option<(Vec<u32>, Vec<T>)>;
+
+fn replace<T>(node: &mut Node<T>, left: Left<T>) {
+    if let Some((words, values)) = left {
+        (node.words, node.values) = (words, values.into());
+    }
+}
+
+fn left_of<T: Real>(tree: &Tree<T>, state: &State, clique: usize) -> Left<T> {
+    let (columns, below, down) = state.inputs(tree, clique);
+    left(&tree.nodes[clique], columns, below, down)
+}
+
+fn left<T: Real>(node: &Node<T>, columns: &Columns, below: &[f64], down: &[f64]) -> Left<T> {
     let (mut words, mut values) = (Vec::new(), Vec::new());
     let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
     let mut supported = Vec::new();

@@ -1,6 +1,6 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
-use crate::engine::cpu::compress::Kept;
+use crate::engine::cpu::compress::{Kept, States};
 use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
@@ -95,6 +95,8 @@ pub(super) struct Node<T> {
     pub full: usize,
     /// Which of them stand in [`above`](Self::above).
     pub above_kept: Kept,
+    /// The states of those where they are few.
+    pub states: States,
     /// Which of them stand in [`in_parent`](Self::in_parent).
     pub in_parent_kept: Kept,
     /// Which entries of the table of the private variables are left.
@@ -217,6 +219,7 @@ impl<T: Real> Tree<T> {
                 + size_of_val::<[u32]>(&node.words)
                 + node.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
                 + node.above_kept.bytes()
+                + node.states.bytes()
                 + node.in_parent_kept.bytes()
                 + node.private_kept.bytes()
         };
@@ -364,6 +367,7 @@ impl Structure {
             is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
             full: 0,
             above_kept: Kept::default(),
+            states: States::default(),
             in_parent_kept: Kept::default(),
             private_kept: Kept::default(),
             sums_out: false,
