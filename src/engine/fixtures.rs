@@ -6,11 +6,14 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::CancelToken;
+#[cfg(feature = "cuda")]
 use crate::engine::PropagationFailure;
 use crate::format;
 use crate::graph::{Triangulation, TriangulationOptions};
 use crate::network::{Cpt, Evidence, Network, Variable, VariableId};
-use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, compile};
+#[cfg(feature = "cuda")]
+use crate::propagation::Posteriors;
+use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 
 /// Networks with some evidence for each: shipped ones, and some with odd shapes.
 pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
@@ -80,6 +83,7 @@ fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
 }
 
 /// Checks that two runs came to the same, within what single precision can do.
+#[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, PropagationFailure>,
     expected: &Result<Posteriors, PropagationFailure>,
