@@ -245,6 +245,26 @@ fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
 }
 
 #[test]
+fn bench_draws_possible_cases_of_a_markov_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.uai");
+    // Three variables in a ring that are all equal: one by one they would be drawn apart.
+    let ring = "MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 2 0 4 3 0 0 1 4 1 0 0 1 4 1 0 0 1";
+    std::fs::write(&path, ring).unwrap();
+    let path = path.to_str().unwrap();
+    let drawn = ["--observed", "100%", "--cases", "30", "--batch", "--repeat", "1", "--json"];
+    let records = json(&[&["bench", path], &drawn[..]].concat());
+    assert_eq!(records[0]["cases"], 30, "{records}");
+    assert_eq!(records[0]["impossible"], 0);
+    // Nothing can be drawn where no configuration has a weight.
+    let path = folder.path().join("none.uai");
+    std::fs::write(&path, "MARKOV 1 2 1 1 0 2 0 0").unwrap();
+    let (code, _, err) = run(&[&["bench", path.to_str().unwrap()], &drawn[..]].concat());
+    assert_eq!(code, 1);
+    assert!(err.contains("no case can be drawn") || err.contains("none.uai"), "{err}");
+}
+
+#[test]
 fn bench_goes_on_after_a_network_that_fails() {
     let (code, out, err) = run(&["bench", "no-such-net", "cancer", "--repeat", "1", "--json"]);
     assert_eq!(code, 1);

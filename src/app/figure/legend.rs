@@ -26,6 +26,9 @@ const ON_LIGHT: [Color32; 7] = [
     Color32::from_rgb(0x5c, 0x66, 0x70),
 ];
 
+/// Size of a sample of colour.
+const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
+
 /// The series of some panels, each with a colour: one label has one colour everywhere.
 pub struct Legend {
     entries: Vec<Entry>,
@@ -77,8 +80,17 @@ impl Legend {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 5.0;
             for entry in &self.entries {
+                // A sample stands before its whole name; what does not fit goes to the next line.
+                let name = named(&entry.label, entry.origin);
+                let text = egui::WidgetText::from(&name);
+                let room = f32::INFINITY;
+                let galley = text.into_galley(ui, None, room, egui::TextStyle::Body);
+                let width = SAMPLE.x + galley.size().x + 2.0 * ui.spacing().item_spacing.x;
+                if width > ui.available_size_before_wrap().x {
+                    ui.end_row();
+                }
                 sample(ui, entry);
-                ui.label(named(&entry.label, entry.origin));
+                ui.label(name);
                 ui.add_space(8.0);
             }
         });
@@ -94,7 +106,7 @@ pub(super) fn named(label: &str, origin: Origin) -> String {
 }
 
 fn sample(ui: &mut Ui, entry: &Entry) {
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(16.0, 11.0), Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(SAMPLE, Sense::hover());
     let painter = ui.painter();
     if entry.bars {
         painter.rect_filled(rect, 2, bar_fill(entry.colour, entry.origin));

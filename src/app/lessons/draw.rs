@@ -13,7 +13,8 @@ const WIDTH: f32 = 330.0;
 /// About how high the window is.
 const HEIGHT: f32 = 210.0;
 /// What should stay in sight beside what the lesson points at.
-const IN_USE: [&str; 5] = ["legend", "stepping", "step through", "steps of a message", "state"];
+const IN_USE: [&str; 6] =
+    ["Variables", "legend", "stepping", "step through", "steps of a message", "state"];
 /// How much more it counts to hide what the lesson points at.
 const POINTED: i64 = 4;
 /// Frames in which the window finds its place.

@@ -89,7 +89,7 @@ impl CliquesPane {
                 .auto_shrink(false)
                 .column(Column::exact(40.0).clip(false))
                 .column(Column::exact(64.0))
-                .column(Column::exact(38.0))
+                .column(Column::exact(42.0))
                 .column(Column::remainder().at_least(40.0).clip(true))
                 .column(Column::exact(18.0))
                 .column(Column::exact(36.0))

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{PropagationFailure, Propagator};
+use cliquescope::experiment::Quantiles;
 use cliquescope::network::{Evidence, Network, VariableId, state_at};
 use cliquescope::propagation::Watch;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use super::measure::Spread;
+use super::measure::spread;
 
 /// What propagating after every change of one finding gave.
 #[derive(Serialize)]
@@ -20,7 +21,7 @@ pub struct Changes {
     pub retracted: usize,
     pub exchanged: usize,
     /// Time of one propagation with all posteriors.
-    pub change_ms: Spread,
+    pub change_ms: Quantiles,
 }
 
 /// Changes one finding at a time, `count` times, beginning with `evidence`.
@@ -84,5 +85,5 @@ pub fn run(
     if times.is_empty() {
         return Err("there is no variable to observe".to_owned());
     }
-    Ok(Changes { set, retracted, exchanged, change_ms: Spread::of(times) })
+    Ok(Changes { set, retracted, exchanged, change_ms: spread(&times) })
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, PropagationFailure, Propagator};
+use cliquescope::experiment::Quantiles;
 use cliquescope::network::Evidence;
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Savings, Watch};
 use serde::Serialize;
@@ -13,30 +14,15 @@ use crate::cli::output::milliseconds;
 /// Cases of a batch that are also propagated one at a time.
 const ONE_AT_A_TIME: usize = 200;
 
-/// Milliseconds over all repetitions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    pub min: f64,
-    pub median: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    /// Of at least one duration. The median of an even number is the mean of the middle two.
-    pub fn of(mut times: Vec<Duration>) -> Self {
-        times.sort_unstable();
-        let middle = (times[(times.len() - 1) / 2] + times[times.len() / 2]) / 2;
-        Self {
-            min: milliseconds(times[0]),
-            median: milliseconds(middle),
-            max: milliseconds(times[times.len() - 1]),
-        }
-    }
+/// How at least one duration is spread, in milliseconds.
+pub fn spread(times: &[Duration]) -> Quantiles {
+    let times: Vec<f64> = times.iter().copied().map(milliseconds).collect();
+    Quantiles::of(&times).expect("something was timed")
 }
 
 /// What repeating one propagation gave.
 pub struct Runs {
-    pub propagate_ms: Spread,
+    pub propagate_ms: Quantiles,
     pub savings: Savings,
 }
 
@@ -55,7 +41,7 @@ pub fn time(
         savings = watch.trace().savings;
     }
     times.remove(0);
-    Ok(Runs { propagate_ms: Spread::of(times), savings })
+    Ok(Runs { propagate_ms: spread(&times), savings })
 }
 
 fn time_once(
@@ -75,8 +61,8 @@ fn time_once(
 #[derive(Serialize)]
 pub struct TimingCost {
     /// The same propagation without and with a watch that times messages, by turns.
-    pub untimed_ms: Spread,
-    pub timed_ms: Spread,
+    pub untimed_ms: Quantiles,
+    pub timed_ms: Quantiles,
     /// Messages that were timed.
     pub messages: usize,
     /// The median of what a timed propagation takes longer than the untimed one before it, as a
@@ -105,9 +91,9 @@ pub fn timing_cost(
     let pairs = untimed.iter().zip(&timed);
     let mut more: Vec<f64> = pairs.map(|(a, b)| milliseconds(*b) - milliseconds(*a)).collect();
     more.sort_unstable_by(f64::total_cmp);
-    let untimed_ms = Spread::of(untimed);
+    let untimed_ms = spread(&untimed);
     let share = more[more.len() / 2] / untimed_ms.median;
-    Ok(TimingCost { untimed_ms, timed_ms: Spread::of(timed), messages, share })
+    Ok(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share })
 }
 
 /// What propagating many cases at once gave.
@@ -117,7 +103,7 @@ pub struct Batch {
     pub cases: usize,
     pub impossible: usize,
     /// Time of all cases.
-    pub batch_ms: Spread,
+    pub batch_ms: Quantiles,
     /// Cases a second, by the median.
     pub cases_per_second: f64,
     /// The same where each case is a run of its own.
@@ -150,7 +136,7 @@ pub fn batch(
         answers = found;
     }
     times.remove(0);
-    let batch_ms = Spread::of(times);
+    let batch_ms = spread(&times);
     let first = &cases[..cases.len().min(ONE_AT_A_TIME)];
     propagator.forget();
     let mut elapsed = Duration::ZERO;
@@ -186,18 +172,5 @@ pub fn deviation(
         }
         (Err(one), Err(other)) if one == other => Ok(0.0),
         _ => Err("the answers to one case differ in whether it is possible".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_lies_in_the_middle() {
-        let of = |ms: &[u64]| Spread::of(ms.iter().map(|&ms| Duration::from_millis(ms)).collect());
-        assert_eq!(of(&[3, 1, 8]), Spread { min: 1.0, median: 3.0, max: 8.0 });
-        assert_eq!(of(&[4, 1, 2, 9]), Spread { min: 1.0, median: 3.0, max: 9.0 });
-        assert_eq!(of(&[5]), Spread { min: 5.0, median: 5.0, max: 5.0 });
     }
 }

@@ -1,5 +1,6 @@
 //! What is told of what was timed.
 
+use cliquescope::experiment::Quantiles;
 use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{Savings, human_bytes};
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use super::cases::Drawn;
 use super::changes::Changes;
-use super::measure::{Batch, Spread, TimingCost};
+use super::measure::{Batch, TimingCost};
 use crate::cli::output::{Align, Table};
 
 /// One line of the result.
@@ -46,7 +47,7 @@ pub struct Timed {
     pub case: usize,
     pub load_ms: f64,
     pub compile_ms: f64,
-    pub propagate_ms: Spread,
+    pub propagate_ms: Quantiles,
     /// What one launch costs, what all of them cost, and the median without that; for engines that
     /// launch kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,8 +85,67 @@ pub struct Changed {
 
 /// A table of the records of each kind.
 pub fn in_words(records: &[Record]) -> String {
-    let tables = [timed_in_words(records), batches_in_words(records), changes_in_words(records)];
-    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let timed = table(
+        records,
+        &[
+            "case",
+            "load ms",
+            "compile ms",
+            "min ms",
+            "median ms",
+            "max ms",
+            "timing",
+            "cliques",
+            "entries",
+            "messages",
+            "peak",
+        ],
+        |record| match record {
+            Record::Timed(timed) => Some((&timed.loaded, timed.cells())),
+            _ => None,
+        },
+    );
+    let batches = table(
+        records,
+        &["cases", "impossible", "batch ms", "cases/s", "one at a time", "deviation", "peak"],
+        |record| match record {
+            Record::Batch(batched) => Some((&batched.loaded, batched.cells())),
+            _ => None,
+        },
+    );
+    let changes = table(
+        records,
+        &["case", "set", "retracted", "exchanged", "min ms", "median ms", "max ms"],
+        |record| match record {
+            Record::Changes(changed) => Some((&changed.loaded, changed.cells())),
+            _ => None,
+        },
+    );
+    let filled = [timed, batches, changes].into_iter().flatten();
+    filled.collect::<Vec<_>>().join("\n")
+}
+
+/// A table of the records that `cells` has something to tell of, if there are any: what was loaded, and
+/// a number under each of `heads`.
+fn table(
+    records: &[Record],
+    heads: &[&str],
+    cells: impl Fn(&Record) -> Option<(&Loaded, Vec<String>)>,
+) -> Option<String> {
+    let loaded = ["network", "engine", "", "threads"];
+    let sides = (0..loaded.len() + heads.len())
+        .map(|column| if column < 3 { Align::Left } else { Align::Right });
+    let mut table = Table::new(sides.collect::<Vec<_>>());
+    table.row(loaded.iter().chain(heads).copied());
+    let mut is_empty = true;
+    for (loaded, numbers) in records.iter().filter_map(cells) {
+        is_empty = false;
+        let Loaded { network, engine, precision, threads, .. } = loaded;
+        let first =
+            [network.clone(), (*engine).to_owned(), precision.to_string(), threads.to_string()];
+        table.row(first.into_iter().chain(numbers));
+    }
+    (!is_empty).then(|| table.to_string())
 }
 
 fn ms(value: f64) -> String {
@@ -96,132 +156,50 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-fn timed_in_words(records: &[Record]) -> Option<String> {
-    use Align::{Left, Right};
-    let mut table = Table::new([
-        Left, Left, Left, Right, Right, Right, Right, Right, Right, Right, Right, Right, Right,
-        Right, Right,
-    ]);
-    table.row([
-        "network",
-        "engine",
-        "",
-        "threads",
-        "case",
-        "load ms",
-        "compile ms",
-        "min ms",
-        "median ms",
-        "max ms",
-        "timing",
-        "cliques",
-        "entries",
-        "messages",
-        "peak",
-    ]);
-    let timed = records.iter().filter_map(|record| match record {
-        Record::Timed(timed) => Some(timed),
-        _ => None,
-    });
-    let mut is_empty = true;
-    for timed in timed {
-        is_empty = false;
-        table.row([
-            timed.loaded.network.clone(),
-            timed.loaded.engine.to_owned(),
-            timed.loaded.precision.to_string(),
-            timed.loaded.threads.to_string(),
-            timed.case.to_string(),
-            format!("{:.1}", timed.load_ms),
-            format!("{:.1}", timed.compile_ms),
-            ms(timed.propagate_ms.min),
-            ms(timed.propagate_ms.median),
-            ms(timed.propagate_ms.max),
-            timed.timing_cost.as_ref().map_or(String::new(), |cost| percent(cost.share)),
-            thousands(timed.cliques as u64),
-            thousands(timed.total_clique_entries),
-            thousands(timed.messages as u64),
-            human_bytes(timed.peak_bytes),
-        ]);
+impl Timed {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.case.to_string(),
+            format!("{:.1}", self.load_ms),
+            format!("{:.1}", self.compile_ms),
+            ms(self.propagate_ms.min),
+            ms(self.propagate_ms.median),
+            ms(self.propagate_ms.max),
+            self.timing_cost.as_ref().map_or(String::new(), |cost| percent(cost.share)),
+            thousands(self.cliques as u64),
+            thousands(self.total_clique_entries),
+            thousands(self.messages as u64),
+            human_bytes(self.peak_bytes),
+        ]
     }
-    // Where nothing was timed, the heading stands alone unless there is something else.
-    let is_other = |record: &Record| matches!(record, Record::Batch(_) | Record::Changes(_));
-    let others = records.iter().any(is_other);
-    (!(is_empty && others)).then(|| table.to_string())
 }
 
-fn batches_in_words(records: &[Record]) -> Option<String> {
-    use Align::{Left, Right};
-    let mut table =
-        Table::new([Left, Left, Left, Right, Right, Right, Right, Right, Right, Right, Right]);
-    table.row([
-        "network",
-        "engine",
-        "",
-        "threads",
-        "cases",
-        "impossible",
-        "batch ms",
-        "cases/s",
-        "one at a time",
-        "deviation",
-        "peak",
-    ]);
-    let mut is_empty = true;
-    for record in records {
-        let Record::Batch(Batched { loaded, batch, peak_bytes }) = record else { continue };
-        is_empty = false;
-        table.row([
-            loaded.network.clone(),
-            loaded.engine.to_owned(),
-            loaded.precision.to_string(),
-            loaded.threads.to_string(),
-            thousands(batch.cases as u64),
-            batch.impossible.to_string(),
-            ms(batch.batch_ms.median),
-            thousands(batch.cases_per_second as u64),
-            thousands(batch.one_at_a_time.cases_per_second as u64),
-            format!("{:.1e}", batch.one_at_a_time.largest_deviation),
-            human_bytes(*peak_bytes),
-        ]);
+impl Batched {
+    fn cells(&self) -> Vec<String> {
+        let Batch { cases, impossible, batch_ms, cases_per_second, one_at_a_time } = &self.batch;
+        vec![
+            thousands(*cases as u64),
+            impossible.to_string(),
+            ms(batch_ms.median),
+            thousands(*cases_per_second as u64),
+            thousands(one_at_a_time.cases_per_second as u64),
+            format!("{:.1e}", one_at_a_time.largest_deviation),
+            human_bytes(self.peak_bytes),
+        ]
     }
-    (!is_empty).then(|| table.to_string())
 }
 
-fn changes_in_words(records: &[Record]) -> Option<String> {
-    use Align::{Left, Right};
-    let mut table =
-        Table::new([Left, Left, Left, Right, Right, Right, Right, Right, Right, Right, Right]);
-    table.row([
-        "network",
-        "engine",
-        "",
-        "threads",
-        "case",
-        "set",
-        "retracted",
-        "exchanged",
-        "min ms",
-        "median ms",
-        "max ms",
-    ]);
-    let mut is_empty = true;
-    for record in records {
-        let Record::Changes(Changed { loaded, case, changes }) = record else { continue };
-        is_empty = false;
-        table.row([
-            loaded.network.clone(),
-            loaded.engine.to_owned(),
-            loaded.precision.to_string(),
-            loaded.threads.to_string(),
-            case.to_string(),
-            changes.set.to_string(),
-            changes.retracted.to_string(),
-            changes.exchanged.to_string(),
-            ms(changes.change_ms.min),
-            ms(changes.change_ms.median),
-            ms(changes.change_ms.max),
-        ]);
+impl Changed {
+    fn cells(&self) -> Vec<String> {
+        let Changes { set, retracted, exchanged, change_ms } = &self.changes;
+        vec![
+            self.case.to_string(),
+            set.to_string(),
+            retracted.to_string(),
+            exchanged.to_string(),
+            ms(change_ms.min),
+            ms(change_ms.median),
+            ms(change_ms.max),
+        ]
     }
-    (!is_empty).then(|| table.to_string())
 }

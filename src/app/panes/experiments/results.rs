@@ -182,8 +182,8 @@ fn compare(ui: &mut Ui, shown: &[&KeptResult]) {
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("{}:", kept.name));
             ui.label(&kept.record.title);
-            provenance(ui, &kept.record);
         });
+        provenance(ui, &kept.record);
     }
     let records: Vec<(&str, &Record)> =
         shown.iter().map(|kept| (kept.name.as_str(), &*kept.record)).collect();
