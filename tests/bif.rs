@@ -383,3 +383,33 @@ fn a_corpus_of_other_peoples_files_opens_or_is_refused_with_a_place() {
         }
     }
 }
+
+#[test]
+fn what_other_programs_put_around_numbers_and_blocks_does_no_harm() {
+    let plain = two("probability ( b ) { table 0.5 0.25 0.25; }");
+    let odd = two("probability ( b ) { table 5E-1f, .25d 0.25; };;").replace("; }\n", "; };\n");
+    let odd = format!("\u{a0}{odd}\u{a0}\r\n\u{1a}\0\0");
+    assert_eq!(values(&read(&odd).network, "b"), values(&read(&plain).network, "b"));
+    assert_eq!(
+        refused(&format!("; {plain}")),
+        "t.bif:1:1: expected 'network', 'variable' or 'probability', found ';'"
+    );
+}
+
+#[test]
+fn rows_rounded_to_two_digits_open_and_bounds_of_chances_do_not() {
+    let rounded = two("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
+    let read = read(&rounded);
+    assert_eq!(
+        read.warnings[0].to_string(),
+        "t.bif: 2 of 3 rows did not sum to 1 and were normalised (lines 7, 8); the worst, in line 7, \
+         was off by 1.00e-2"
+    );
+    let third = values(&read.network, "b")[..3].to_vec();
+    assert!(third.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15), "{third:?}");
+    let credal = two("probability ( b | a ) {\n(no) 0.3 0.3 0.3;\n(yes) 0.2 0.3 0.5;\n}");
+    assert_eq!(
+        refused(&credal),
+        "t.bif:7:1: the row of 'b' for (no): the row sums to 0.8999999999999999, not to 1 (within 0.015)"
+    );
+}

@@ -34,6 +34,9 @@ struct Record {
     variables: usize,
     states: usize,
     arcs: usize,
+    /// Of a Markov network, which has no arcs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factors: Option<usize>,
     triangulation: &'static str,
     compile_ms: f64,
     #[serde(flatten)]
@@ -62,6 +65,7 @@ pub fn run(args: &Args) -> Outcome {
         variables: read.network.variables().len(),
         states: read.network.variables().iter().map(Variable::cardinality).sum(),
         arcs: read.network.arc_count(),
+        factors: (!read.network.is_bayesian()).then(|| read.network.factor_count()),
         triangulation: args.compile.triangulation()?.name(),
         compile_ms: milliseconds(compiled.elapsed()),
         tree: compiled.statistics().clone(),
@@ -97,7 +101,10 @@ fn in_words(record: &Record) -> String {
     let mut count = |name: &str, number: u64| table.row([name.to_owned(), thousands(number)]);
     count("variables", record.variables as u64);
     count("states", record.states as u64);
-    count("arcs", record.arcs as u64);
+    match record.factors {
+        Some(factors) => count("factors", factors as u64),
+        None => count("arcs", record.arcs as u64),
+    }
     count("cliques", tree.cliques as u64);
     count("depth", tree.depth as u64);
     let mut text = format!("{}\n{table}\n", record.network);

@@ -90,10 +90,12 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
         _ => {}
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text.trim_start_matches(MARK)),
+        Ok(text) => Cow::Borrowed(text.trim_start_matches(MARK).trim_end_matches(PADDING)),
         Err(_) => {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            Cow::Owned(bytes.iter().copied().map(char::from).collect())
+            let mut text: String = bytes.iter().copied().map(char::from).collect();
+            text.truncate(text.trim_end_matches(PADDING).len());
+            Cow::Owned(text)
         }
     }
 }
@@ -101,6 +103,9 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// The byte order mark. A file may begin with several, where programs each put one; what reads XML
 /// drops one by itself, and would then count places wrongly.
 const MARK: char = '\u{feff}';
+
+/// What programs for DOS put behind a text: its end, and what fills the last block.
+const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
 /// What cannot be decoded becomes a replacement character, at which a reader then stops.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
@@ -156,5 +161,7 @@ mod tests {
         assert_eq!(text(b"\xef\xbb\xbfnetwork"), "network");
         assert_eq!(text(b"\xef\xbb\xbf\xef\xbb\xbfnetwork"), "network", "marked twice");
         assert_eq!(text(b"Kj\xe6rulff"), "Kj\u{e6}rulff");
+        assert_eq!(text(b"network\n\x1a\0\0"), "network\n", "as DOS ends a text");
+        assert_eq!(text(b"\xe6 \x1a"), "\u{e6} ");
     }
 }

@@ -307,6 +307,17 @@ impl Network {
         self.cpts.iter().map(|cpt| cpt.parents().len()).sum()
     }
 
+    /// What joins the variables, in words, and how many there are: arcs, or the factors of a Markov
+    /// network.
+    #[must_use]
+    pub fn joints(&self) -> (&'static str, usize) {
+        if self.is_bayesian() {
+            ("arcs", self.arc_count())
+        } else {
+            ("factors", self.factor_count())
+        }
+    }
+
     /// Every variable after its parents; among those that could come next, file order.
     ///
     /// Shorter than the network if, and only if, there is a directed cycle, which a network that

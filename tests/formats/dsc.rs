@@ -79,3 +79,12 @@ fn mistakes_are_reported_where_they_stand() {
         assert_eq!(&refused("t.dsc", text), expected, "{text}");
     }
 }
+
+#[test]
+fn the_name_of_the_network_needs_no_quotes() {
+    let quoted = with("probability(B) { 0.2, 0.3, 0.5; }");
+    let bare = quoted.replace("\"small net\"", "small");
+    assert_eq!(read("t.dsc", &bare).network.name(), "small");
+    let none = quoted.replace("\"small net\"\n", "");
+    assert_eq!(read("t.dsc", &none).network.name(), "");
+}

@@ -178,8 +178,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "potential (a) { model_data = (Poisson (3)); }",
-            "4:17: 'a' has no 'data', only the expression of 'model_data', which is not supported; let \
-          Hugin save the network with its tables",
+            "4:31: 'Poisson' needs a node with the values 0, 1, 2 and so on",
         ),
         ("node c { label = \"x; }", "4:18: this quote is not closed"),
         (
@@ -213,4 +212,23 @@ fn names_that_are_no_words_of_the_language_come_back() {
     assert_eq!(again.variables(), network.variables());
     assert_eq!(again.variables()[0].name(), "net");
     assert_eq!(again.variables()[0].states(), ["\"", "\\ \n"]);
+}
+
+#[test]
+fn a_table_is_computed_where_only_its_expression_is_given() {
+    let text = r#"net {}
+        node faults { subtype = number; states = ("" "" ""); state_values = (0 1 2); }
+        node spares { subtype = number; states = ("none" "one"); state_values = (0 1); }
+        node stops { subtype = boolean; states = ("no" "yes"); }
+        potential (faults) { model_nodes = (); model_data = ( Poisson (0.5) ); }
+        potential (spares) { data = (0.25 0.75); }
+        potential (stops | faults spares) { model_nodes = (); model_data = ( faults > spares ); }
+    "#;
+    let network = read(text).network;
+    let e = (-0.5_f64).exp();
+    super::assert_close(values(&network, "faults"), &[e, 0.5 * e, 1.0 - 1.5 * e]);
+    let stops = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
+    assert_eq!(values(&network, "stops"), stops);
+    let both = text.replace("model_data = ( Poisson", "data = (1 1 2); model_data = ( Poisson");
+    assert_eq!(values(&read(&both).network, "faults"), [0.25, 0.25, 0.5], "numbers come first");
 }

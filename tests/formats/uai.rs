@@ -20,8 +20,9 @@ fn a_bayesian_network_has_the_child_last_and_fastest() {
 }
 
 /// The definition leaves no choice: the values of a function are listed with its last variable
-/// turning fastest, whatever the network is. pyAgrum 3.3.1 finds the same table in a Markov network
-/// and another one here, where 0.02 belongs to the second state of the *first* parent.
+/// turning fastest, and then the one before it, whatever the network is. pyAgrum 3.3.1 reads neither
+/// so: of the Bayesian network below it gives 0.02 to the second state of the *first* parent, and of
+/// the Markov network 0.99 to that of x0.
 #[test]
 fn both_kinds_of_network_list_their_values_in_the_same_order() {
     let rest = "\n3\n2 3 2\n3\n1 0\n1 1\n3 0 1 2\n\n2\n0.5 0.5\n3\n0.2 0.3 0.5\n12\n\
@@ -30,6 +31,7 @@ fn both_kinds_of_network_list_their_values_in_the_same_order() {
     let markov = read("a.uai", &format!("MARKOV{rest}")).network;
     let table = values(&bayesian, "x2");
     assert_eq!((table[2], table[6]), (0.02, 0.11), "x0 = 0, x1 = 1; x0 = 1, x1 = 0");
+    assert!(table.chunks(2).all(|row| (row[0] + row[1] - 1.0).abs() < 1e-15));
     let factor = markov.factor(FactorId::new(2));
     assert_eq!(factor.scope(), bayesian.factor(FactorId::new(2)).scope());
     assert_close(factor.values(), table);

@@ -155,3 +155,16 @@ fn arcs_in_a_circle_and_tables_without_bounds_are_refused() {
     let error = refused("t.xml", &network(wide));
     assert!(error.contains("the tables of this file have more than 4194304 entries"), "{error}");
 }
+
+#[test]
+fn a_name_space_with_or_without_a_prefix_does_no_harm() {
+    let plain = two("<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>");
+    let default = plain.replace("<BIF ", "<BIF xmlns=\"http://example.org/bif\" ");
+    let (head, body) = plain.split_once("<BIF").unwrap();
+    let prefixed = format!("<BIF{body}").replace("</", "<\0").replace('<', "<b:");
+    let prefixed = prefixed.replace("<b:\0", "</b:").replace("<b:BIF ", "<b:BIF xmlns:b='u' ");
+    for text in [default, format!("{head}{prefixed}")] {
+        let network = read("some file", &text).network;
+        assert_close(values(&network, "b"), &[0.2, 0.3, 0.5]);
+    }
+}

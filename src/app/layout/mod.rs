@@ -4,6 +4,7 @@
 //! [view](crate::app::graph_view) zooms them. `x` grows to the right, `y` downward. Everything here
 //! is deterministic: the same graph is drawn the same way every time.
 
+pub mod given;
 pub mod layered;
 mod packed;
 pub mod tidy;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::DIALECT;
 use crate::format::FormatError;
+use crate::format::nodes::number;
 use crate::format::source::Source;
 use crate::format::tokens::{Token, Tokens};
 
@@ -84,6 +85,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
                 document.probabilities.push(block);
             }
             Token::End if blocks > 0 => return Ok(document),
+            Token::Semicolon if blocks > 0 => continue,
             found => {
                 return Err(parser.tokens.expected(
                     "'network', 'variable' or 'probability'",
@@ -270,10 +272,4 @@ impl<'s> Parser<'s> {
         }
         Err(self.source.error(at, "the property is not ended by ';'"))
     }
-}
-
-/// The number that `word` writes; words that only Rust takes for a number are none.
-pub(super) fn number(word: &str) -> Option<f64> {
-    let first = word.bytes().find(|byte| !matches!(byte, b'+' | b'-'))?;
-    if first.is_ascii_digit() || first == b'.' { word.parse().ok() } else { None }
 }

@@ -1,7 +1,7 @@
 //! What the properties of a BIF file say.
 
 use super::LANGUAGE;
-use super::parser::number;
+use crate::format::nodes::number;
 use crate::network::{Annotation, Attribute};
 
 /// What a property of the network or a variable is kept as.

@@ -75,7 +75,16 @@ struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// `"name"`, and a block that is skipped.
     fn network(&mut self) -> Result<(), FormatError> {
-        if let (Token::Quoted(_), _) = self.parser.tokens.peek()? {
+        let is_block = |word: &str| {
+            ["properties", "node", "probability"]
+                .iter()
+                .any(|block| word.eq_ignore_ascii_case(block))
+        };
+        let named = match self.parser.tokens.peek()?.0 {
+            Token::Word(word) => !is_block(word),
+            token => matches!(token, Token::Quoted(_)),
+        };
+        if named {
             self.name = self.parser.word("the network's name")?.text.into_owned();
         }
         if let (Token::OpenBrace, open) = self.parser.tokens.peek()? {

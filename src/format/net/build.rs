@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::model::{Models, attribute};
 use super::parser::{Attribute, Data, Document, Kind, NodeBlock, PotentialBlock, Value};
 use super::{NAME, states};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
@@ -26,13 +27,14 @@ pub(super) fn network(
         .filter(|block| block.kind == Kind::Function)
         .map(|block| &*block.name.text)
         .collect();
+    let mut models = Models::new(source, &blocks, &potentials);
     let mut found = Vec::with_capacity(blocks.len());
     for block in &blocks {
         let mut potential = potentials.remove(&*block.name.text);
         if let Some(potential) = &mut potential {
             potential.parents.retain(|parent| !functions.contains(&*parent.text));
         }
-        let mut node = node(source, block, potential)?;
+        let mut node = node(source, block, potential, &mut models)?;
         for word in std::iter::once(&mut node.name).chain(&mut node.parents) {
             if let Some(full) = full_names.get(&*word.text) {
                 word.text = full.clone();
@@ -89,6 +91,7 @@ fn node<'s>(
     source: Source<'s>,
     block: &NodeBlock<'s>,
     potential: Option<PotentialBlock<'s>>,
+    models: &mut Models<'_, 's>,
 ) -> Result<Node<'s>, FormatError> {
     let name = block.name.clone();
     let at = name.at;
@@ -130,12 +133,8 @@ fn node<'s>(
         Some((Data::Odd(error), _)) => Err(error),
         _ => match model(&potential) {
             Some(model) => {
-                let message = format!(
-                    "'{}' has no 'data', only the expression of 'model_data', which is not \
-                     supported; let Hugin save the network with its tables",
-                    name.text
-                );
-                Err(source.error(model.at, message))
+                let definition = Definition::Weights(models.table(block, &potential, model)?);
+                Ok(Node { definition, at: model.at, ..missing(states, potential.parents) })
             }
             None => Ok(missing(states, potential.parents)),
         },
@@ -144,8 +143,7 @@ fn node<'s>(
 
 /// The expressions from which the table is to be computed, if there are any.
 fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p Attribute<'s>> {
-    let is_model = |field: &&Attribute<'_>| field.name == "model_data";
-    let model = potential.attributes.iter().rfind(is_model)?;
+    let model = attribute(potential, "model_data")?;
     model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
 }
 

@@ -11,8 +11,8 @@
 //! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for
 //!   what nobody filled in. Rows that are off by more than rounding are told of. A node without
 //!   numbers has equal chances, as Hugin has it, with a warning.
-//! * `model_data`, the expression from which Hugin makes the numbers, is kept but not computed: a
-//!   table without numbers beside it is refused.
+//! * `model_data`, the expression from which Hugin makes the numbers, is computed where there are no
+//!   numbers beside it and it has an exact table; else it is refused.
 //! * Decision nodes become chance nodes with equal chances; utility and function nodes are left out,
 //!   because Hugin computes them from the posteriors; continuous nodes are refused.
 //! * A state without a label takes the value or interval that `state_values` gives it, or its
@@ -25,6 +25,7 @@
 //! without a character is one.
 
 mod build;
+mod model;
 mod parser;
 mod quotes;
 mod states;

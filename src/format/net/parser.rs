@@ -14,8 +14,9 @@ use crate::format::tokens::{Token, Tokens};
 pub(super) struct Attribute<'s> {
     pub name: &'s str,
     pub at: usize,
-    /// The value as it is spelt, comments and all.
+    /// The value as it is spelt, comments and all, and the byte at which it stands.
     pub raw: &'s str,
+    pub raw_at: usize,
     pub value: Value<'s>,
 }
 
@@ -336,7 +337,7 @@ impl<'s> Parser<'s> {
                     } else {
                         Value::Other
                     };
-                    return Ok(Attribute { name, at, raw, value });
+                    return Ok(Attribute { name, at, raw, raw_at: start, value });
                 }
                 Token::Word(text) => items.push(Item { text, quoted: false, at: item_at }),
                 Token::Quoted(text) => items.push(Item { text, quoted: true, at: item_at }),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::parser::{Attribute, Item, NodeBlock, Value};
 use super::quotes::unquote;
 use crate::format::FormatError;
-use crate::format::nodes::Word;
+use crate::format::nodes::{Word, number};
 use crate::format::source::Source;
 
 /// The attribute that says that a label which is empty is meant to be so.
@@ -19,7 +19,7 @@ pub(super) fn labels<'s>(
     node: &NodeBlock<'s>,
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let name = &node.name.text;
-    let field = |name: &str| node.attributes.iter().rev().find(|field| field.name == name);
+    let field = |name: &str| field(node, name);
     let values = values(source, field("state_values"))?;
     let is_interval = matches!(subtype(node), Some("interval"));
     let given = match field("states") {
@@ -65,10 +65,14 @@ pub(super) fn labels<'s>(
     Ok(labels)
 }
 
+/// The last attribute of `node` called `name`.
+pub(super) fn field<'n, 's>(node: &'n NodeBlock<'s>, name: &str) -> Option<&'n Attribute<'s>> {
+    node.attributes.iter().rfind(|field| field.name == name)
+}
+
 /// What kind of values the states of `node` stand for.
-fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
-    let field = node.attributes.iter().rev().find(|field| field.name == "subtype")?;
-    match &field.value {
+pub(super) fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
+    match &field(node, "subtype")?.value {
         Value::Word(word) => Some(*word),
         _ => None,
     }
@@ -84,8 +88,17 @@ fn label_of(values: &[&str], is_interval: bool, subtype: Option<&str>, index: us
     }
 }
 
+/// The number that a word in `state_values` stands for, which may be infinite.
+pub(super) fn value(word: &str) -> Option<f64> {
+    match word.trim_start_matches(['+', '-']).to_ascii_lowercase().as_str() {
+        "inf" | "infinity" if word.starts_with('-') => Some(f64::NEG_INFINITY),
+        "inf" | "infinity" => Some(f64::INFINITY),
+        _ => number(word),
+    }
+}
+
 /// The words in `state_values`.
-fn values<'s>(
+pub(super) fn values<'s>(
     source: Source<'s>,
     field: Option<&Attribute<'s>>,
 ) -> Result<Vec<&'s str>, FormatError> {

@@ -8,10 +8,11 @@
 //! the child, the others its parents. What that leaves open:
 //!
 //! * Variables and states have no names: variables are called `x0`, `x1` and so on, states `0`, `1`.
-//! * The values of a function are in odometer order over its variables as they are listed, in both
-//!   kinds of networks. pyAgrum 3.3.1 reads a function of a Markov network so, and the same function
-//!   of a Bayesian network with its first parent turning fastest, so the two differ where a child
-//!   has several parents; its files with the child first are no Bayesian networks by the definition.
+//! * The values of a function are in odometer order over its variables as they are listed, the last
+//!   one fastest, in both kinds of networks. pyAgrum 3.3.1 lets the first variable turn fastest in a
+//!   Markov network, and in a Bayesian one the child and then the first parent; it differs from the
+//!   definition, and from itself, where a function has several parents. Its files with the child
+//!   first are no Bayesian networks by the definition.
 //! * What stands between `#` and the end of a line is a remark, and so is a line that begins with the
 //!   word `c` (the format of the UAI 2016 evaluation).
 //! * Several functions of a Markov network may have the same variables; one of none is a constant.

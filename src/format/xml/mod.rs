@@ -58,9 +58,10 @@ impl<'t> Element<'t> {
         self.elements().find(|element| element.is(name))
     }
 
-    /// Whether it is called `name`; capital letters make no difference.
+    /// Whether it is called `name`, with the prefix of a name space or without; capital letters make
+    /// no difference.
     pub fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
+        local(self.name).eq_ignore_ascii_case(name)
     }
 
     /// The attribute called `name`; capital letters make no difference.
@@ -95,6 +96,11 @@ impl<'t> Element<'t> {
             text.split_whitespace().map(move |word| (word, at + word.as_ptr().addr() - start))
         })
     }
+}
+
+/// `name` without the prefix of a name space.
+fn local(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
 impl Child<'_> {

@@ -7,7 +7,7 @@ use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::{Attribute, Child, Element};
+use super::{Attribute, Child, Element, local};
 use crate::format::FormatError;
 use crate::format::source::Source;
 
@@ -49,14 +49,14 @@ pub(in crate::format) fn without_half_comments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of the first element of `text`, if it is XML.
+/// The name of the first element of `text` without the prefix of a name space, if it is XML.
 pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     let mut reader = Reader::from_str(text);
     loop {
         match reader.read_event().ok()? {
             Event::Start(tag) | Event::Empty(tag) => {
                 let start = inside(text, tag.name().into_inner())?;
-                return text.get(start..start + tag.name().into_inner().len());
+                return text.get(start..start + tag.name().into_inner().len()).map(local);
             }
             Event::Text(blank) if blank.iter().all(u8::is_ascii_whitespace) => {}
             Event::Text(_) | Event::Eof => return None,

@@ -139,6 +139,18 @@ impl<'a> Looks<'a> {
         }
     }
 
+    /// The ground of a box and of one that is too small for text, in the colour of the file where it
+    /// gives one. Text must stay legible on it, so it is only a tint.
+    fn grounds(&self, id: VariableId) -> (Color32, Color32) {
+        match self.document.network().annotations().of(id).colour {
+            Some([red, green, blue]) => {
+                let colour = Color32::from_rgb(red, green, blue);
+                (self.fill.lerp_to_gamma(colour, 0.25), self.far.lerp_to_gamma(colour, 0.5))
+            }
+            None => (self.fill, self.far),
+        }
+    }
+
     pub fn variable(&self, id: VariableId) -> NodeLook {
         let (selection, hover) = (&self.model.selection, &self.model.hover);
         let known = self.document.evidence.get(id).is_some();
@@ -158,9 +170,10 @@ impl<'a> Looks<'a> {
         } else {
             Stroke::new(1.0, fade(self.palette.line))
         };
+        let (fill, far) = self.grounds(id);
         NodeLook {
-            fill: fade(self.fill),
-            far: Some(fade(if known { self.palette.evidence } else { self.far })),
+            fill: fade(fill),
+            far: Some(fade(if known { self.palette.evidence } else { far })),
             ink: fade(self.ink),
             outline,
             ring: None,

@@ -2,6 +2,8 @@
 //! of each variable.
 
 mod looks;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::graph_view::node::NodeText;
 use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
-use crate::app::layout::layered;
+use crate::app::layout::{given, layered};
 use crate::app::model::{Document, Model};
 use crate::app::targets;
 use crate::network::{Network, VariableId};
@@ -51,6 +53,8 @@ pub struct NetworkPane {
     charts: Charts,
     fit_serial: u64,
     seen: Option<Item>,
+    /// Whether the layers are wanted where the file gives places.
+    layered: bool,
 }
 
 /// What was laid out last.
@@ -59,6 +63,8 @@ struct Shown {
     serial: u64,
     /// The tree whose fill edges are shown, by its address.
     triangulated: Option<usize>,
+    /// Whether the variables stand where the file puts them.
+    given: bool,
 }
 
 impl Default for NetworkPane {
@@ -70,6 +76,7 @@ impl Default for NetworkPane {
             charts: Charts::default(),
             fit_serial: 0,
             seen: None,
+            layered: false,
         }
     }
 }
@@ -142,8 +149,17 @@ impl NetworkPane {
                  which is what its cliques are made of.",
             );
             let network = document.network();
-            let (variables, arcs) = (network.variables().len(), network.arc_count());
-            let summary = RichText::new(format!("{variables} variables · {arcs} arcs")).weak();
+            if given::is_enough(&places(network)) {
+                let mut given = !self.layered;
+                ui.checkbox(&mut given, "Layout of the file").on_hover_text(
+                    "The variables stand where the file puts them; otherwise in layers, causes above \
+                     their effects.",
+                );
+                self.layered = !given;
+            }
+            let variables = network.variables().len();
+            let (joints, count) = network.joints();
+            let summary = RichText::new(format!("{variables} variables · {count} {joints}")).weak();
             ui.add(egui::Label::new(summary).truncate());
         });
     }
@@ -153,17 +169,22 @@ impl NetworkPane {
         let wanted = Shown {
             serial: document.serial,
             triangulated: compiled.map(|compiled| Arc::as_ptr(compiled) as usize),
+            given: !self.layered && given::is_enough(&places(document.network())),
         };
-        let is_new = self.shown.as_ref().is_none_or(|shown| shown.serial != document.serial);
+        let is_new = self
+            .shown
+            .as_ref()
+            .is_none_or(|shown| shown.serial != document.serial || shown.given != wanted.given);
         if is_new || self.fit_serial != model.fit_serial {
             self.fit_serial = model.fit_serial;
             self.canvas.fit();
         }
         if self.shown.as_ref() != Some(&wanted) {
-            self.shown = Some(wanted);
             let size = ui.available_size().max(Vec2::splat(1.0));
+            let aspect = (!wanted.given).then_some(size.x / size.y);
+            self.shown = Some(wanted);
             let (nodes, places, edges) =
-                drawing(document.network(), compiled.map(|compiled| &**compiled), size.x / size.y);
+                drawing(document.network(), compiled.map(|compiled| &**compiled), aspect);
             self.edges = edges;
             self.canvas.set_graph(nodes, places);
         }
@@ -179,18 +200,32 @@ impl NetworkPane {
     }
 }
 
-/// Boxes and lines of the network, and what each line stands for.
+/// What is written in the box of a variable: its name, and its title where the file gives one.
+fn title(network: &Network, id: VariableId) -> String {
+    let name = network[id].name();
+    match &network.annotations().of(id).title {
+        Some(title) if title != name => format!("{name} · {title}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Where the file puts each variable.
+fn places(network: &Network) -> Vec<Option<[f64; 2]>> {
+    network.ids().map(|id| network.annotations().of(id).position).collect()
+}
+
+/// Boxes and lines of the network, and what each line stands for: in layers, about `aspect` times as
+/// wide as high, or else where the file puts them.
 fn drawing(
     network: &Network,
     compiled: Option<&CompiledNetwork>,
-    aspect: f32,
+    aspect: Option<f32>,
 ) -> (Vec<NodePlace>, Vec<EdgePlace>, Vec<Edge>) {
     let sizes: Vec<Vec2> = network
-        .variables()
-        .iter()
-        .map(|variable| {
-            let letters = variable.name().chars().count() as f32;
-            let rows = variable.cardinality().min(ROWS) as f32;
+        .ids()
+        .map(|id| {
+            let letters = title(network, id).chars().count() as f32;
+            let rows = network[id].cardinality().min(ROWS) as f32;
             Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
         })
         .collect();
@@ -203,12 +238,20 @@ fn drawing(
     }
     let arcs: Vec<(usize, usize)> =
         edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
-    let drawing = layered::draw(&sizes, &arcs, aspect);
-    let mut paths = drawing.links;
+    let (centres, mut paths) = match aspect {
+        Some(aspect) => {
+            let drawing = layered::draw(&sizes, &arcs, aspect);
+            (drawing.centres, drawing.links)
+        }
+        None => {
+            let drawing = given::draw(&sizes, &places(network), &arcs);
+            (drawing.centres, drawing.links)
+        }
+    };
     if let Some(compiled) = compiled {
         for edge in edges_of_triangulation(network, compiled) {
             let (a, b) = edge.ends();
-            paths.push(bow(drawing.centres[a.index()], drawing.centres[b.index()]));
+            paths.push(bow(centres[a.index()], centres[b.index()]));
             edges.push(edge);
         }
     }
@@ -217,11 +260,11 @@ fn drawing(
         EdgePlace { from: from.index(), to: to.index(), path, text: String::new() }
     };
     let places = edges.iter().zip(paths).map(place).collect();
-    let nodes = network.variables().iter().zip(&sizes).zip(&drawing.centres);
+    let nodes = network.ids().zip(&sizes).zip(&centres);
     let nodes = nodes
-        .map(|((variable, &size), &centre)| {
-            let name = variable.name().to_owned();
-            let text = NodeText { brief: name.clone(), title: name, subtitle: String::new() };
+        .map(|((id, &size), &centre)| {
+            let name = network[id].name().to_owned();
+            let text = NodeText { brief: name, title: title(network, id), subtitle: String::new() };
             NodePlace { centre, size, text }
         })
         .collect();
@@ -273,6 +316,13 @@ fn card(ui: &mut Ui, document: &Document, id: VariableId) {
     let network = document.network();
     let variable = &network[id];
     ui.strong(variable.name());
+    let note = network.annotations().of(id);
+    if let Some(title) = &note.title {
+        ui.label(title);
+    }
+    if let Some(comment) = note.comment.as_deref().and_then(|comment| comment.lines().next()) {
+        ui.add(egui::Label::new(RichText::new(comment).size(12.0).weak()).truncate());
+    }
     let (parents, children) = (network.parents(id).len(), network.children(id).len());
     ui.label(format!(
         "{} · {} · {}",

@@ -1,0 +1,64 @@
+//! What reading a network costs, text to network, for each format.
+//!
+//! `cargo bench --no-default-features --bench reading`. `samples` are large shipped networks in every
+//! format that is written; `files` is the largest file of each format in a folder of other people's
+//! files, which `CLIQUESCOPE_CORPUS` names (`../shared/corpus` if nothing does).
+
+use std::path::{Path, PathBuf};
+
+use cliquescope::format::{Format, open, open_bytes, write};
+use divan::Bencher;
+use divan::counter::BytesCount;
+
+fn main() {
+    divan::main();
+}
+
+/// A shipped network and the ending of a format that is written.
+fn pairs() -> Vec<String> {
+    let formats = Format::ALL.iter().filter(|format| format.is_written());
+    let endings = formats.map(|format| format.extensions()[0]);
+    endings
+        .flat_map(|ending| ["diabetes", "munin4"].map(|name| format!("{name}.{ending}")))
+        .collect()
+}
+
+#[divan::bench(args = pairs(), max_time = 1.0)]
+fn samples(bencher: Bencher, file: &str) {
+    let (name, ending) = file.split_once('.').expect("pairs have an ending");
+    let network = open(name).expect("it is shipped").network;
+    let format = Format::by_name(ending).expect("one of ours");
+    let text = write(&network, format).expect("shipped networks can be written").text;
+    read(bencher, file, text.as_bytes());
+}
+
+#[divan::bench(args = largest(), max_time = 1.0)]
+fn files(bencher: Bencher, file: &str) {
+    let bytes = std::fs::read(corpus().join(file)).expect("it was listed");
+    read(bencher, file, &bytes);
+}
+
+fn read(bencher: Bencher, name: &str, bytes: &[u8]) {
+    bencher
+        .counter(BytesCount::of_slice(bytes))
+        .with_inputs(|| bytes.to_vec())
+        .bench_local_values(|bytes| open_bytes(name, bytes));
+}
+
+fn corpus() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(beside, PathBuf::from)
+}
+
+/// The largest file in each folder of the corpus, if there is one.
+fn largest() -> Vec<String> {
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let mut folders = list(&corpus());
+    folders.sort();
+    let size = |path: &PathBuf| path.metadata().map_or(0, |about| about.len());
+    let files = folders.iter().filter_map(|folder| list(folder).into_iter().max_by_key(size));
+    files.filter_map(|file| Some(file.strip_prefix(corpus()).ok()?.display().to_string())).collect()
+}

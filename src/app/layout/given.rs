@@ -1,0 +1,156 @@
+//! Pictures whose vertices stand where a file puts them.
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
+
+use crate::app::layout::bounds;
+
+/// The part of the vertices that must have a place, of ten.
+const PLACED: usize = 9;
+
+/// Clear space between boxes.
+const GAP: f32 = 10.0;
+
+/// How many times larger or smaller than in the file a picture may be.
+const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
+
+/// A picture after a file.
+#[derive(Clone, Debug)]
+pub struct GivenDrawing {
+    /// The centre of every vertex.
+    pub centres: Vec<Pos2>,
+    /// The line of every link, straight from one box to the other.
+    pub links: Vec<Vec<Pos2>>,
+}
+
+/// Whether enough of a picture's vertices have a place for it to be drawn.
+#[must_use]
+pub fn is_enough(places: &[Option<[f64; 2]>]) -> bool {
+    let mut placed = places.iter().flatten();
+    let first = placed.next();
+    let apart = placed.any(|place| Some(place) != first);
+    apart && places.iter().flatten().count() * 10 >= places.len() * PLACED
+}
+
+/// Draws vertices of `sizes` at `places`, enlarged or reduced so that boxes do not overlap, where the
+/// file keeps them apart. Those without a place stand in rows below the others.
+///
+/// # Complexity
+/// O(n²) for n vertices.
+#[must_use]
+pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> GivenDrawing {
+    let placed: Vec<(usize, Pos2)> = places
+        .iter()
+        .enumerate()
+        .filter_map(|(vertex, place)| place.map(|[x, y]| (vertex, pos2(x as f32, y as f32))))
+        .collect();
+    let scale = scale(sizes, &placed);
+    let mut centres = vec![Pos2::ZERO; sizes.len()];
+    for &(vertex, place) in &placed {
+        centres[vertex] = (place.to_vec2() * scale).to_pos2();
+    }
+    let occupied = {
+        let (centres, sizes): (Vec<_>, Vec<_>) =
+            placed.iter().map(|&(vertex, _)| (centres[vertex], sizes[vertex])).unzip();
+        bounds(&centres, &sizes)
+    };
+    let mut corner = occupied.left_bottom() + Vec2::splat(GAP);
+    let mut height = 0.0_f32;
+    for vertex in (0..sizes.len()).filter(|&vertex| places[vertex].is_none()) {
+        let size = sizes[vertex];
+        if corner.x > occupied.left() + GAP && corner.x + size.x > occupied.right() {
+            corner = pos2(occupied.left() + GAP, corner.y + height + GAP);
+            height = 0.0;
+        }
+        centres[vertex] = corner + size / 2.0;
+        corner.x += size.x + GAP;
+        height = height.max(size.y);
+    }
+    let line = |&(from, to): &(usize, usize)| {
+        let leave = |vertex: usize, other: usize| {
+            border(Rect::from_center_size(centres[vertex], sizes[vertex]), centres[other])
+        };
+        vec![leave(from, to), leave(to, from)]
+    };
+    let links = links.iter().map(line).collect();
+    GivenDrawing { centres, links }
+}
+
+/// How much larger than in the file the picture must be. Boxes that even the largest would not part
+/// are left as they are.
+fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
+    let mut least = *SCALES.start();
+    for (index, &(a, place)) in placed.iter().enumerate() {
+        for &(b, other) in &placed[index + 1..] {
+            let room = (sizes[a] + sizes[b]) / 2.0 + Vec2::splat(GAP);
+            let apart = (place - other).abs();
+            let needed = (room.x / apart.x).min(room.y / apart.y);
+            if needed <= *SCALES.end() {
+                least = least.max(needed);
+            }
+        }
+    }
+    least
+}
+
+/// Where the line from the middle of `rect` to `towards` leaves it.
+fn border(rect: Rect, towards: Pos2) -> Pos2 {
+    let direction = towards - rect.center();
+    let reach = |half: f32, along: f32| half / along.abs().max(f32::MIN_POSITIVE);
+    let part = reach(rect.width() / 2.0, direction.x).min(reach(rect.height() / 2.0, direction.y));
+    rect.center() + direction * part.min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxes(drawing: &GivenDrawing, size: Vec2) -> Vec<Rect> {
+        drawing.centres.iter().map(|&centre| Rect::from_center_size(centre, size)).collect()
+    }
+
+    #[test]
+    fn boxes_keep_their_arrangement_and_do_not_overlap() {
+        let places = [[0.0, 0.0], [40.0, 0.0], [0.0, 30.0], [45.0, 33.0]].map(Some);
+        let size = Vec2::new(100.0, 60.0);
+        let drawing = draw(&[size; 4], &places, &[(0, 3), (1, 1)]);
+        let boxes = boxes(&drawing, size);
+        for (a, one) in boxes.iter().enumerate() {
+            assert!(boxes[a + 1..].iter().all(|other| !one.intersects(*other)), "{boxes:?}");
+        }
+        let stretch = drawing.centres[1].x / 40.0;
+        for (centre, place) in drawing.centres.iter().zip(places.iter().flatten()) {
+            let wanted = pos2(place[0] as f32, place[1] as f32).to_vec2() * stretch;
+            assert!((centre.to_vec2() - wanted).length() < 1e-3, "{centre:?}");
+        }
+        let line = &drawing.links[0];
+        let rim = |rect: Rect, point| {
+            rect.distance_to_pos(point) < 1e-3 && !rect.shrink(0.1).contains(point)
+        };
+        assert!(rim(boxes[0], line[0]) && rim(boxes[3], line[1]), "{line:?}");
+    }
+
+    #[test]
+    fn wide_pictures_are_reduced_and_one_pair_does_not_blow_a_picture_up() {
+        let size = Vec2::new(100.0, 60.0);
+        let far = [[0.0, 0.0], [10_000.0, 0.0]].map(Some);
+        assert_eq!(draw(&[size; 2], &far, &[]).centres[1].x, 2500.0);
+        let close = [[0.0, 0.0], [0.1, 0.1], [110.0, 0.0], [220.0, 0.0]].map(Some);
+        let drawing = draw(&[size; 4], &close, &[]);
+        assert!(drawing.centres[3].x < 300.0, "{:?}", drawing.centres);
+    }
+
+    #[test]
+    fn a_vertex_without_a_place_stands_below() {
+        let mut places = vec![None];
+        places.extend((0..10).map(|at| Some([f64::from(at) * 120.0, 0.0])));
+        assert!(is_enough(&places));
+        let size = Vec2::new(100.0, 60.0);
+        let drawing = draw(&[size; 11], &places, &[]);
+        let lowest = drawing.centres[1..].iter().map(|centre| centre.y).fold(f32::MIN, f32::max);
+        assert!(drawing.centres[0].y > lowest + size.y);
+        places[1] = None;
+        assert!(!is_enough(&places));
+        assert!(!is_enough(&[Some([1.0, 1.0]); 5]), "all at one place");
+        assert!(!is_enough(&[]));
+    }
+}

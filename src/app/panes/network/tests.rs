@@ -1,0 +1,93 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::testing::{drive, label_containing};
+use crate::format;
+
+/// Three nodes with places and titles, two of them coloured.
+const PLACED: &str = r#"<smile id="placed"><nodes>
+    <cpt id="a"><state id="n"/><state id="y"/><probabilities>0.3 0.7</probabilities></cpt>
+    <cpt id="b"><state id="n"/><state id="y"/><parents>a</parents>
+        <probabilities>0.1 0.9 0.2 0.8</probabilities></cpt>
+    <cpt id="c"><state id="n"/><state id="y"/><probabilities>0.3 0.7</probabilities></cpt>
+    </nodes><extensions><genie>
+    <node id="a"><name>The first</name><interior color="ff0000"/><position>200 0 276 36</position></node>
+    <node id="b"><name>b</name><interior color="0000ff"/><position>0 0 76 36</position></node>
+    <node id="c"><position>0 100 76 136</position></node>
+    </genie></extensions></smile>"#;
+
+fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    (folder, path)
+}
+
+#[test]
+fn variables_stand_where_the_file_puts_them_or_in_layers() {
+    let network = format::open_bytes("a.xdsl", PLACED).unwrap().network;
+    let (nodes, edges, _) = drawing(&network, None, None);
+    let centre: Vec<Pos2> = nodes.iter().map(|node| node.centre).collect();
+    assert!(centre[0].x > centre[1].x && (centre[0].y - centre[1].y).abs() < 1e-3, "{centre:?}");
+    assert!(centre[2].y > centre[1].y && (centre[2].x - centre[1].x).abs() < 1e-3, "{centre:?}");
+    assert_eq!((edges[0].from, edges[0].to, edges[0].path.len()), (0, 1, 2));
+    assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief), ("a · The first", "a"));
+    assert_eq!(nodes[1].text.title, "b", "a title that is the name says nothing");
+    let (layered, ..) = drawing(&network, None, Some(1.0));
+    assert!(layered[1].centre.y > layered[0].centre.y, "an effect below its cause");
+}
+
+#[test]
+fn the_layout_of_the_file_is_used_and_can_be_left() {
+    let (_folder, path) = file("placed.xdsl", PLACED);
+    let pane = Rc::new(RefCell::new(NetworkPane::default()));
+    let fills = Rc::new(RefCell::new(Vec::new()));
+    let (shown, seen) = (Rc::clone(&pane), Rc::clone(&fills));
+    let mut harness = drive(&path, move |ui, model, commands| {
+        let mut pane = shown.borrow_mut();
+        pane.show(ui, model, commands);
+        let document = model.document.as_ref().unwrap();
+        let looks = Looks::new(ui, model, document, &pane.charts);
+        *seen.borrow_mut() = document.network().ids().map(|id| looks.variable(id).fill).collect();
+    });
+    harness.run();
+    assert!(pane.borrow().shown.as_ref().unwrap().given);
+    {
+        let fills = fills.borrow();
+        assert!(fills[0].r() > fills[2].r() && fills[0].b() < fills[2].b().max(1), "{fills:?}");
+        assert!(fills[1].b() > fills[0].b(), "{fills:?}");
+    }
+    harness.get_by_label("Layout of the file").click();
+    harness.run();
+    assert!(!pane.borrow().shown.as_ref().unwrap().given);
+    harness.get_by_label("Layout of the file").click();
+    harness.run();
+    assert!(pane.borrow().shown.as_ref().unwrap().given);
+}
+
+#[test]
+fn without_places_there_is_no_choice() {
+    let mut pane = NetworkPane::default();
+    let mut harness = drive("asia", move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    assert!(harness.query_by_label("Layout of the file").is_none());
+    label_containing(&harness, "8 arcs");
+}
+
+#[test]
+fn a_markov_network_shows_its_factors_and_an_edge_for_each_pair_in_one() {
+    let text = "MARKOV 3 2 2 2 2 3 0 1 2 2 1 2 8 1 2 3 4 5 6 7 8 4 1 2 3 4";
+    let network = format::open_bytes("a.uai", text).unwrap().network;
+    let (_, places, _) = drawing(&network, None, Some(1.0));
+    let pairs: Vec<_> = places.iter().map(|edge| (edge.from, edge.to)).collect();
+    assert_eq!(pairs, [(0, 1), (0, 2), (1, 2)]);
+    let (_folder, path) = file("markov.uai", text);
+    let mut pane = NetworkPane::default();
+    let mut harness = drive(&path, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    label_containing(&harness, "2 factors");
+}

@@ -1,0 +1,233 @@
+//! The distributions that expressions may name.
+//!
+//! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". The counts of a
+//! numbered node are 0, 1, 2 and so on; its last state takes what the distribution has beyond it. The
+//! intervals of a node must hold all of a continuous distribution, cut by `truncate` or not.
+
+use super::evaluate::Evaluation;
+use super::parser::{Expression, Part};
+use super::special::{beta_up_to, gamma_up_to, ln_gamma, normal_up_to};
+use super::{Domain, Refusal};
+
+/// How much of a distribution may lie outside of a node's intervals.
+const OUTSIDE: f64 = 1e-6;
+
+/// The largest shape that a continuous distribution may have: a fixed number of steps computes it.
+const MAX_SHAPE: f64 = 1000.0;
+
+/// What computing a chance counts as, in steps of an evaluation.
+const STEPS: usize = 64;
+
+const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
+const CONTINUOUS: [&str; 6] = ["Normal", "LogNormal", "Beta", "Gamma", "Weibull", "Uniform"];
+
+/// Whether `name` is a distribution that is computed here.
+pub(super) fn is_distribution(name: &str) -> bool {
+    matches!(name, "Distribution" | "truncate")
+        || DISCRETE.contains(&name)
+        || CONTINUOUS.contains(&name)
+}
+
+/// The chance of a value up to the one given.
+type Cumulative = Box<dyn Fn(f64) -> f64>;
+
+/// Puts the weights of the states into `row`.
+pub(super) fn fill(
+    evaluation: &mut Evaluation<'_, '_>,
+    at: usize,
+    name: &str,
+    arguments: &[Expression<'_>],
+    row: &mut [f64],
+) -> Result<(), Refusal> {
+    let node = evaluation.node;
+    if name == "Distribution" {
+        if arguments.len() != row.len() {
+            let message = format!(
+                "'Distribution' has {} weights, expected {}, one for each state of '{node}'",
+                arguments.len(),
+                row.len()
+            );
+            return Err((at, message));
+        }
+        for (weight, argument) in row.iter_mut().zip(arguments) {
+            *weight = evaluation.number(argument)?;
+        }
+        return Ok(());
+    }
+    evaluation.count(at, row.len().saturating_mul(STEPS))?;
+    if DISCRETE.contains(&name) {
+        let numbered = matches!(evaluation.child, Domain::Numbers(values)
+            if values.iter().enumerate().all(|(count, value)| *value == count as f64));
+        if !numbered {
+            return Err((at, format!("'{name}' needs a node with the values 0, 1, 2 and so on")));
+        }
+        return counts(evaluation, at, name, arguments, row);
+    }
+    let Domain::Intervals(bounds) = evaluation.child else {
+        return Err((at, format!("'{name}' needs a node whose states are intervals")));
+    };
+    let law = continuous(evaluation, at, name, arguments)?;
+    for (weight, bounds) in row.iter_mut().zip(bounds.windows(2)) {
+        *weight = (law(bounds[1]) - law(bounds[0])).max(0.0);
+    }
+    let sum: f64 = row.iter().sum();
+    // A number that is none is not within either.
+    if (1.0 - sum).abs() <= OUTSIDE {
+        return Ok(());
+    }
+    let message = format!(
+        "the intervals of '{node}' hold {sum} of '{name}', expected all of it; 'truncate' cuts it to \
+         them"
+    );
+    Err((at, message))
+}
+
+fn counts(
+    evaluation: &mut Evaluation<'_, '_>,
+    at: usize,
+    name: &str,
+    arguments: &[Expression<'_>],
+    row: &mut [f64],
+) -> Result<(), Refusal> {
+    let numbers = numbers(evaluation, arguments)?;
+    let wrong = || parameters(at, name, &numbers);
+    let is_chance = |p: f64| p > 0.0 && p <= 1.0;
+    let log_factorial = |k: f64| ln_gamma(k + 1.0);
+    let mass: Box<dyn Fn(f64) -> f64> = match (name, &numbers[..]) {
+        ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
+            match p {
+                0.0 => Box::new(|k| f64::from(u8::from(k == 0.0))),
+                1.0 => Box::new(move |k| f64::from(u8::from(k == n))),
+                p if is_chance(p) => Box::new(move |k| {
+                    let choices = log_factorial(n) - log_factorial(k) - log_factorial(n - k);
+                    let log = || choices + k * p.ln() + (n - k) * (-p).ln_1p();
+                    if k > n { 0.0 } else { log().exp() }
+                }),
+                _ => return Err(wrong()),
+            }
+        }
+        ("Poisson", &[0.0]) => Box::new(|k| f64::from(u8::from(k == 0.0))),
+        ("Poisson", &[mean]) if mean.is_finite() && mean > 0.0 => {
+            Box::new(move |k| (k * mean.ln() - mean - log_factorial(k)).exp())
+        }
+        ("Geometric", &[p]) if is_chance(p) => Box::new(move |k| p * (1.0 - p).powf(k)),
+        ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => Box::new(|k| f64::from(u8::from(k == 0.0))),
+        ("NegativeBinomial", &[r, p]) if r.is_finite() && r > 0.0 && is_chance(p) => {
+            Box::new(move |k| {
+                let choices = ln_gamma(k + r) - ln_gamma(r) - log_factorial(k);
+                (choices + r * p.ln() + k * (-p).ln_1p()).exp()
+            })
+        }
+        _ => return Err(wrong()),
+    };
+    let last = row.len() - 1;
+    for (count, weight) in row.iter_mut().enumerate() {
+        *weight = mass(count as f64);
+    }
+    if name != "Binomial" {
+        row[last] = (1.0 - row[..last].iter().sum::<f64>()).max(0.0);
+    }
+    Ok(())
+}
+
+fn continuous(
+    evaluation: &mut Evaluation<'_, '_>,
+    at: usize,
+    name: &str,
+    arguments: &[Expression<'_>],
+) -> Result<Cumulative, Refusal> {
+    if name == "truncate" {
+        return truncated(evaluation, at, arguments);
+    }
+    let numbers = numbers(evaluation, arguments)?;
+    let wrong = || parameters(at, name, &numbers);
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Err(wrong());
+    }
+    let is_shape = |shape: f64| (1.0 / MAX_SHAPE..=MAX_SHAPE).contains(&shape);
+    let start = |rest: &[f64]| rest.first().copied().unwrap_or(0.0);
+    Ok(match (name, &numbers[..]) {
+        ("Normal", &[mean, variance]) if variance > 0.0 => {
+            Box::new(move |x| normal_up_to((x - mean) / variance.sqrt()))
+        }
+        ("LogNormal", &[mean, variance, ref rest @ ..]) if variance > 0.0 && rest.len() < 2 => {
+            let start = start(rest);
+            Box::new(move |x| normal_up_to(((x - start).max(0.0).ln() - mean) / variance.sqrt()))
+        }
+        ("Beta", &[a, b, ref rest @ ..]) if is_shape(a) && is_shape(b) => {
+            let (from, to) = match *rest {
+                [] => (0.0, 1.0),
+                [from, to] if from < to => (from, to),
+                _ => return Err(wrong()),
+            };
+            Box::new(move |x| match (x - from) / (to - from) {
+                x if x.is_nan() => x,
+                x => beta_up_to(a, b, x),
+            })
+        }
+        ("Gamma", &[shape, scale, ref rest @ ..])
+            if is_shape(shape) && scale > 0.0 && rest.len() < 2 =>
+        {
+            let start = start(rest);
+            Box::new(move |x| gamma_up_to(shape, (x - start) / scale))
+        }
+        ("Weibull", &[shape, scale, ref rest @ ..])
+            if is_shape(shape) && scale > 0.0 && rest.len() < 2 =>
+        {
+            let start = start(rest);
+            Box::new(move |x| -(-((x - start) / scale).max(0.0).powf(shape)).exp_m1())
+        }
+        ("Uniform", &[from, to]) if from < to => {
+            Box::new(move |x| ((x - from) / (to - from)).clamp(0.0, 1.0))
+        }
+        _ => return Err(wrong()),
+    })
+}
+
+/// `truncate (A, LAW, B)`, of which one bound may be left out.
+fn truncated(
+    evaluation: &mut Evaluation<'_, '_>,
+    at: usize,
+    arguments: &[Expression<'_>],
+) -> Result<Cumulative, Refusal> {
+    let call = |argument: &&Expression<'_>| match &argument.part {
+        Part::Call(name, _) => CONTINUOUS.contains(name),
+        _ => false,
+    };
+    let law_at = arguments.iter().position(|argument| call(&argument));
+    let (Some(law_at), 2..=3) = (law_at, arguments.len()) else {
+        let message = "expected 'truncate' of a continuous distribution between one or two bounds";
+        return Err((at, message.to_owned()));
+    };
+    let Part::Call(name, inner) = &arguments[law_at].part else { unreachable!() };
+    let law = continuous(evaluation, arguments[law_at].at, name, inner)?;
+    let mut bounds = [f64::NEG_INFINITY, f64::INFINITY];
+    if law_at > 1 || arguments.len() - law_at > 2 {
+        return Err((at, "expected one bound on each side of the distribution".to_owned()));
+    }
+    if law_at == 1 {
+        bounds[0] = evaluation.number(&arguments[0])?;
+    }
+    if let Some(upper) = arguments.get(law_at + 1) {
+        bounds[1] = evaluation.number(upper)?;
+    }
+    let [lower, upper] = bounds;
+    let (below, up_to) = (law(lower), law(upper));
+    let whole = up_to - below;
+    if whole.is_nan() || whole <= 0.0 {
+        return Err((at, format!("'{name}' has nothing between {lower} and {upper}")));
+    }
+    Ok(Box::new(move |x| ((law(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))
+}
+
+fn numbers(
+    evaluation: &mut Evaluation<'_, '_>,
+    arguments: &[Expression<'_>],
+) -> Result<Vec<f64>, Refusal> {
+    arguments.iter().map(|argument| evaluation.number(argument)).collect()
+}
+
+fn parameters(at: usize, name: &str, numbers: &[f64]) -> Refusal {
+    let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+    (at, format!("'{name}' cannot have the parameters ({})", numbers.join(", ")))
+}

@@ -1,0 +1,248 @@
+//! What an expression comes to in one configuration of the parents.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::parser::{Expression, Operator, Part};
+use super::{Domain, Refusal, distribution};
+
+/// How deep functions may call functions.
+const MAX_DEPTH: usize = 32;
+
+/// How far two numbers may be apart, relative to the larger, and be the same value of a state.
+const SAME: f64 = 1e-10;
+
+/// What an expression can come to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value<'v> {
+    Number(f64),
+    Bool(bool),
+    Text(Cow<'v, str>),
+}
+
+impl Value<'_> {
+    fn kind(&self) -> String {
+        match self {
+            Self::Number(value) => format!("the number {value}"),
+            Self::Bool(value) => format!("{value}"),
+            Self::Text(text) => format!("the label \"{text}\""),
+        }
+    }
+}
+
+/// One configuration of the parents of one node.
+pub(super) struct Evaluation<'e, 's> {
+    pub node: &'e str,
+    pub child: &'e Domain,
+    pub parents: &'e [(&'e str, Domain)],
+    pub configuration: &'e [usize],
+    pub functions: &'e HashMap<String, Expression<'s>>,
+    pub steps: &'e mut usize,
+    pub depth: usize,
+}
+
+impl<'e> Evaluation<'e, '_> {
+    /// Puts the weights of the states into `row`, which is zero.
+    pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), Refusal> {
+        if let Part::Call(name, arguments) = &expression.part {
+            if let ("if", [condition, then, other]) = (*name, &arguments[..]) {
+                let branch = if self.truth(condition)? { then } else { other };
+                return self.fill(branch, row);
+            }
+            if distribution::is_distribution(name) {
+                return distribution::fill(self, expression.at, name, arguments, row);
+            }
+        }
+        let value = self.value(expression)?;
+        let state = match (self.child, &value) {
+            (Domain::Labels(labels), Value::Text(text)) => labels.iter().position(|l| l == text),
+            (Domain::Boolean, Value::Bool(value)) => Some(usize::from(*value)),
+            (Domain::Numbers(values), Value::Number(value)) => {
+                values.iter().position(|v| (v - value).abs() <= SAME * v.abs().max(1.0))
+            }
+            (Domain::Intervals(bounds), Value::Number(value)) => {
+                bounds.windows(2).position(|bounds| (bounds[0]..bounds[1]).contains(value))
+            }
+            _ => None,
+        };
+        let state = state.ok_or_else(|| {
+            let message = format!(
+                "the expression gives {}, which is no state of '{}'",
+                value.kind(),
+                self.node
+            );
+            (expression.at, message)
+        })?;
+        row[state] = 1.0;
+        Ok(())
+    }
+
+    /// Counts `steps` of work.
+    pub fn count(&mut self, at: usize, steps: usize) -> Result<(), Refusal> {
+        *self.steps = self.steps.checked_sub(steps).ok_or_else(|| {
+            (at, "the expressions of this file take too many steps, which is refused".to_owned())
+        })?;
+        Ok(())
+    }
+
+    /// What `expression` comes to.
+    fn value(&mut self, expression: &Expression<'_>) -> Result<Value<'e>, Refusal> {
+        let at = expression.at;
+        self.count(at, 1)?;
+        match &expression.part {
+            Part::Number(value) => Ok(Value::Number(*value)),
+            Part::Text(text) => Ok(Value::Text(Cow::Owned(text.clone()))),
+            Part::Name(name) => self.name(name, at),
+            Part::Negative(inner) => Ok(Value::Number(-self.number(inner)?)),
+            Part::Both(operator, left, right) => self.both(*operator, left, right),
+            Part::Call(name, arguments) => self.call(name, arguments, at),
+        }
+    }
+
+    /// The number that `expression` comes to.
+    pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, Refusal> {
+        match self.value(expression)? {
+            Value::Number(value) => Ok(value),
+            other => Err((expression.at, format!("expected a number, found {}", other.kind()))),
+        }
+    }
+
+    fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, Refusal> {
+        match self.value(expression)? {
+            Value::Bool(value) => Ok(value),
+            other => Err((expression.at, format!("expected a condition, found {}", other.kind()))),
+        }
+    }
+
+    fn name(&mut self, name: &str, at: usize) -> Result<Value<'e>, Refusal> {
+        let parents = self.parents.iter().zip(self.configuration);
+        if let Some(((_, domain), &state)) = parents.into_iter().find(|((p, _), _)| *p == name) {
+            return match domain {
+                Domain::Labels(labels) => Ok(Value::Text(Cow::Borrowed(&labels[state]))),
+                Domain::Boolean => Ok(Value::Bool(state == 1)),
+                Domain::Numbers(values) => Ok(Value::Number(values[state])),
+                Domain::Intervals(_) => {
+                    let message = format!(
+                        "'{}' depends on '{name}', whose states are intervals; Hugin takes samples \
+                         from them, which is no table; expected 'data'",
+                        self.node
+                    );
+                    Err((at, message))
+                }
+            };
+        }
+        match name {
+            "true" => return Ok(Value::Bool(true)),
+            "false" => return Ok(Value::Bool(false)),
+            "pi" => return Ok(Value::Number(std::f64::consts::PI)),
+            _ => {}
+        }
+        let Some(function) = self.functions.get(name).filter(|_| self.depth < MAX_DEPTH) else {
+            let message = format!(
+                "the expression of '{}' names '{name}', expected one of its parents",
+                self.node
+            );
+            return Err((at, message));
+        };
+        self.depth += 1;
+        let value = self.value(function);
+        self.depth -= 1;
+        value
+    }
+
+    fn both(
+        &mut self,
+        operator: Operator,
+        left: &Expression<'_>,
+        right: &Expression<'_>,
+    ) -> Result<Value<'e>, Refusal> {
+        if matches!(operator, Operator::Equal | Operator::Unequal) {
+            let (a, b) = (self.value(left)?, self.value(right)?);
+            if std::mem::discriminant(&a) != std::mem::discriminant(&b) {
+                let message = format!("{} cannot be compared with {}", a.kind(), b.kind());
+                return Err((right.at, message));
+            }
+            return Ok(Value::Bool((a == b) == (operator == Operator::Equal)));
+        }
+        let (a, b) = (self.number(left)?, self.number(right)?);
+        Ok(match operator {
+            Operator::Less => Value::Bool(a < b),
+            Operator::LessOrEqual => Value::Bool(a <= b),
+            Operator::Greater => Value::Bool(a > b),
+            Operator::GreaterOrEqual => Value::Bool(a >= b),
+            Operator::Plus => Value::Number(a + b),
+            Operator::Minus => Value::Number(a - b),
+            Operator::Times => Value::Number(a * b),
+            Operator::Over => Value::Number(a / b),
+            Operator::Power => Value::Number(a.powf(b)),
+            Operator::Equal | Operator::Unequal => unreachable!("compared above"),
+        })
+    }
+
+    fn call(
+        &mut self,
+        name: &str,
+        arguments: &[Expression<'_>],
+        at: usize,
+    ) -> Result<Value<'e>, Refusal> {
+        match (name, arguments) {
+            ("if", [condition, then, other]) => {
+                let branch = if self.truth(condition)? { then } else { other };
+                return self.value(branch);
+            }
+            ("not", [one]) => return Ok(Value::Bool(!self.truth(one)?)),
+            ("and" | "or", [_, ..]) => {
+                let mut any = false;
+                let mut all = true;
+                for argument in arguments {
+                    let truth = self.truth(argument)?;
+                    (any, all) = (any || truth, all && truth);
+                }
+                return Ok(Value::Bool(if name == "and" { all } else { any }));
+            }
+            _ => {}
+        }
+        let one: Option<fn(f64) -> f64> = match name {
+            "log" => Some(f64::ln),
+            "log2" => Some(f64::log2),
+            "log10" => Some(f64::log10),
+            "exp" => Some(f64::exp),
+            "sqrt" => Some(f64::sqrt),
+            "abs" => Some(f64::abs),
+            "floor" => Some(f64::floor),
+            "ceil" => Some(f64::ceil),
+            "sin" => Some(f64::sin),
+            "cos" => Some(f64::cos),
+            "tan" => Some(f64::tan),
+            "sinh" => Some(f64::sinh),
+            "cosh" => Some(f64::cosh),
+            "tanh" => Some(f64::tanh),
+            _ => None,
+        };
+        let many: Option<fn(f64, f64) -> f64> = match name {
+            "min" => Some(f64::min),
+            "max" => Some(f64::max),
+            "mod" => Some(|a, b| a - b * (a / b).floor()),
+            _ => None,
+        };
+        match (one, many, arguments) {
+            (Some(function), _, [argument]) => Ok(Value::Number(function(self.number(argument)?))),
+            (_, Some(function), [first, rest @ ..]) if name != "mod" || rest.len() == 1 => {
+                let mut value = self.number(first)?;
+                for argument in rest {
+                    value = function(value, self.number(argument)?);
+                }
+                Ok(Value::Number(value))
+            }
+            _ => Err((
+                at,
+                format!(
+                    "'{name}' of {} arguments in the expression of '{}' is not computed here; \
+                     expected 'data', or an expression with a table",
+                    arguments.len(),
+                    self.node
+                ),
+            )),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The grammar of expressions.
+
+use super::Refusal;
+use crate::format::net::quotes::unquote;
+
+/// How deep expressions may be nested.
+const MAX_DEPTH: usize = 100;
+
+/// An expression, and the byte at which it stands.
+#[derive(Debug)]
+pub(super) struct Expression<'s> {
+    pub at: usize,
+    pub part: Part<'s>,
+}
+
+/// What an expression is made of.
+#[derive(Debug)]
+pub(super) enum Part<'s> {
+    Number(f64),
+    Text(String),
+    Name(&'s str),
+    Call(&'s str, Vec<Expression<'s>>),
+    Negative(Box<Expression<'s>>),
+    Both(Operator, Box<Expression<'s>>, Box<Expression<'s>>),
+}
+
+/// A sign between two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Plus,
+    Minus,
+    Times,
+    Over,
+    Power,
+}
+
+/// The signs of each operator and how strongly they bind; the longest first.
+const OPERATORS: [(&str, Operator, u8); 13] = [
+    ("==", Operator::Equal, 1),
+    ("!=", Operator::Unequal, 1),
+    ("<>", Operator::Unequal, 1),
+    ("<=", Operator::LessOrEqual, 1),
+    (">=", Operator::GreaterOrEqual, 1),
+    ("=", Operator::Equal, 1),
+    ("<", Operator::Less, 1),
+    (">", Operator::Greater, 1),
+    ("+", Operator::Plus, 2),
+    ("-", Operator::Minus, 2),
+    ("*", Operator::Times, 3),
+    ("/", Operator::Over, 3),
+    ("^", Operator::Power, 5),
+];
+
+/// How strongly the sign of a number binds: more than `*`, less than `^`.
+const NEGATIVE: u8 = 4;
+
+/// The expressions in `raw`, which stands at byte `base`: `( E, E, ... )`.
+pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Refusal> {
+    let mut parser = Parser { text: raw, base, at: 0 };
+    parser.sign("(")?;
+    let mut expressions = Vec::new();
+    loop {
+        expressions.push(parser.expression(0, 0)?);
+        if !parser.take(",") {
+            break;
+        }
+    }
+    parser.sign(")")?;
+    parser.skip();
+    if parser.at < raw.len() {
+        return Err(parser.expected("';'"));
+    }
+    Ok(expressions)
+}
+
+struct Parser<'s> {
+    text: &'s str,
+    base: usize,
+    at: usize,
+}
+
+impl<'s> Parser<'s> {
+    /// An expression whose operators bind at least as strongly as `least`.
+    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression<'s>, Refusal> {
+        if depth > MAX_DEPTH {
+            let message = format!("expressions are nested more than {MAX_DEPTH} deep");
+            return Err((self.base + self.at, message));
+        }
+        self.skip();
+        let at = self.base + self.at;
+        let mut left = if self.take("-") {
+            let negative = self.expression(NEGATIVE, depth + 1)?;
+            Expression { at, part: Part::Negative(Box::new(negative)) }
+        } else {
+            self.operand(depth)?
+        };
+        // A long sum is a deep tree.
+        let mut height = depth;
+        loop {
+            self.skip();
+            let rest = &self.text[self.at..];
+            let next = OPERATORS.iter().find(|(sign, _, _)| rest.starts_with(sign));
+            let Some(&(sign, operator, binds)) = next.filter(|(_, _, binds)| *binds >= least)
+            else {
+                return Ok(left);
+            };
+            height += 1;
+            self.at += sign.len();
+            // Powers are taken from the right, all else from the left.
+            let least = if operator == Operator::Power { binds } else { binds + 1 };
+            let right = self.expression(least, height)?;
+            let part = Part::Both(operator, Box::new(left), Box::new(right));
+            left = Expression { at, part };
+        }
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Expression<'s>, Refusal> {
+        let at = self.base + self.at;
+        let rest = &self.text[self.at..];
+        let part = match rest.chars().next() {
+            Some('(') => {
+                self.at += 1;
+                let inner = self.expression(0, depth + 1)?;
+                self.sign(")")?;
+                return Ok(inner);
+            }
+            Some('"') => Part::Text(self.quoted()?),
+            Some(c) if c.is_ascii_digit() || c == '.' => Part::Number(self.number()?),
+            Some(c) if c.is_alphabetic() || c == '_' => {
+                let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+                let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
+                self.at += length;
+                let name = &rest[..length];
+                if self.take("(") {
+                    Part::Call(name, self.arguments(depth)?)
+                } else {
+                    Part::Name(name)
+                }
+            }
+            _ => return Err(self.expected("a number, a name, a label or '('")),
+        };
+        Ok(Expression { at, part })
+    }
+
+    /// `E, E)`, or `)` alone.
+    fn arguments(&mut self, depth: usize) -> Result<Vec<Expression<'s>>, Refusal> {
+        let mut arguments = Vec::new();
+        if self.take(")") {
+            return Ok(arguments);
+        }
+        loop {
+            arguments.push(self.expression(0, depth + 1)?);
+            if !self.take(",") {
+                self.sign(")")?;
+                return Ok(arguments);
+            }
+        }
+    }
+
+    fn quoted(&mut self) -> Result<String, Refusal> {
+        let inner = &self.text[self.at + 1..];
+        let mut escaped = false;
+        for (end, c) in inner.char_indices() {
+            match c {
+                '"' if !escaped => {
+                    self.at += end + 2;
+                    return Ok(unquote(&inner[..end]));
+                }
+                _ => escaped = c == '\\' && !escaped,
+            }
+        }
+        Err(self.expected("a label in double quotes"))
+    }
+
+    fn number(&mut self) -> Result<f64, Refusal> {
+        let rest = &self.text[self.at..];
+        let mut before = ' ';
+        let belongs = |c: char| {
+            let sign_of_exponent = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            let belongs = c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || sign_of_exponent;
+            before = c;
+            !belongs
+        };
+        let length = rest.find(belongs).unwrap_or(rest.len());
+        match rest[..length].parse::<f64>() {
+            Ok(value) if value.is_finite() => {
+                self.at += length;
+                Ok(value)
+            }
+            _ => Err(self.expected("a number")),
+        }
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        self.skip();
+        let taken = self.text[self.at..].starts_with(sign);
+        self.at += if taken { sign.len() } else { 0 };
+        taken
+    }
+
+    fn sign(&mut self, sign: &str) -> Result<(), Refusal> {
+        if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
+    }
+
+    /// Passes over white space and remarks.
+    fn skip(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            let end = if trimmed.starts_with('%') || trimmed.starts_with("//") {
+                trimmed.find('\n')
+            } else if trimmed.starts_with("/*") {
+                trimmed.find("*/").map(|end| end + 2)
+            } else {
+                return;
+            };
+            self.at += end.unwrap_or(trimmed.len());
+        }
+    }
+
+    fn expected(&self, what: &str) -> Refusal {
+        let found = match self.text[self.at..].chars().next() {
+            Some(c) => format!("'{c}'"),
+            None => "the end of the expression".to_owned(),
+        };
+        (self.base + self.at, format!("expected {what} in the expression, found {found}"))
+    }
+}
