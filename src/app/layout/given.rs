@@ -35,7 +35,7 @@ pub fn is_enough(places: &[Option<[f64; 2]>]) -> bool {
 /// file keeps them apart. Those without a place stand in rows below the others.
 ///
 /// # Complexity
-/// O(n²) for n vertices.
+/// O(n log n) for n vertices of which few stand above each other, O(n) times 2000 at most.
 #[must_use]
 pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> GivenDrawing {
     let placed: Vec<(usize, Pos2)> = places
@@ -78,9 +78,17 @@ pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)
 /// How much larger than in the file the picture must be. Boxes that even the largest would not part
 /// are left as they are.
 fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
+    // Of vertices far apart along x nothing is needed, so that those behind need not be asked.
+    const ASKED: usize = 2000;
+    let mut placed = placed.to_vec();
+    placed.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
+    let widest = sizes.iter().fold(0.0_f32, |widest, size| widest.max(size.x)) + GAP;
     let mut least = *SCALES.start();
     for (index, &(a, place)) in placed.iter().enumerate() {
-        for &(b, other) in &placed[index + 1..] {
+        for &(b, other) in placed[index + 1..].iter().take(ASKED) {
+            if widest <= least * (other.x - place.x) {
+                break;
+            }
             let room = (sizes[a] + sizes[b]) / 2.0 + Vec2::splat(GAP);
             let apart = (place - other).abs();
             let needed = (room.x / apart.x).min(room.y / apart.y);

@@ -204,14 +204,18 @@ impl NetworkPane {
 fn title(network: &Network, id: VariableId) -> String {
     let name = network[id].name();
     match &network.annotations().of(id).title {
-        Some(title) if title != name => format!("{name} · {title}"),
+        // Titles are often names with spaces in them.
+        Some(title) if !title.eq_ignore_ascii_case(&name.replace('_', " ")) => {
+            format!("{name} · {title}")
+        }
         _ => name.to_owned(),
     }
 }
 
-/// Where the file puts each variable.
+/// Where the file puts each variable, if that is on anything like a screen.
 fn places(network: &Network) -> Vec<Option<[f64; 2]>> {
-    network.ids().map(|id| network.annotations().of(id).position).collect()
+    let near = |place: &[f64; 2]| place.iter().all(|part| part.abs() < 1e6);
+    network.ids().map(|id| network.annotations().of(id).position.filter(near)).collect()
 }
 
 /// Boxes and lines of the network, and what each line stands for: in layers, about `aspect` times as

@@ -15,7 +15,7 @@ const PLACED: &str = r#"<smile id="placed"><nodes>
     <cpt id="c"><state id="n"/><state id="y"/><probabilities>0.3 0.7</probabilities></cpt>
     </nodes><extensions><genie>
     <node id="a"><name>The first</name><interior color="ff0000"/><position>200 0 276 36</position></node>
-    <node id="b"><name>b</name><interior color="0000ff"/><position>0 0 76 36</position></node>
+    <node id="b"><name>B</name><interior color="0000ff"/><position>0 0 76 36</position></node>
     <node id="c"><position>0 100 76 136</position></node>
     </genie></extensions></smile>"#;
 
@@ -37,6 +37,9 @@ fn variables_stand_where_the_file_puts_them_or_in_layers() {
     assert_eq!((edges[0].from, edges[0].to, edges[0].path.len()), (0, 1, 2));
     assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief), ("a · The first", "a"));
     assert_eq!(nodes[1].text.title, "b", "a title that is the name says nothing");
+    let far = PLACED.replace("200 0 276 36", "1e300 0 1e300 36");
+    let far = format::open_bytes("a.xdsl", far).unwrap().network;
+    assert_eq!(places(&far)[0], None);
     let (layered, ..) = drawing(&network, None, Some(1.0));
     assert!(layered[1].centre.y > layered[0].centre.y, "an effect below its cause");
 }
