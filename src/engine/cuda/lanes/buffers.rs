@@ -7,8 +7,14 @@ use crate::engine::lanes::{Kind, Plan, scale_of};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-/// Work of an item, in terms; a row counts as some.
-const WORK: usize = 128;
+/// Work of an item at least, in terms; a row counts as some. Short items run side by side.
+const LEAST_WORK: usize = 128;
+
+/// Work of an item at most. In a long one, rows that read the same entries find them in the cache.
+const MOST_WORK: usize = 1024;
+
+/// Items that a long operation is cut into, about.
+const ITEMS: usize = 4096;
 
 /// Terms that a row costs beside its own.
 const OF_ROW: usize = 4;
@@ -144,12 +150,15 @@ impl Buffers {
 
 /// The rows of an operation in pieces of about equal work.
 fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let of_row = |row: usize| OF_ROW + (plan.rows[row].end - plan.rows[row].first) as usize;
+    let all: usize = rows.clone().map(of_row).sum();
+    let enough = (all / ITEMS).clamp(LEAST_WORK, MOST_WORK);
     let mut next = rows.start;
     std::iter::from_fn(move || {
         let start = next;
         let mut work = 0;
-        while next < rows.end && work < WORK {
-            work += OF_ROW + (plan.rows[next].end - plan.rows[next].first) as usize;
+        while next < rows.end && work < enough {
+            work += of_row(next);
             next += 1;
         }
         (start < next).then_some(start..next)
