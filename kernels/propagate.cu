@@ -1,99 +1,93 @@
-// A whole propagation in one launch: every message, every posterior and P(e); and many of them.
+// A whole propagation in one launch: every message, every posterior and P(e).
 //
 // All of them are sums of products of the same form, called operations here:
 //
-//     out[row] = sum over run of  table[row, run] * findings[row, run] * prod_f message_f[row, run]
+//     out[row] = sum over run of  table[row, run] * prod_f message_f[row, run] * prod_v weight_v[state]
 //
-// The table is a clique's potential, in a copy whose slow digits are the variables of out, so that
-// a sum runs over consecutive entries; nothing clique-sized is ever written. (Shafer and Shenoy's
-// form of propagation: a message down leaves out the message up that it answers, hence there is no
-// division.)
+// The table is a clique's potential; nothing clique-sized is ever written. (Shafer and Shenoy's form
+// of propagation: a message down leaves out the message up that it answers, hence there is no
+// division.) The weights are those of findings, in the operations of one clique a variable; without
+// evidence they are left out. What is zero because of tables alone is neither computed, nor stored,
+// nor read.
 //
 // An operation is cut into items of some rows. Each block has a list of items, made ahead by
 // simulating the run. A message is written as words of 64 bits that hold a number, its power of two
 // and the number of the run. Who needs an entry reads its word until it is of this run: there are
 // no flags, no fences and no second trip. In the order of their simulated starts every item only
 // waits for earlier ones, and all blocks are resident, so there is always one that can go on. What
-// an item needs but for messages is one record, which is on its way while the item before it is
-// worked on.
-//
-// An observed variable may fix a digit: rows and entries of other states are then neither computed
-// nor read nor waited for, in any operation. Or it is a likelihood as others are: these are weights in
-// the operations of one clique.
+// an item needs but for messages is one record, which is on its way to shared memory while the item
+// before it is worked on (on GPUs before compute capability 8.0 it is waited for).
 //
 // An item reads each message entry that it needs once, into shared memory (the stage), scaled so
-// that the largest of the item's has exponent `room`. Sums are in single precision in trees of a
-// fixed shape, so that two runs are bit-equal.
+// that the largest of the item's has exponent `room`. Sums are in single precision in trees of a fixed
+// shape, so that two runs are bit-equal.
 //
-// Version: dataflow with a static schedule, words that carry their own readiness, results written
-// to the host's memory. `propagate_stamped` also notes when items begin, have what they wait for, and end.
-// `propagate_cases` gives each block whole cases, one after another.
+// All rows of an item may have a state that the evidence excludes: then they are zero, and written
+// at once.
 //
-// Launch: grid = number of lists, all of which must be resident (`propagate_cases`: any number);
-// block = as many threads as the name says, no dynamic shared memory. Nothing else that waits like
-// this may run beside it.
+// Launch: grid = number of lists, all of which must be resident; block = 128 threads, no dynamic
+// shared memory. Nothing else that waits like this may run beside it.
 //
 // records    items, list after list
 // starts     first quarter (4 words) of each list in `records`, and the end of the last
-// evidence   a word a variable: 0 nothing, 1 likelihoods, else 2 + the state that its digit is
-//            fixed at; then a weight a state, as float bits; not read if !has_evidence
+// evidence   a bit a state: possible or not; then a weight a state, as float bits
+// flags      1 if there is evidence, else that is not read; + 2 if the records are larger than the
+//            cache
+// states     of all variables
 // messages   all messages, a word of 64 bits an entry (see `packed`)
 // out        posteriors, not normalised, and P(e), as such words
 // tag        number of this run, in 1..4095
 //
 // A record, in words, a multiple of four of them; it is followed by what the block does next:
-//    0 rows             1 first row       2 entries of a row       3 entries from row to row
-//    4 factors          5 chunks of 32 words on the stage           6 words of this record
-//    7 1 if the result is for the host, 0 if a message              8 first word of the result
-//    9 digits          10 places from word                         11 table from word
-//   12 lanes of a row  13 room            14-15 the factor of each chunk, 4 bits each
-//   digits:  variable, first weight, stride, states, 1 if of rows + 2 if likelihoods count here
-//   sources: which entry of all messages stands at each word of the stage; ~0: none
-//   places:  of 16 bits: where rows stand on the stage, by factor, then entries of a run likewise
-//   table:   the item's part of the potential, as float bits, row by row
+//    0 words of this record, of the next one * 2^16
+//    1 chunks of 32 words on the stage: of messages, of findings * 2^16
+//    2 steps: entries of a row that one thread takes; threads that take part * 2^16
+//    3 passes over these threads, log2(lanes of a row) * 2^16, form * 2^24: 0 dense, 1 listed
+//    4 pairs of messages, of findings * 2^8, messages * 2^16
+//    5 words of the list
+//    6 1 if the result is for the host, 0 if a message
+//    7 room
+//    8 eight states of 16 bits that all rows have; 0xffff: none
+//   sources: for each word of the stage which entry of all messages, factor * 2^29; then which weight
+//   list, if dense: for each entry of a run and pair, where it stands on the stage
+//   rows: for each row of all passes, where its result goes; ~0: nowhere; then, if dense, for each
+//   pair and row where it stands on the stage
+//   stream: for each pass, step and thread an entry of the table, as float bits; in listed form
+//   followed by the places of each pair, for these threads
+//   Places are in bytes, 16 bits each of the two of a pair; in dense form those of a row and of an
+//   entry are added. The first word of the stage is one, which pairs are filled up with.
 
 #include "numbers.cuh"
 
-static const unsigned HEADER = 16;
-static const unsigned DIGIT = 5;
-static const unsigned MAX_FACTORS = 7;
-static const unsigned MAX_DIGITS = 64;
+static const unsigned HEADER = 12;
+static const unsigned MAX_FACTORS = 8;
+static const unsigned MAX_BITS = 512;
+static const unsigned NO_SOURCE = 0x1fffffff;
 static const int NOTHING = -0x40000000;
 static const unsigned ALL = 0xffffffffu;
+static const unsigned T = 128;
+static const unsigned WARPS = T / 32;
 
 // Words of the stage for each thread.
-static const unsigned EACH = 4;
+static const unsigned EACH = 6;
 
 // Chunks up to which all of a warp waits; where there are more, one thread does, to leave the
 // memory to those who work.
-static const unsigned FEW = 2;
+static const unsigned FEW = 4;
 
 // Tables have their largest entry near 2^PEAK.
 static const int PEAK = 24;
 
-// The memory of a block of T threads.
-template <unsigned T> struct Shared {
-    uint4 record[3 * T];
-    // Messages. Before they are there: weights of rows and of entries.
-    float stage[EACH * T];
-    int reference[MAX_FACTORS + 1];
-    // What the findings leave: rows, entries of a run, words of the stage; and how many.
-    unsigned short rows[T];
-    unsigned short run[3 * T];
-    unsigned needed[EACH * T / 32];
-    unsigned observed[MAX_DIGITS];
-    unsigned left[2];
-    float sums[T / 32];
-};
+// Words of a record, at most.
+static const unsigned MAX_RECORD = 2560;
 
-template <unsigned T> __device__ inline void together()
-{
-    if (T == 32) {
-        __syncwarp();
-    } else {
-        __syncthreads();
-    }
-}
+struct Shared {
+    // That of this item and that of the next.
+    uint4 record[2][MAX_RECORD / 4];
+    float stage[4 + EACH * T];
+    int reference[MAX_FACTORS];
+    unsigned bits[MAX_BITS];
+};
 
 __device__ inline unsigned long long load(const unsigned long long *word)
 {
@@ -119,19 +113,14 @@ __device__ inline unsigned tag_of(unsigned long long word)
     return static_cast<unsigned>(word >> 32) & 0xfff;
 }
 
-__device__ inline int power_of(unsigned long long word)
-{
-    return static_cast<int>(word >> 32) >> 12;
-}
-
 // The largest e with 2^e <= the number of this word; NOTHING for zero. Subnormal numbers count as zero.
 __device__ inline int exponent_of_word(unsigned long long word)
 {
     int field = static_cast<unsigned>(word) >> 23;
-    return field == 0 ? NOTHING : field - 127 + power_of(word);
+    return field == 0 ? NOTHING : field - 127 + (static_cast<int>(word >> 32) >> 12);
 }
 
-// The number with these bits, with exponent e instead of its own.
+// The number with these bits, with exponent e instead of its own; zero if that is too small.
 __device__ inline float with_exponent(unsigned bits, int e)
 {
     return e < -126 ? 0.0f : __uint_as_float((bits & 0x7fffff) | static_cast<unsigned>(e + 127) << 23);
@@ -144,262 +133,212 @@ __device__ inline unsigned long long now()
     return time;
 }
 
-// The part of one row's sum that falls to one lane.
-template <unsigned F>
-__device__ float lane_sum(const float *stage, const float *table, const unsigned short *places,
-                          unsigned row, unsigned rows, unsigned run, unsigned lane, unsigned lanes)
+__device__ inline int largest_of_warp(int value)
 {
-    const float *message[F + 1];
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(ALL, value);
+#else
 #pragma unroll
-    for (unsigned f = 0; f < F; ++f) {
-        message[f] = stage + places[f * rows + row];
+    for (unsigned half = 16; half > 0; half /= 2) {
+        value = max(value, __shfl_xor_sync(ALL, value, half));
     }
-    places += F * rows;
-    float sum = 0.0f;
-#pragma unroll 2
-    for (unsigned i = lane; i < run; i += lanes) {
-        float value = table[i];
+    return value;
+#endif
+}
+
+// Starts to copy a record to shared memory.
+__device__ inline void fetch(uint4 *to, const uint4 *from, unsigned quarters, unsigned long long policy)
+{
+    for (unsigned i = threadIdx.x; i < quarters; i += T) {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                         static_cast<unsigned>(__cvta_generic_to_shared(to + i))),
+                     "l"(from + i), "l"(policy)
+                     : "memory");
+#else
+        to[i] = __ldg(from + i);
+#endif
+    }
+}
+
+// How the cache is to keep records: as other things, or, where they would push messages out of it, shorter.
+__device__ inline unsigned long long policy_for(bool is_large)
+{
+    unsigned long long policy = 0;
+#if __CUDA_ARCH__ >= 800
+    if (is_large) {
+        asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    } else {
+        asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
+    }
+#endif
+    return policy;
+}
+
+// Waits until all that this thread has fetched is there.
+__device__ inline void fetched()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+__device__ inline float at(const char *stage, unsigned place)
+{
+    return *reinterpret_cast<const float *>(stage + place);
+}
+
+// One thread's part of a row's sum. `next`: words from step to step; `list`: the thread's first.
+template <unsigned PAIRS, bool LISTED>
+__device__ float part_of_sum(const char *stage, const unsigned *stream, unsigned next, unsigned steps,
+                             unsigned threads, const unsigned *list, unsigned next_of_list,
+                             const unsigned *of_row, unsigned rows)
+{
+    unsigned base[PAIRS + 1];
+    if (!LISTED) {
 #pragma unroll
-        for (unsigned f = 0; f < F; ++f) {
-            value *= message[f][places[f * run + i]];
+        for (unsigned p = 0; p < PAIRS; ++p) {
+            base[p] = of_row[p * rows];
+        }
+    }
+    float sum = 0.0f;
+#pragma unroll 4
+    for (unsigned k = 0; k < steps; ++k) {
+        float value = __uint_as_float(*stream);
+#pragma unroll
+        for (unsigned p = 0; p < PAIRS; ++p) {
+            const unsigned places = LISTED ? stream[(1 + p) * threads] : base[p] + list[p];
+            value *= at(stage, places & 0xffff) * at(stage, places >> 16);
         }
         sum += value;
+        stream += next;
+        list += next_of_list;
     }
     return sum;
 }
 
-__device__ inline float lane_sum(const float *stage, const float *table, const unsigned short *places,
-                          unsigned factors, unsigned row, unsigned rows, unsigned run,
-                          unsigned lane, unsigned lanes)
+template <bool LISTED>
+__device__ float part_of_sum(unsigned pairs, const char *stage, const unsigned *stream, unsigned next,
+                             unsigned steps, unsigned threads, const unsigned *list,
+                             unsigned next_of_list, const unsigned *of_row, unsigned rows)
 {
-    switch (factors) {
-    case 0: return lane_sum<0>(stage, table, places, row, rows, run, lane, lanes);
-    case 1: return lane_sum<1>(stage, table, places, row, rows, run, lane, lanes);
-    case 2: return lane_sum<2>(stage, table, places, row, rows, run, lane, lanes);
-    case 3: return lane_sum<3>(stage, table, places, row, rows, run, lane, lanes);
-    case 4: return lane_sum<4>(stage, table, places, row, rows, run, lane, lanes);
-    case 5: return lane_sum<5>(stage, table, places, row, rows, run, lane, lanes);
-    case 6: return lane_sum<6>(stage, table, places, row, rows, run, lane, lanes);
-    default: return lane_sum<7>(stage, table, places, row, rows, run, lane, lanes);
+    switch (pairs) {
+    case 0: return part_of_sum<0, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
+    case 1: return part_of_sum<1, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
+    case 2: return part_of_sum<2, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
+    case 3: return part_of_sum<3, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
+    default: return part_of_sum<4, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
     }
 }
 
-// Writes to `list` which of the `count` rows or entries from `first` on the findings leave, and to
-// `weights` their weights. Returns how many there are.
-__device__ unsigned select(const unsigned *observed, const unsigned *digit, unsigned digits,
-                           unsigned of_rows, unsigned first, unsigned count, unsigned short *list,
-                           float *weights, const float *likelihoods)
+// Whether all rows of a record have a state that the evidence excludes.
+__device__ inline bool is_excluded(const unsigned *bits, const unsigned *fixed)
 {
-    const unsigned lane = threadIdx.x % 32;
-    unsigned kept = 0;
-    for (unsigned base = 0; base < count; base += 32) {
-        const unsigned i = base + lane;
-        bool is_kept = i < count;
-        float weight = 1.0f;
-        for (unsigned n = 0; n < digits; ++n) {
-            const unsigned *d = digit + DIGIT * n;
-            const unsigned found = observed[n];
-            if (found == 0 || (d[4] & 1) != of_rows) {
-                continue;
-            }
-            const unsigned state = (first + i) / d[2] % d[3];
-            if (found > 1) {
-                is_kept = is_kept && state == found - 2;
-            } else if (d[4] & 2) {
-                weight *= likelihoods[d[1] + state];
-            }
-        }
-        const unsigned which = __ballot_sync(ALL, is_kept);
-        if (is_kept) {
-            const unsigned place = kept + __popc(which & ((1u << lane) - 1));
-            list[place] = static_cast<unsigned short>(i);
-            weights[place] = weight;
-        }
-        kept += __popc(which);
+    bool is = false;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned a = fixed[i] & 0xffff, b = fixed[i] >> 16;
+        is |= a < 32 * MAX_BITS && !(bits[a / 32] >> a % 32 & 1);
+        is |= b < 32 * MAX_BITS && !(bits[b / 32] >> b % 32 & 1);
     }
-    __syncwarp();
-    return kept;
+    return is;
 }
 
-// Leaves in the record only what the findings leave: places and table, these times the weights.
-// How many rows and entries that are goes to s.left. All moves are toward the beginning, 32 at a
-// time: this is for one warp.
-template <unsigned T>
-__device__ void slice(Shared<T> &s, unsigned *record, const float *likelihoods)
+#define PARAMETERS                                                                                 \
+    const uint4 *records, const unsigned *starts, const unsigned *evidence, unsigned flags,        \
+        unsigned states, unsigned long long *messages, unsigned long long *out, unsigned tag,      \
+        const unsigned *first_stamps, unsigned long long *stamps
+
+template <bool STAMPED> __device__ void run_list(PARAMETERS)
 {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned factors = record[4], digits = record[9];
-    unsigned rows = record[0], run = record[2];
-    const unsigned *digit = record + HEADER;
-    float *weights = s.stage;
-    const unsigned rows_before = rows, run_before = run, stride_before = record[3];
-    rows = select(s.observed, digit, digits, 1, record[1], rows, s.rows, weights, likelihoods);
-    if (lane == 0) {
-        s.left[0] = rows;
-    }
-    if (rows == 0) {
+    __shared__ Shared s;
+    const bool has_evidence = flags & 1;
+    const unsigned long long policy = policy_for(flags & 2);
+    const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+    const uint4 *next_record = records + starts[blockIdx.x];
+    if (starts[blockIdx.x] == starts[blockIdx.x + 1]) {
         return;
     }
-    float *run_weights = weights + rows;
-    run = select(s.observed, digit, digits, 0, 0, run, s.run, run_weights, likelihoods);
-    if (lane == 0) {
-        s.left[1] = run;
+    if (STAMPED) {
+        stamps += 3ull * first_stamps[blockIdx.x];
     }
-    const unsigned stride = run | 1;
-    unsigned short *places = reinterpret_cast<unsigned short *>(record + record[10]);
-    for (unsigned side = 0; side < 2; ++side) {
-        const unsigned count = side == 0 ? rows : run;
-        const unsigned short *list = side == 0 ? s.rows : s.run;
-        for (unsigned f = 0; f < factors; ++f) {
-            const unsigned from = side == 0 ? f * rows_before : factors * rows_before + f * run_before;
-            const unsigned to = side == 0 ? f * rows : factors * rows + f * run;
-            for (unsigned i = lane; i - lane < count; i += 32) {
-                const unsigned short place = i < count ? places[from + list[i]] : 0;
-                __syncwarp();
-                if (i < count) {
-                    places[to + i] = place;
+    unsigned next_quarters = (__ldg(reinterpret_cast<const unsigned *>(next_record)) & 0xffff) / 4;
+    fetch(s.record[0], next_record, next_quarters, policy);
+    if (thread == 0) {
+        s.stage[0] = 1.0f;
+    }
+    if (thread < MAX_FACTORS) {
+        s.reference[thread] = NOTHING;
+    }
+    if (has_evidence) {
+        const unsigned bit_words = (states + 31) / 32;
+        for (unsigned i = thread; i < MAX_BITS; i += T) {
+            s.bits[i] = i < bit_words ? evidence[i] : ~0u;
+        }
+        evidence += bit_words;
+    }
+    for (unsigned turn = 0; next_quarters > 0; turn ^= 1, stamps += STAMPED ? 3 : 0) {
+        fetched();
+        __syncthreads();
+        const unsigned long long began = STAMPED ? now() : 0;
+        const unsigned *record = reinterpret_cast<const unsigned *>(s.record[turn]);
+        next_record += next_quarters;
+        next_quarters = (record[0] >> 16) / 4;
+        fetch(s.record[turn ^ 1], next_record, next_quarters, policy);
+
+        const unsigned chunks = record[1] & 0xffff;
+        const unsigned of_findings = record[1] >> 16;
+        const unsigned passes = record[3] & 0xffff;
+        const unsigned shift = record[3] >> 16 & 0xff;
+        const bool is_listed = record[3] >> 24;
+        const unsigned all_pairs = (record[4] & 0xff) + (record[4] >> 8 & 0xff);
+        unsigned long long *result = record[6] ? out : messages;
+        const int room = static_cast<int>(record[7]);
+
+        const unsigned *sources = record + HEADER;
+        const unsigned *list = sources + 32 * (chunks + of_findings);
+        const unsigned *of_rows = list + record[5];
+        const unsigned threads = record[2] >> 16;
+        const unsigned rows_of_pass = threads >> shift;
+        const unsigned rows = passes * rows_of_pass;
+
+        if (has_evidence && is_excluded(s.bits, record + 8)) {
+            for (unsigned row = thread; row < rows; row += T) {
+                if (of_rows[row] != ~0u) {
+                    store(result + of_rows[row], packed(0.0f, 0, tag));
                 }
-                __syncwarp();
             }
-        }
-    }
-    // Which words of the stage are still needed.
-    for (unsigned i = lane; i < EACH * T / 32; i += 32) {
-        s.needed[i] = 0;
-    }
-    __syncwarp();
-    for (unsigned i = lane; i < rows * run; i += 32) {
-        const unsigned row = i / run, entry = i - row * run;
-        for (unsigned f = 0; f < factors; ++f) {
-            const unsigned w = places[f * rows + row] + places[factors * rows + f * run + entry];
-            atomicOr(&s.needed[w / 32], 1u << w % 32);
-        }
-    }
-    __syncwarp();
-    unsigned *sources = record + HEADER + DIGIT * digits;
-    for (unsigned chunk = 0; chunk < record[5]; ++chunk) {
-        if (!(s.needed[chunk] >> lane & 1)) {
-            sources[chunk * 32 + lane] = ~0u;
-        }
-    }
-    float *table = reinterpret_cast<float *>(record + record[11]);
-    for (unsigned i = lane; i - lane < rows * run; i += 32) {
-        const unsigned row = i / run, entry = i - row * run;
-        float value = 0.0f;
-        if (i < rows * run) {
-            value = table[s.rows[row] * stride_before + s.run[entry]] * weights[row]
-                    * run_weights[entry];
-        }
-        __syncwarp();
-        if (i < rows * run) {
-            table[row * stride + entry] = value;
-        }
-        __syncwarp();
-    }
-}
-
-__device__ inline uint4 quarter(const uint4 *record, const uint4 *end)
-{
-    return record < end ? __ldg(record) : make_uint4(0, 0, 0, 0);
-}
-
-template <unsigned T, bool STAMPED>
-__device__ void run_items(Shared<T> &s, const uint4 *next_record, const uint4 *end,
-                          const unsigned *evidence, bool has_evidence, unsigned variables,
-                          unsigned long long *messages, unsigned long long *out, unsigned tag,
-                          unsigned long long *stamps)
-{
-    const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    const unsigned WARPS = T / 32;
-    unsigned *record = reinterpret_cast<unsigned *>(s.record);
-    uint4 ahead = quarter(next_record + thread, end);
-    for (; next_record < end; stamps += STAMPED ? 3 : 0) {
-        together<T>();
-        s.record[thread] = ahead;
-        if (thread < MAX_FACTORS) {
-            s.reference[thread] = NOTHING;
-        }
-        together<T>();
-        unsigned long long began = STAMPED ? now() : 0;
-        const unsigned quarters = record[6] / 4;
-        if (quarters > T) {
-            for (unsigned i = T + thread; i < quarters; i += T) {
-                s.record[i] = __ldg(next_record + i);
+            if (STAMPED && thread == 0) {
+                stamps[0] = stamps[1] = began;
+                stamps[2] = now();
             }
-            together<T>();
-        }
-        next_record += quarters;
-        ahead = quarter(next_record + thread, end);
-        if (thread % 8 == 0 && next_record + T + thread < end) {
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(next_record + T + thread));
-        }
-        unsigned rows = record[0];
-        unsigned run = record[2];
-        unsigned stride = record[3];
-        unsigned lanes = record[12];
-        const unsigned factors = record[4];
-        const unsigned chunks = record[5];
-        const unsigned digits = record[9];
-        const int room = record[13];
-        const unsigned long long factor_of =
-            static_cast<unsigned long long>(record[15]) << 32 | record[14];
-
-        bool is_sliced = false;
-        if (has_evidence) {
-            for (unsigned n = thread; n < digits; n += T) {
-                const unsigned *digit = record + HEADER + DIGIT * n;
-                const unsigned found = evidence[digit[0]];
-                s.observed[n] = found;
-                is_sliced |= found > 1 || (found == 1 && digit[4] & 2);
-            }
-            is_sliced = T == 32 ? __any_sync(ALL, is_sliced) : __syncthreads_or(is_sliced);
-            if (is_sliced) {
-                if (warp == 0) {
-                    slice(s, record, reinterpret_cast<const float *>(evidence + variables));
-                }
-                together<T>();
-                rows = s.left[0];
-                run = s.left[1];
-                stride = run | 1;
-                if (rows == 0) {
-                    if (STAMPED && thread == 0) {
-                        stamps[0] = began;
-                        stamps[1] = stamps[2] = now();
-                    }
-                    continue;
-                }
-                // A power of two: as many as there are threads for, and entries.
-                lanes = rows >= T ? 1 : 1u << (31 - __clz(T / rows));
-                lanes = min(lanes, run <= 1 ? 1 : 2u << (31 - __clz(run - 1)));
-                lanes = rows > 1 ? min(lanes, 32u) : lanes;
-            }
+            continue;
         }
 
-        // The messages, scaled. Each warp has consecutive chunks.
-        const unsigned each = (chunks + WARPS - 1) / WARPS;
-        const unsigned first = warp * each;
         unsigned from[EACH];
         unsigned long long word[EACH];
 #pragma unroll
         for (unsigned k = 0; k < EACH; ++k) {
-            from[k] = ~0u;
+            const unsigned chunk = k * WARPS + warp;
+            from[k] = chunk < chunks ? sources[chunk * 32 + lane] : NO_SOURCE;
             word[k] = 0;
-            if (k < each && first + k < chunks) {
-                from[k] = record[HEADER + DIGIT * digits + (first + k) * 32 + lane];
+            if ((from[k] & NO_SOURCE) != NO_SOURCE) {
+                word[k] = load(messages + (from[k] & NO_SOURCE));
+            }
+        }
+        if (has_evidence) {
+            for (unsigned i = thread; i < 32 * of_findings; i += T) {
+                const unsigned which = sources[32 * chunks + i] & NO_SOURCE;
+                s.stage[1 + 32 * chunks + i] =
+                    which == NO_SOURCE ? 0.0f : __uint_as_float(__ldg(evidence + which));
             }
         }
         while (true) {
             unsigned missing = ~0u;
 #pragma unroll
             for (unsigned k = 0; k < EACH; ++k) {
-                if (from[k] != ~0u && tag_of(word[k]) != tag) {
-                    word[k] = load(messages + from[k]);
-                }
-            }
-#pragma unroll
-            for (unsigned k = 0; k < EACH; ++k) {
-                if (from[k] != ~0u && tag_of(word[k]) != tag) {
-                    missing = from[k];
+                if ((from[k] & NO_SOURCE) != NO_SOURCE && tag_of(word[k]) != tag) {
+                    missing = from[k] & NO_SOURCE;
                 }
             }
             const unsigned who = __ballot_sync(ALL, missing != ~0u);
@@ -413,74 +352,67 @@ __device__ void run_items(Shared<T> &s, const uint4 *next_record, const uint4 *e
                 }
                 __syncwarp();
             }
-        }
-        int largest = NOTHING;
 #pragma unroll
-        for (unsigned k = 0; k < EACH; ++k) {
-            const unsigned chunk = first + k;
-            if (k < each && chunk < chunks) {
-                largest = max(largest, exponent_of_word(word[k]));
-                const unsigned f = factor_of >> 4 * chunk & 15;
-                if (k + 1 >= each || chunk + 1 >= chunks || (factor_of >> 4 * (chunk + 1) & 15) != f) {
-#pragma unroll
-                    for (unsigned half = 16; half > 0; half /= 2) {
-                        largest = max(largest, __shfl_xor_sync(ALL, largest, half));
-                    }
-                    if (lane == 0) {
-                        atomicMax(&s.reference[f], largest);
-                    }
-                    largest = NOTHING;
+            for (unsigned k = 0; k < EACH; ++k) {
+                if ((from[k] & NO_SOURCE) != NO_SOURCE && tag_of(word[k]) != tag) {
+                    word[k] = load(messages + (from[k] & NO_SOURCE));
                 }
             }
         }
-        together<T>();
 #pragma unroll
         for (unsigned k = 0; k < EACH; ++k) {
-            const unsigned chunk = first + k;
-            if (k < each && chunk < chunks) {
-                const int exponent = exponent_of_word(word[k]);
-                const int reference = s.reference[factor_of >> 4 * chunk & 15];
-                s.stage[chunk * 32 + lane] =
-                    exponent == NOTHING
-                        ? 0.0f
-                        : with_exponent(static_cast<unsigned>(word[k]), exponent - reference + room);
+            if (k * WARPS + warp < chunks) {
+                const int largest = largest_of_warp(exponent_of_word(word[k]));
+                if (lane == 0) {
+                    atomicMax(&s.reference[from[k] >> 29], largest);
+                }
             }
         }
+        __syncthreads();
         int power = -PEAK;
-        for (unsigned f = 0; f < factors; ++f) {
-            power += (s.reference[f] == NOTHING ? 0 : s.reference[f]) - room;
+        for (unsigned f = 0; f < record[4] >> 16; ++f) {
+            const int reference = s.reference[f];
+            power += (reference == NOTHING ? 0 : reference) - room;
         }
-        together<T>();
-        unsigned long long ready = STAMPED ? now() : 0;
-
-        unsigned long long *result = (record[7] ? out : messages) + record[8];
-        const float *table = reinterpret_cast<const float *>(record + record[11]);
-        const unsigned short *places =
-            reinterpret_cast<const unsigned short *>(record + record[10]);
-        const unsigned of_row = thread & (lanes - 1);
-        // Lanes are a power of two.
-        const unsigned shift = 31 - __clz(lanes);
-        for (unsigned row = thread >> shift; row - (thread >> shift) < rows; row += T >> shift) {
-            float sum = 0.0f;
-            if (row < rows) {
-                sum = lane_sum(s.stage, table + row * stride, places, factors, row, rows, run,
-                               of_row, lanes);
+#pragma unroll
+        for (unsigned k = 0; k < EACH; ++k) {
+            const unsigned chunk = k * WARPS + warp;
+            if (chunk < chunks) {
+                const int exponent = exponent_of_word(word[k]);
+                const int scaled = exponent - s.reference[from[k] >> 29] + room;
+                s.stage[1 + chunk * 32 + lane] =
+                    exponent == NOTHING ? 0.0f
+                                        : with_exponent(static_cast<unsigned>(word[k]), scaled);
             }
-            for (unsigned half = min(lanes, 32u) / 2; half > 0; half /= 2) {
+        }
+        __syncthreads();
+        const unsigned long long ready = STAMPED ? now() : 0;
+        if (thread < MAX_FACTORS) {
+            s.reference[thread] = NOTHING;
+        }
+
+        const unsigned pairs = has_evidence ? all_pairs : record[4] & 0xff;
+        const unsigned steps = record[2] & 0xffff;
+        const unsigned of_row = thread & ((1u << shift) - 1);
+        const unsigned next = is_listed ? (1 + all_pairs) * threads : threads;
+        const unsigned of_rows_words = (rows * (is_listed ? 1 : 1 + all_pairs) + 3) & ~3u;
+        const unsigned *stream = of_rows + of_rows_words + thread;
+        const char *stage = reinterpret_cast<const char *>(s.stage);
+        for (unsigned row = thread < threads ? thread >> shift : rows; row < rows; row += rows_of_pass) {
+            float sum;
+            if (is_listed) {
+                sum = part_of_sum<true>(pairs, stage, stream, next, steps, threads, list, 0, of_rows, 0);
+            } else {
+                sum = part_of_sum<false>(pairs, stage, stream, next, steps, threads,
+                                         list + of_row * all_pairs, all_pairs << shift, of_rows + rows + row, rows);
+            }
+            stream += steps * next;
+            for (unsigned half = (1u << shift) / 2; half > 0; half /= 2) {
                 sum += __shfl_xor_sync(ALL, sum, half);
             }
-            if (T > 32 && lanes > 32) {
-                if (lane == 0) {
-                    s.sums[warp] = sum;
-                }
-                together<T>();
-                sum = 0.0f;
-                for (unsigned w = 0; w < WARPS; ++w) {
-                    sum += s.sums[w];
-                }
-            }
-            if (row < rows && of_row == 0) {
-                store(result + (is_sliced ? s.rows[row] : row), packed(sum, power, tag));
+            const unsigned place = of_rows[row];
+            if (of_row == 0 && place != ~0u) {
+                store(result + place, packed(sum, power, tag));
             }
         }
         if (STAMPED && thread == 0) {
@@ -491,56 +423,16 @@ __device__ void run_items(Shared<T> &s, const uint4 *next_record, const uint4 *e
     }
 }
 
-#define PARAMETERS                                                                                 \
-    const uint4 *records, const unsigned *starts, const unsigned *evidence, unsigned has_evidence, \
-        unsigned variables, unsigned long long *messages, unsigned long long *out, unsigned tag,   \
-        const unsigned *first_stamps, unsigned long long *stamps
-#define CASES                                                                                      \
-    const uint4 *records, unsigned long long record_quarters, const unsigned *evidence,            \
-        unsigned evidence_words, unsigned variables, unsigned long long *messages,                 \
-        unsigned message_words, unsigned long long *out, unsigned out_words, unsigned cases,       \
-        unsigned tag
-
-template <unsigned T, bool STAMPED> __device__ void run_list(PARAMETERS)
+extern "C" __global__ void __launch_bounds__(T, 8) propagate(PARAMETERS)
 {
-    __shared__ Shared<T> s;
-    run_items<T, STAMPED>(s, records + starts[blockIdx.x], records + starts[blockIdx.x + 1],
-                          evidence, has_evidence, variables, messages, out, tag,
-                          STAMPED ? stamps + 3ull * first_stamps[blockIdx.x] : stamps);
+    run_list<false>(records, starts, evidence, flags, states, messages, out, tag,
+                    first_stamps, stamps);
 }
 
-template <unsigned T> __device__ void run_cases(CASES)
+extern "C" __global__ void __launch_bounds__(T, 8) propagate_stamped(PARAMETERS)
 {
-    __shared__ Shared<T> s;
-    messages += static_cast<unsigned long long>(blockIdx.x) * message_words;
-    for (unsigned c = blockIdx.x; c < cases; c += gridDim.x, ++tag) {
-        run_items<T, false>(s, records, records + record_quarters,
-                            evidence + static_cast<unsigned long long>(c) * evidence_words, true,
-                            variables, messages,
-                            out + static_cast<unsigned long long>(c) * out_words, tag, nullptr);
-    }
-}
-
-#define ARGUMENTS                                                                                  \
-    records, starts, evidence, has_evidence, variables, messages, out, tag, first_stamps, stamps
-#define KERNELS(T, BLOCKS)                                                                         \
-    extern "C" __global__ void __launch_bounds__(T, BLOCKS) propagate_##T(PARAMETERS)              \
-    {                                                                                              \
-        run_list<T, false>(ARGUMENTS);                                                             \
-    }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(T, BLOCKS) propagate_stamped_##T(PARAMETERS)      \
-    {                                                                                              \
-        run_list<T, true>(ARGUMENTS);                                                              \
-    }
-
-KERNELS(128, 8)
-
-// Many cases: block b takes cases b, b + blocks, ..., in its own part of `messages`, with tags from
-// `tag` on. Evidence and results of case c begin at c * evidence_words and c * out_words.
-extern "C" __global__ void __launch_bounds__(64, 16) propagate_cases_64(CASES)
-{
-    run_cases<64>(records, record_quarters, evidence, evidence_words, variables, messages,
-                  message_words, out, out_words, cases, tag);
+    run_list<true>(records, starts, evidence, flags, states, messages, out, tag,
+                   first_stamps, stamps);
 }
 
 // One word, so that who waits for results sees the end.

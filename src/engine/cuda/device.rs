@@ -1,7 +1,7 @@
 //! Finding the GPU, and what all engines on it need.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -100,6 +100,11 @@ impl Device {
             loaded.push(function?);
         }
         Ok(loaded.try_into().unwrap_or_else(|_| unreachable!("one function for each name")))
+    }
+
+    /// The compute capability.
+    pub fn capability(&self) -> Result<(i32, i32), DriverError> {
+        self.context.compute_capability()
     }
 
     /// How many blocks of `threads` threads of `kernel` run at the same time.
@@ -238,11 +243,10 @@ impl<T> Pinned<T> {
 }
 
 impl Pinned<u64> {
-    /// The number at `index`, which a kernel may be about to write.
-    pub fn read(&self, index: usize) -> u64 {
-        assert!(index < self.len);
-        // SAFETY: within the memory, aligned, and atomic, as the kernel's writes are.
-        unsafe { AtomicU64::from_ptr(self.start.add(index)) }.load(Ordering::Acquire)
+    /// The numbers, which a kernel may be about to write.
+    pub fn as_atomics(&self) -> &[AtomicU64] {
+        // SAFETY: as many aligned numbers as were allocated; atomic, as the kernel's writes are.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }
 

@@ -1,14 +1,15 @@
 //! The kernels as they are embedded: PTX, which the driver compiles for the GPU it finds.
 
-/// `(path of the source in kernels/ without extension, PTX)` of every kernel file.
+/// `(path of the source in kernels/ without extension, architecture, PTX)` of all that is embedded.
 #[cfg(test)]
-const ALL: [(&str, &str); 6] = [
-    ("empty", EMPTY),
-    ("lanes", LANES),
-    ("paper/initialise", PAPER_INITIALISE),
-    ("paper/marginals", PAPER_MARGINALS),
-    ("paper/message", PAPER_MESSAGE),
-    ("propagate", PROPAGATE),
+const ALL: [(&str, u32, &str); 7] = [
+    ("empty", 70, EMPTY),
+    ("lanes", 70, LANES),
+    ("paper/initialise", 70, PAPER_INITIALISE),
+    ("paper/marginals", 70, PAPER_MARGINALS),
+    ("paper/message", 70, PAPER_MESSAGE),
+    ("propagate", 70, PROPAGATE),
+    ("propagate", 80, PROPAGATE_80),
 ];
 
 pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
@@ -18,6 +19,8 @@ pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/ma
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");
 
 pub(super) const PROPAGATE: &str = include_str!("../../../kernels/propagate.ptx");
+/// The same for GPUs from compute capability 8.0 on.
+pub(super) const PROPAGATE_80: &str = include_str!("../../../kernels/propagate.sm80.ptx");
 
 #[cfg(test)]
 mod tests {
@@ -59,14 +62,18 @@ mod tests {
         };
         let mut names: Vec<String> = sources.iter().map(name).collect();
         names.sort();
-        let mut embedded = ALL.map(|(name, _)| name);
+        let mut embedded = ALL.map(|(name, ..)| name).to_vec();
         embedded.sort_unstable();
+        embedded.dedup();
         assert_eq!(names, embedded);
-        for (name, ptx) in ALL {
+        for (name, architecture, ptx) in ALL {
             let source = std::fs::read(folder.join(name).with_extension("cu")).unwrap();
             let expected = format!("// source {:016x}\n", hash(&[&*headers, &source].concat()));
             assert!(ptx.starts_with(&expected), "{name}.ptx is old; run kernels/build.py");
-            assert!(ptx.contains(".version 8.0\n.target sm_70"), "{name}.ptx");
+            assert!(
+                ptx.contains(&format!(".version 8.0\n.target sm_{architecture}")),
+                "{name}.ptx"
+            );
         }
     }
 }

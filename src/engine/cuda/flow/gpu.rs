@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
+use super::items::THREADS;
 use super::schedule::Schedule;
-use super::words::{MAX_TAG, Word};
+use super::words::{MAX_TAG, Results};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
 use crate::engine::PropagationFailure;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
@@ -19,13 +20,13 @@ pub(super) struct Gpu {
     stamped: CudaFunction,
     empty: CudaFunction,
     lists: usize,
-    threads: u32,
     /// Whether kernels of other processes may run at the same time.
     shared: bool,
     /// The item at each place of the lists.
     order: Vec<usize>,
     starts_of_lists: Vec<u32>,
-    variables: u32,
+    posteriors: Vec<usize>,
+    states: u32,
     records: CudaSlice<u32>,
     starts: CudaSlice<u32>,
     /// The first item of each list.
@@ -39,6 +40,9 @@ pub(super) struct Gpu {
     tag: u32,
 }
 
+/// Words of records that push messages out of the GPU's cache.
+const LARGE: usize = 40 << 20;
+
 /// Which kernel a run is with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -48,24 +52,30 @@ enum Kind {
 }
 
 impl Gpu {
-    pub fn load(device: &'static Device, flow: &Flow, tables: &[f32]) -> Result<Self, DriverError> {
+    pub fn load(device: &'static Device, flow: &Flow) -> Result<Self, DriverError> {
         let stream = device.stream()?;
-        let [plain, stamped, empty] = device.load(
-            kernels::PROPAGATE,
-            ["propagate_128", "propagate_stamped_128", "propagate_empty"],
-        )?;
+        let is_new = device.capability()? >= (8, 0);
+        let ptx = if is_new { kernels::PROPAGATE_80 } else { kernels::PROPAGATE };
+        let names = ["propagate", "propagate_stamped", "propagate_empty"];
+        let [plain, stamped, empty] = device.load(ptx, names)?;
         let items = &flow.items;
         // All blocks must be running at once. The other two kernels need no more than these.
-        let resident = device.resident_blocks(&plain, flow.threads)?;
-        let resident = resident.min(device.resident_blocks(&stamped, flow.threads)?);
-        let lists = resident.min(MAX_LISTS).min(items.len());
+        let resident = device.resident_blocks(&plain, THREADS as u32)?;
+        let resident = resident.min(device.resident_blocks(&stamped, THREADS as u32)?);
+        // Where everything is zero there are no items, and one block that has nothing to do.
+        let lists = resident.min(MAX_LISTS).min(items.len()).max(1);
         let schedule = Schedule::new(&flow.operations, items, lists);
         // Counted in quarters of a record's alignment, of four words.
         let mut records = Vec::with_capacity(items.record_words());
         let mut starts = vec![0];
         for list in schedule.starts.windows(2) {
             let list = &schedule.items[list[0] as usize..list[1] as usize];
-            items.in_order(list, tables, &mut records);
+            for (n, &item) in list.iter().enumerate() {
+                let next = list.get(n + 1).map_or(0, |&next| items.records[next].len());
+                let start = records.len();
+                records.extend(&items.records[item]);
+                records[start] |= (next as u32) << 16;
+            }
             starts.push((records.len() / 4) as u32);
         }
         starts.resize(MAX_LISTS + 1, 0);
@@ -76,17 +86,17 @@ impl Gpu {
             stamped,
             empty,
             lists,
-            threads: flow.threads,
             shared: device.is_shared(),
-            variables: flow.variables as u32,
+            states: flow.shape.states() as u32,
             records: upload(&stream, &records)?,
             starts: upload(&stream, &starts)?,
             firsts: upload(&stream, &firsts)?,
-            evidence: stream.alloc_zeros(flow.evidence_words().max(1))?,
+            evidence: stream.alloc_zeros(flow.shape.evidence_words().max(1))?,
             messages: stream.alloc_zeros(items.messages.max(1))?,
-            stamps: stream.alloc_zeros(3 * items.len())?,
-            packed: device.pinned(flow.evidence_words().max(1))?,
-            out: device.pinned(flow.result_words())?,
+            stamps: stream.alloc_zeros(3 * items.len().max(1))?,
+            packed: device.pinned(flow.shape.evidence_words().max(1))?,
+            out: device.pinned(flow.shape.result_words())?,
+            posteriors: schedule.posteriors(&flow.operations, items),
             order: schedule.items,
             starts_of_lists: schedule.starts,
             tag: 0,
@@ -111,7 +121,7 @@ impl Gpu {
             self.tag = 0;
         }
         self.tag += 1;
-        let has_evidence = u32::from(has_evidence);
+        let flags = u32::from(has_evidence) | u32::from(self.records.len() > LARGE) << 1;
         let kernel = match kind {
             Kind::Plain => &self.plain,
             Kind::Stamped => &self.stamped,
@@ -120,10 +130,10 @@ impl Gpu {
         let out = self.out.device_address();
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&self.records).arg(&self.starts);
-        launch.arg(&self.evidence).arg(&has_evidence).arg(&self.variables);
+        launch.arg(&self.evidence).arg(&flags).arg(&self.states);
         launch.arg(&mut self.messages).arg(&out).arg(&self.tag);
         launch.arg(&self.firsts).arg(&mut self.stamps);
-        let config = grid(self.lists as u32, self.threads);
+        let config = grid(self.lists as u32, THREADS as u32);
         // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
         // within the buffers and wait for each other in no circle, as twin and tests show, and all
         // blocks get to run: there are no more than fit, and nothing that waits is beside them.
@@ -167,9 +177,12 @@ impl Executor for Gpu {
         Ok(())
     }
 
-    fn result(&self, at: usize) -> Option<Word> {
-        let word = Word(self.out.read(at));
-        (word.tag() == self.tag).then_some(word)
+    fn results(&self) -> Results<'_> {
+        Results { words: self.out.as_atomics(), tag: self.tag }
+    }
+
+    fn posteriors(&self) -> &[usize] {
+        &self.posteriors
     }
 
     fn may_come(&self) -> Result<bool, PropagationFailure> {
@@ -197,7 +210,7 @@ impl Executor for Gpu {
         for round in 0..=repeat.max(1) {
             let started = Instant::now();
             self.launch(false, Kind::Empty).ok()?;
-            while self.result(0).is_none() && self.may_come().ok()? {}
+            while self.results().get(0).is_none() && self.may_come().ok()? {}
             // The first one warms up.
             if round > 0 {
                 times.push(started.elapsed());

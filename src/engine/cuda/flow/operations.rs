@@ -5,11 +5,13 @@ use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
-use super::items::is_short;
-
 /// Children of a clique whose messages are multiplied at once. Where there are more, groups of
 /// them are multiplied by vertices between them and the clique.
-const CHILDREN: usize = 6;
+const CHILDREN: usize = 5;
+
+/// Findings that are multiplied at once in an operation of a clique, and in one of no clique.
+const FINDINGS: usize = 2;
+const FINDINGS_ALONE: usize = 6;
 
 /// One sum of products.
 pub(super) struct Operation {
@@ -21,6 +23,8 @@ pub(super) struct Operation {
     pub clique: Option<CliqueId>,
     /// The messages that are factors: the operations that make them, and their variables.
     pub factors: Vec<(usize, Scope)>,
+    /// The variables whose findings are factors.
+    pub findings: Vec<VariableId>,
     pub result: Role,
 }
 
@@ -50,9 +54,11 @@ impl Operation {
     }
 
     /// Whether one row of this can be one item.
-    fn is_short(&self, threads: u32) -> bool {
+    fn is_short(&self, network: &Network, is_short: IsShort) -> bool {
         let parts = self.factors.iter().map(|(_, scope)| self.entries_of_run(scope));
-        is_short(self.run.entries(), parts, threads)
+        let findings = self.findings.iter().map(|&v| self.entries_of_run(&Scope::of(network, [v])));
+        let parts: Vec<usize> = parts.chain(findings).collect();
+        is_short(self.run.entries(), &parts)
     }
 
     /// Puts the variables of rows that few large factors have last, so that consecutive rows share
@@ -68,15 +74,18 @@ impl Operation {
     }
 }
 
+/// Whether a row with so many entries in its run, and so many entries of each factor, can be one item.
+pub(super) type IsShort<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
+
 /// Adds `operation` to `all` and returns its number. A sum that is too long for an item is made in
 /// two steps, of which the first leaves some of the variables.
 fn push(
     all: &mut Vec<Operation>,
     network: &Network,
     mut operation: Operation,
-    threads: u32,
+    is_short: IsShort,
 ) -> usize {
-    if !operation.is_short(threads) {
+    if !operation.is_short(network, is_short) {
         let run = operation.run.variables();
         let largest = run.iter().copied().max_by_key(|&v| network[v].cardinality());
         let mut parts: Vec<VariableId> = largest.into_iter().collect();
@@ -88,23 +97,28 @@ fn push(
                 run: Scope::of(network, rest),
                 clique: operation.clique,
                 factors: operation.factors.clone(),
+                findings: operation.findings.clone(),
                 result: Role::Message,
             }
         };
         let mut first = first_step(&parts);
-        while !first.is_short(threads) {
+        while !first.is_short(network, is_short) {
+            if parts.len() == run.len() {
+                break;
+            }
             let rest = first.run.variables().iter().copied();
             parts.extend(rest.max_by_key(|&v| network[v].cardinality()));
             first = first_step(&parts);
         }
-        let first = push(all, network, first, threads);
+        let first = push(all, network, first, is_short);
         operation = Operation {
             run: Scope::of(network, parts),
             clique: None,
             factors: vec![(first, all[first].rows.clone())],
+            findings: vec![],
             ..operation
         };
-        return push(all, network, operation, threads);
+        return push(all, network, operation, is_short);
     }
     operation.order_rows(network);
     all.push(operation);
@@ -119,6 +133,8 @@ struct Vertex {
     children: Vec<usize>,
     /// The variables shared with the parent.
     separator: Vec<VariableId>,
+    /// The variables whose findings are entered here.
+    findings: Vec<VariableId>,
 }
 
 /// The junction tree with vertices put in where a clique has many children.
@@ -132,9 +148,30 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
         separator: tree
             .parent(clique)
             .map_or(vec![], |link| tree[link.separator].variables.clone()),
+        findings: vec![],
     };
     let mut vertices: Vec<Vertex> = tree.clique_ids().map(of_clique).collect();
+    for (variable, clique) in compiled.network().ids().zip(entry_points(compiled)) {
+        vertices[clique.index()].findings.push(variable);
+    }
     for clique in 0..vertices.len() {
+        if vertices[clique].findings.len() > FINDINGS {
+            // Their products come as messages do.
+            let findings = std::mem::take(&mut vertices[clique].findings);
+            for group in findings.chunks(FINDINGS_ALONE) {
+                let alone = vertices.len();
+                vertices[clique].children.push(alone);
+                vertices.push(Vertex {
+                    clique: None,
+                    variables: group.to_vec(),
+                    parent: Some(clique),
+                    children: vec![],
+                    separator: group.to_vec(),
+                    findings: group.to_vec(),
+                });
+            }
+        }
+        // Not beyond the cliques: what was put in has few children.
         // Children that share the same variables come together, so that their product is small.
         let mut children = std::mem::take(&mut vertices[clique].children);
         children.sort_by(|&a, &b| vertices[a].separator.cmp(&vertices[b].separator));
@@ -159,6 +196,7 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
                     variables,
                     parent: Some(clique),
                     children: group.to_vec(),
+                    findings: vec![],
                 });
                 above.push(between);
             }
@@ -169,9 +207,23 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
     vertices
 }
 
+/// For each variable the clique in which its findings are entered: the smallest.
+pub(super) fn entry_points(compiled: &CompiledNetwork) -> Vec<CliqueId> {
+    let (network, tree) = (compiled.network(), compiled.tree());
+    let mut by_size: Vec<CliqueId> = tree.clique_ids().collect();
+    by_size.sort_by_key(|&clique| std::cmp::Reverse((tree[clique].entries, clique)));
+    let mut points = vec![tree.root(); network.variables().len()];
+    for clique in by_size {
+        for variable in &tree[clique].variables {
+            points[variable.index()] = clique;
+        }
+    }
+    points
+}
+
 impl Operations {
-    /// For blocks of this many threads.
-    pub fn new(compiled: &CompiledNetwork, threads: u32) -> Self {
+    /// Operations of which `is_short` holds.
+    pub fn new(compiled: &CompiledNetwork, is_short: IsShort) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let vertices = vertices(compiled);
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -196,31 +248,38 @@ impl Operations {
             }
             messages
         };
-        let mut add =
-            |clique, variables: &[VariableId], rows: &[VariableId], factors: Vec<usize>, result| {
-                let rest = variables.iter().copied().filter(|variable| !rows.contains(variable));
-                let factors = factors.into_iter().map(|factor| (factor, all[factor].rows.clone()));
-                let factors = factors.collect();
-                let operation = Operation {
-                    rows: scope(rows),
-                    run: Scope::of(network, rest),
-                    clique,
-                    factors,
-                    result,
-                };
-                push(&mut all, network, operation, threads)
+        let mut add = |vertex: Option<usize>,
+                       variables: &[VariableId],
+                       rows: &[VariableId],
+                       factors: Vec<usize>,
+                       result| {
+            let rest = variables.iter().copied().filter(|variable| !rows.contains(variable));
+            let factors = factors.into_iter().map(|factor| (factor, all[factor].rows.clone()));
+            let factors = factors.collect();
+            let operation = Operation {
+                rows: scope(rows),
+                run: Scope::of(network, rest),
+                clique: vertex.and_then(|vertex| vertices[vertex].clique),
+                factors,
+                findings: vertex.map_or(vec![], |vertex| vertices[vertex].findings.clone()),
+                result,
             };
+            push(&mut all, network, operation, is_short)
+        };
         for &vertex in order.iter().skip(1).rev() {
-            let Vertex { clique, variables, separator, .. } = &vertices[vertex];
+            let Vertex { variables, separator, .. } = &vertices[vertex];
             let factors = inbox(vertex, None, &up, &down);
-            up[vertex] = add(*clique, variables, separator, factors, Role::Message);
+            up[vertex] = add(Some(vertex), variables, separator, factors, Role::Message);
         }
         for &vertex in &order {
-            let Vertex { clique, variables, children, .. } = &vertices[vertex];
+            let Vertex { variables, children, .. } = &vertices[vertex];
             for &child in children {
+                if !vertices[child].findings.is_empty() && vertices[child].clique.is_none() {
+                    continue;
+                }
                 let factors = inbox(vertex, Some(child), &up, &down);
                 let separator = &vertices[child].separator;
-                down[child] = add(*clique, variables, separator, factors, Role::Message);
+                down[child] = add(Some(vertex), variables, separator, factors, Role::Message);
             }
         }
         // The product of both messages over the separator above `vertex`.
@@ -229,7 +288,9 @@ impl Operations {
         };
         let root = tree.root().index();
         let entries = |vertex: &usize| scope(&vertices[*vertex].separator).entries();
-        let child_of_root = vertices[root].children.iter().copied().min_by_key(entries);
+        let with_messages = vertices[root].children.iter().copied();
+        let with_messages = with_messages.filter(|&child| down[child] != usize::MAX);
+        let child_of_root = with_messages.min_by_key(entries);
         if let Some(child) = child_of_root {
             both(child, &[], Role::Evidence);
         }
@@ -239,13 +300,20 @@ impl Operations {
             }
         }
         if child_of_root.is_none() {
-            add(Some(tree.root()), &vertices[root].variables, &[], vec![], Role::Evidence);
+            let factors = inbox(root, None, &up, &down);
+            add(Some(root), &vertices[root].variables, &[], factors, Role::Evidence);
         }
         for variable in network.ids() {
             if let Home::Clique(clique) = compiled.variable_home(variable) {
                 let Vertex { variables, .. } = &vertices[clique.index()];
                 let factors = inbox(clique.index(), None, &up, &down);
-                add(Some(clique), variables, &[variable], factors, Role::Posterior(variable));
+                add(
+                    Some(clique.index()),
+                    variables,
+                    &[variable],
+                    factors,
+                    Role::Posterior(variable),
+                );
             }
         }
         let of_separator = tree.separators().iter();

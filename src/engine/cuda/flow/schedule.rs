@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::items::Items;
-use super::operations::Operations;
+use super::operations::{Operation, Operations, Role};
 
 /// Nanoseconds from when a block takes up an item until it can do without anything but messages.
 const PREPARATION: u64 = 1000;
@@ -24,19 +24,22 @@ pub(super) struct Schedule {
     /// All items in the order in which they begin in the simulation. Each list is in this order,
     /// and each item comes after those it waits for: that is why blocks that are all running never
     /// wait for each other in a circle.
-    #[cfg(test)]
     pub in_time: Vec<usize>,
 }
 
 impl Schedule {
     pub fn new(operations: &Operations, items: &Items, blocks: usize) -> Self {
         let count = operations.all.len();
+        let has_items = |operation: usize| items.first[operation] < items.first[operation + 1];
         let mut consumers = vec![Vec::new(); count];
         let mut pending = vec![0; count];
         for (consumer, operation) in operations.all.iter().enumerate() {
             for (producer, _) in &operation.factors {
-                consumers[*producer].push(consumer);
-                pending[consumer] += 1;
+                // Of which nothing is needed, nothing is waited for.
+                if has_items(*producer) {
+                    consumers[*producer].push(consumer);
+                    pending[consumer] += 1;
+                }
             }
         }
         let way = ways_to_the_end(items, &consumers);
@@ -51,7 +54,8 @@ impl Schedule {
         let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
             (0..blocks).map(|block| Reverse((0, block))).collect();
-        later.extend((0..count).filter(|&op| pending[op] == 0).map(|op| Reverse((0, op))));
+        let at_once = (0..count).filter(|&op| pending[op] == 0 && has_items(op));
+        later.extend(at_once.map(|op| Reverse((0, op))));
         let mut next = items.first.clone();
         while let Some(Reverse((time, block))) = free.pop() {
             while let Some(&Reverse((at, operation))) = later.peek() {
@@ -93,12 +97,26 @@ impl Schedule {
         for list in &lists {
             starts.push(starts[starts.len() - 1] + list.len() as u32);
         }
-        Self {
-            items: lists.concat(),
-            starts,
-            #[cfg(test)]
-            in_time: begun,
+        Self { items: lists.concat(), starts, in_time: begun }
+    }
+}
+
+impl Schedule {
+    /// The variables in the order in which their posteriors are expected.
+    pub fn posteriors(&self, operations: &Operations, items: &Items) -> Vec<usize> {
+        let mut place = vec![0; items.len()];
+        for (at, &item) in self.in_time.iter().enumerate() {
+            place[item] = at;
         }
+        let variable = |(index, operation): (usize, &Operation)| {
+            let Role::Posterior(variable) = operation.result else { return None };
+            let of_items = place[items.first[index]..items.first[index + 1]].iter().copied();
+            Some((of_items.max(), variable.index()))
+        };
+        let all = operations.all.iter().enumerate();
+        let mut posteriors: Vec<_> = all.filter_map(variable).collect();
+        posteriors.sort_unstable();
+        posteriors.into_iter().map(|(_, variable)| variable).collect()
     }
 }
 

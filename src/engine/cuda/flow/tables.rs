@@ -1,20 +1,19 @@
 //! The copies of the cliques' potentials.
 
+use crate::graph::CliqueId;
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
-
-use super::items::Items;
 
 /// Potentials have their largest entry near two to this power, as in the kernel.
 pub(super) const PEAK: i32 = 24;
 
 /// All copies one after another, each potential scaled to a largest entry near 2^PEAK, and the power
 /// of two that must be multiplied by, all of them together, once they have lost 2^PEAK each.
-pub(super) fn fill(compiled: &CompiledNetwork, items: &Items) -> (Vec<f32>, i64) {
+pub(super) fn fill(compiled: &CompiledNetwork, copies: &[(CliqueId, Scope)]) -> (Vec<f32>, i64) {
     let (network, tree) = (compiled.network(), compiled.tree());
     let mut of_clique = vec![Vec::new(); tree.cliques().len()];
     let mut start = 0;
-    for (clique, scope) in &items.copies {
+    for (clique, scope) in copies {
         of_clique[clique.index()].push((start, scope));
         start += scope.entries();
     }

@@ -1,147 +1,135 @@
 //! `kernels/propagate.cu` on the CPU, over the same records, in the order of the schedule.
 
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::items::{DIGIT, HEADER, Items};
+use super::items::{HEADER, NO_SOURCE, NO_STATE, STAGE, THREADS};
 use super::schedule::Schedule;
 use super::tables::PEAK;
-use super::words::{MAX_TAG, Word};
+use super::words::{MAX_TAG, Results, Word};
 use super::{Executor, Flow, Stamp};
 use crate::engine::PropagationFailure;
 
 /// See the module.
 pub(super) struct Twin {
     schedule: Schedule,
-    /// All records in order of the items, and where each begins.
-    records: Vec<u32>,
-    starts: Vec<usize>,
+    posteriors: Vec<usize>,
     evidence: Vec<u32>,
-    memory: Memory,
+    messages: Vec<Word>,
+    out: Vec<AtomicU64>,
     tag: u32,
 }
 
-/// What the kernel writes.
-pub(super) struct Memory {
-    messages: Vec<Word>,
-    out: Vec<Word>,
-}
-
-impl Memory {
-    pub fn new(items: &Items) -> Self {
-        let words = |count: usize| vec![Word::default(); count];
-        Self { messages: words(items.messages), out: words(items.states() + 1) }
-    }
-}
-
 impl Twin {
-    pub fn new(flow: &Flow, tables: &[f32], lists: usize) -> Self {
-        let (mut records, mut starts) = (Vec::new(), Vec::new());
-        for item in 0..flow.items.len() {
-            starts.push(records.len());
-            flow.items.in_order(&[item], tables, &mut records);
-        }
-        assert_eq!(records.len(), flow.items.record_words());
+    pub fn new(flow: &Flow, lists: usize) -> Self {
+        let words = |count: usize| vec![Word::default(); count];
+        let schedule = Schedule::new(&flow.operations, &flow.items, lists);
         Self {
-            schedule: Schedule::new(&flow.operations, &flow.items, lists),
-            records,
-            starts,
-            evidence: vec![0; flow.evidence_words()],
-            memory: Memory::new(&flow.items),
+            posteriors: schedule.posteriors(&flow.operations, &flow.items),
+            schedule,
+            evidence: vec![0; flow.shape.evidence_words()],
+            messages: words(flow.items.messages),
+            out: (0..flow.shape.result_words()).map(|_| AtomicU64::new(0)).collect(),
             tag: 0,
         }
     }
-}
 
-/// What all items of a run read.
-pub(super) struct Run<'a> {
-    pub items: &'a Items,
-    pub evidence: &'a [u32],
-    pub has_evidence: bool,
-    pub tag: u32,
-}
+    fn item(&mut self, record: &[u32], has_evidence: bool, bit_words: usize) {
+        let half = |at: usize, side: u32| (record[at] >> (16 * side) & 0xffff) as usize;
+        let (chunks, of_findings) = (half(1, 0), half(1, 1));
+        let (steps, threads) = (half(2, 0), half(2, 1));
+        let (passes, list_words) = (half(3, 0), record[5] as usize);
+        let lanes = 1 << (record[3] >> 16 & 0xff);
+        let is_listed = record[3] >> 24 == 1;
+        let all_pairs = ((record[4] & 0xff) + (record[4] >> 8 & 0xff)) as usize;
+        let pairs = if has_evidence { all_pairs } else { (record[4] & 0xff) as usize };
+        let (factors, room) = (half(4, 1), record[7] as i32);
+        let (sources, rest) = record[HEADER..].split_at(32 * (chunks + of_findings));
+        let (list, of_rows) = rest.split_at(list_words);
+        assert!(threads <= THREADS && threads.is_multiple_of(32));
+        let rows = passes * threads / lanes;
+        let of_rows_words = (rows * if is_listed { 1 } else { 1 + all_pairs }).next_multiple_of(4);
+        let (of_rows, stream) = of_rows.split_at(of_rows_words);
+        let width = if is_listed { 1 + all_pairs } else { 1 };
+        assert!(stream.len() >= passes * steps * width * threads);
 
-impl Run<'_> {
-    pub fn item(&self, memory: &mut Memory, record: &[u32]) {
-        let word = |at: usize| record[at] as usize;
-        let (rows, first_row, run, factors) = (word(0), word(1), word(2), word(4));
-        let (digits, sources) = record[HEADER..].split_at(DIGIT * word(9));
+        let (bits, weights) = self.evidence.split_at(bit_words);
+        let fixed = (0..8).map(|n| half(8 + n / 2, n as u32 % 2));
+        let excludes = |state: usize| bits[state / 32] >> (state % 32) & 1 == 0;
+        let mut fixed = fixed.filter(|&state| state != NO_STATE as usize);
+        let is_excluded = has_evidence && fixed.any(excludes);
 
-        let kept_rows = self.select(digits, 1, first_row, rows);
-        let kept_run = self.select(digits, 0, 0, run);
-        let place = |at: usize| (record[word(10) + at / 2] >> (at % 2 * 16) & 0xffff) as usize;
-        let row_place = |f: usize, row: usize| place(f * rows + row);
-        let run_place = |f: usize, i: usize| place(factors * rows + f * run + i);
-
-        let mut words = [Word::default(); 512];
-        let mut stage = [f32::NAN; 512];
-        let room = record[13] as i32;
-        let mut power = -PEAK;
-        for f in 0..factors {
-            let mut needed = Vec::new();
-            for (row, _) in &kept_rows {
-                for (i, _) in &kept_run {
-                    let (row, i) = (row_place(f, *row), run_place(f, *i));
-                    let at = row + i;
-                    assert_eq!(record[14 + at / 256] >> (at / 32 % 8 * 4) & 15, f as u32);
-                    let word = memory.messages[sources[at] as usize];
+        let mut stage = vec![f32::NAN; 1 + STAGE];
+        stage[0] = 1.0;
+        let mut references = vec![None; factors];
+        let mut words = vec![None; 32 * chunks];
+        if !is_excluded {
+            for (at, &source) in sources[..32 * chunks].iter().enumerate() {
+                let f = (source >> 29) as usize;
+                if source & NO_SOURCE != NO_SOURCE {
+                    let word = self.messages[(source & NO_SOURCE) as usize];
                     assert_eq!(word.tag(), self.tag, "what is waited for comes first");
-                    words[row + i] = word;
-                    needed.push(row + i);
+                    words[at] = Some(word);
+                    references[f] = references[f].max(word.exponent());
                 }
+                assert_eq!(f, (sources[at / 32 * 32] >> 29) as usize, "a chunk is of one factor");
             }
-            let largest = needed.iter().filter_map(|&at| words[at].exponent()).max();
-            power += largest.unwrap_or(0) - room;
-            for at in needed {
-                let exponent = words[at].exponent();
-                let scaled = |e: i32| words[at].with_exponent(e - largest.unwrap_or(0) + room);
-                stage[at] = exponent.map_or(0.0, scaled);
+            for (at, word) in words.iter().enumerate() {
+                let reference = references[(sources[at] >> 29) as usize].unwrap_or(0);
+                let exponent = word.and_then(|word: Word| word.exponent());
+                let scaled =
+                    exponent.map(|e| word.unwrap_or_default().with_exponent(e - reference + room));
+                stage[1 + at] = scaled.unwrap_or(0.0);
+            }
+            for (at, &source) in sources[32 * chunks..].iter().enumerate() {
+                let weight = weights.get((source & NO_SOURCE) as usize);
+                let weight = weight.map_or(0.0, |&bits| f32::from_bits(bits));
+                stage[1 + 32 * chunks + at] = if has_evidence { weight } else { f32::NAN };
             }
         }
-        let table = &record[word(11)..];
-        for (row, row_weight) in &kept_rows {
-            let mut sum = 0.0_f32;
-            for (i, weight) in &kept_run {
-                let mut value = f32::from_bits(table[row * word(3) + i]);
-                value = value * row_weight * weight;
-                for f in 0..factors {
-                    value *= stage[row_place(f, *row) + run_place(f, *i)];
-                }
-                sum += value;
-            }
-            let result = if word(7) == 0 { &mut memory.messages } else { &mut memory.out };
-            result[word(8) + row] = Word::new(sum, power, self.tag);
-        }
-    }
-
-    /// Which rows or entries the findings leave, and their weights.
-    fn select(
-        &self,
-        digits: &[u32],
-        of_rows: u32,
-        first: usize,
-        count: usize,
-    ) -> Vec<(usize, f32)> {
-        let keep = |i: usize| {
-            let mut weight = 1.0;
-            for digit in digits.chunks_exact(DIGIT) {
-                if !self.has_evidence || digit[4] & 1 != of_rows {
-                    continue;
-                }
-                let state = ((first + i) as u32) / digit[2] % digit[3];
-                match self.evidence[digit[0] as usize] {
-                    0 => {}
-                    1 if digit[4] & 2 != 0 => {
-                        let weights = &self.evidence[self.items.first_states.len() - 1..];
-                        weight *= f32::from_bits(weights[(digit[1] + state) as usize]);
+        let power =
+            references.iter().map(|e: &Option<i32>| e.unwrap_or(0) - room).sum::<i32>() - PEAK;
+        for row in 0..rows {
+            let place = of_rows[row];
+            let (pass, slot) = (row * lanes / threads, row * lanes % threads);
+            let mut parts = vec![0.0_f32; lanes];
+            for (lane, part) in parts.iter_mut().enumerate() {
+                for step in 0..steps {
+                    let at = (pass * steps + step) * width * threads + slot + lane;
+                    let mut value = f32::from_bits(stream[at]);
+                    for pair in 0..pairs {
+                        let places = match is_listed {
+                            true => stream[at + (1 + pair) * threads],
+                            false => {
+                                of_rows[(1 + pair) * rows + row]
+                                    + list[(step * lanes + lane) * all_pairs + pair]
+                            }
+                        };
+                        assert_eq!(places & 0x0003_0003, 0, "places are in bytes");
+                        let at = |place: u32| stage[(place & 0xffff) as usize / 4];
+                        value *= at(places) * at(places >> 16);
                     }
-                    1 => {}
-                    observed if observed - 2 == state => {}
-                    _ => return None,
+                    *part += value;
                 }
             }
-            Some((i, weight))
-        };
-        (0..count).filter_map(keep).collect()
+            while parts.len() > 1 {
+                let upper = parts.split_off(parts.len() / 2);
+                parts.iter_mut().zip(upper).for_each(|(a, b)| *a += b);
+            }
+            if place != u32::MAX {
+                let word = match is_excluded {
+                    true => Word::new(0.0, 0, self.tag),
+                    false => Word::new(parts[0], power, self.tag),
+                };
+                let at = place as usize;
+                let old = match record[6] == 0 {
+                    true => std::mem::replace(&mut self.messages[at], word),
+                    false => Word(std::mem::replace(self.out[at].get_mut(), word.0)),
+                };
+                assert_ne!(old.tag(), self.tag, "each word is written once");
+                assert!(is_excluded || parts[0] >= 0.0, "a number: {}", parts[0]);
+            }
+        }
     }
 }
 
@@ -157,16 +145,18 @@ impl Executor for Twin {
         _: bool,
     ) -> Result<(), PropagationFailure> {
         self.tag = self.tag % MAX_TAG + 1;
-        let run = Run { items: &flow.items, evidence: &self.evidence, has_evidence, tag: self.tag };
-        for &item in &self.schedule.in_time {
-            run.item(&mut self.memory, &self.records[self.starts[item]..]);
+        for item in self.schedule.in_time.clone() {
+            self.item(&flow.items.records[item], has_evidence, flow.shape.bit_words());
         }
         Ok(())
     }
 
-    fn result(&self, at: usize) -> Option<Word> {
-        let word = self.memory.out[at];
-        (word.tag() == self.tag).then_some(word)
+    fn results(&self) -> Results<'_> {
+        Results { words: &self.out, tag: self.tag }
+    }
+
+    fn posteriors(&self) -> &[usize] {
+        &self.posteriors
     }
 
     fn may_come(&self) -> Result<bool, PropagationFailure> {

@@ -1,6 +1,8 @@
 //! Words of 64 bits: a number, its power of two, and the run that wrote it; as in
 //! `kernels/propagate.cu`.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// Runs are numbered round from 1 to this.
 pub(super) const MAX_TAG: u32 = 4095;
 
@@ -16,16 +18,19 @@ impl Word {
         Self(u64::from(high) << 32 | u64::from(value.to_bits()))
     }
 
+    #[inline]
     pub fn tag(self) -> u32 {
         (self.0 >> 32) as u32 & 0xfff
     }
 
+    #[inline]
     fn power(self) -> i32 {
         (self.0 >> 32) as i32 >> 12
     }
 
     /// The exponent of the number, so that it is in [2^e, 2^(e + 1)); `None` for zero. Subnormal
     /// numbers count as zero.
+    #[inline]
     pub fn exponent(self) -> Option<i32> {
         match (self.0 as u32) >> 23 {
             0 => None,
@@ -39,6 +44,7 @@ impl Word {
     }
 
     /// The number divided by 2^e, which is not far below it; what is far smaller is zero.
+    #[inline]
     fn in_units_of(self, e: i32) -> f64 {
         match self.exponent() {
             Some(exponent) if e - exponent < 1000 => {
@@ -59,14 +65,45 @@ impl Word {
     }
 }
 
+/// The words of a result, some of which are yet to come.
+#[derive(Clone, Copy)]
+pub(super) struct Results<'a> {
+    pub words: &'a [AtomicU64],
+    pub tag: u32,
+}
+
+impl Results<'_> {
+    /// Word `at`, if it is there.
+    #[inline]
+    pub fn get(self, at: usize) -> Option<Word> {
+        let word = Word(self.words[at].load(Ordering::Acquire));
+        (word.tag() == self.tag).then_some(word)
+    }
+}
+
 /// Fills `values` with a distribution, which `word` gives up to a factor by state. Zeros only, if
 /// that is what it is.
-pub(super) fn distribution(values: &mut [f64], word: impl Fn(usize) -> Word) {
-    let largest = (0..values.len()).filter_map(|state| word(state).exponent()).max();
+pub(super) fn distribution(values: &mut [f64], mut word: impl FnMut(usize) -> Word) {
+    // Most often all have the same power of two.
+    let (mut sum, mut power) = (0.0, None);
+    let mut is_same = true;
+    for (state, value) in values.iter_mut().enumerate() {
+        let word = word(state);
+        let number = f32::from_bits(word.0 as u32);
+        is_same &= number == 0.0 || *power.get_or_insert(word.power()) == word.power();
+        *value = f64::from(number);
+        sum += *value;
+    }
+    if is_same && sum > 1e-20 {
+        let scale = 1.0 / sum;
+        return values.iter_mut().for_each(|value| *value *= scale);
+    }
+    let words: Vec<Word> = (0..values.len()).map(word).collect();
+    let largest = words.iter().filter_map(|word| word.exponent()).max();
     let Some(largest) = largest else { return values.fill(0.0) };
     let mut sum = 0.0;
-    for (state, value) in values.iter_mut().enumerate() {
-        *value = word(state).in_units_of(largest);
+    for (value, word) in values.iter_mut().zip(words) {
+        *value = word.in_units_of(largest);
         sum += *value;
     }
     let scale = 1.0 / sum;
@@ -102,6 +139,11 @@ mod tests {
         assert!(
             values.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15)
         );
+        let words = [(1.0, 9), (0.0, 0), (4.0, 9), (1e-9, 9), (3.0, 9)];
+        let words = words.map(|(value, power)| Word::new(value, power, 1));
+        distribution(&mut values, |state| words[state]);
+        let expected = [0.125, 0.0, 0.5, 1.25e-10, 0.375];
+        assert!(values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(0.1)));
         distribution(&mut values, |_| Word::new(0.0, 3, 1));
         assert_eq!(values, [0.0; 5]);
     }
