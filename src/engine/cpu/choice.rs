@@ -39,9 +39,9 @@ const NEAR: usize = 600_000;
 /// For a clique, up and down.
 const CLIQUE: f64 = 200.0;
 /// For making an entry of a table.
-const MAKE_ENTRY: f64 = 2.0;
+const MAKE_ENTRY: f64 = 1.0;
 /// For a variable of which a new tree is made.
-const MAKE_VARIABLE: f64 = 3300.0;
+const MAKE_VARIABLE: f64 = 2200.0;
 
 /// A tree is looked for where the best that there is takes so many times what looking does, which is
 /// lost if none is found.

@@ -359,6 +359,7 @@ mod tests {
             let ports: Vec<Vec<VariableId>> = (0..3)
                 .map(|_| order.iter().copied().filter(|_| rng.random_bool(0.5)).collect())
                 .collect();
+            let ports: Vec<&[VariableId]> = ports.iter().map(Vec::as_slice).collect();
             let layout = Layout::new(&network, &order, &ports);
             let factors: Vec<&Factor> = network.factors().collect();
             let mut table = vec![f64::NAN; layout.outer.entries() * layout.row()];

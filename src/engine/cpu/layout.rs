@@ -41,7 +41,7 @@ impl Layout {
     /// The layout of a clique of `variables` with `ports`, each a set of some of the variables.
     ///
     /// Groups that the first port holds are slower than others among the slow ones.
-    pub fn new(network: &Network, variables: &[VariableId], ports: &[Vec<VariableId>]) -> Self {
+    pub fn new(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Self {
         let mut groups = groups(network, variables, ports);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let inner = largest.map(|group| groups.remove(group));
@@ -82,18 +82,23 @@ struct Group {
     ports: Vec<usize>,
 }
 
-fn groups(network: &Network, variables: &[VariableId], ports: &[Vec<VariableId>]) -> Vec<Group> {
+fn groups(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
+    let mut held = Vec::with_capacity(ports.len());
     for &variable in variables {
-        let held: Vec<usize> =
-            (0..ports.len()).filter(|&port| ports[port].contains(&variable)).collect();
+        held.clear();
+        held.extend((0..ports.len()).filter(|&port| ports[port].contains(&variable)));
         let states = network[variable].cardinality();
         match groups.iter_mut().find(|group| group.ports == held) {
             Some(group) => {
                 group.variables.push(variable);
                 group.entries *= states;
             }
-            None => groups.push(Group { variables: vec![variable], entries: states, ports: held }),
+            None => groups.push(Group {
+                variables: vec![variable],
+                entries: states,
+                ports: held.clone(),
+            }),
         }
     }
     groups

@@ -253,14 +253,15 @@ impl Structure {
             clique.iter().copied().filter(|v| !shared[v.index()]).collect()
         };
         let private: Vec<Vec<VariableId>> = shape.cliques.iter().map(alone).collect();
+        let mut ports: Vec<&[VariableId]> = Vec::new();
         let layouts = (0..count).map(|clique| {
-            let parent = shape.parents[clique].map(|_| separators[clique].clone());
-            let below = children[clique].iter().map(|&child| separators[child].clone());
-            let private = Some(private[clique].clone()).filter(|p| !p.is_empty());
-            let ports: Vec<_> = parent.into_iter().chain(below).chain(private).collect();
+            ports.clear();
+            ports.extend(shape.parents[clique].map(|_| &*separators[clique]));
+            ports.extend(children[clique].iter().map(|&child| &*separators[child]));
+            ports.extend(Some(&*private[clique]).filter(|private| !private.is_empty()));
             Layout::new(network, &shape.cliques[clique], &ports)
         });
-        let layouts = layouts.collect();
+        let layouts: Vec<Layout> = layouts.collect();
         Self { shape, separators, children, private, layouts }
     }
 
