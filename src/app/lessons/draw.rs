@@ -18,7 +18,7 @@ const IN_USE: [&str; 6] =
 /// How much more it counts to hide what the lesson points at.
 const POINTED: i64 = 4;
 /// Frames in which the window finds its place.
-const SETTLING: u8 = 4;
+const SETTLING: u8 = 8;
 
 /// Draws the lesson over everything else.
 pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
@@ -40,7 +40,8 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         .resizable(false);
     let window = if frames < SETTLING {
         ctx.request_repaint();
-        window.current_pos(place)
+        // Its size is not known yet: held inside the screen by a guess, it would be moved.
+        window.current_pos(place).constrain(false)
     } else {
         window
     };

@@ -35,6 +35,8 @@ const CROWDED: usize = 24;
 pub struct TimelinePane {
     /// What the user zoomed to; `None` shows everything.
     window: Option<Window>,
+    /// What the user zoomed to in slow motion.
+    slow_window: Option<Window>,
     /// A range that was dragged over, from where to where, in nanoseconds.
     range: Option<(f64, f64)>,
     /// Which messages stand in a row; `None` is by how many lanes there are.
@@ -108,7 +110,9 @@ impl TimelinePane {
         }
         let clock = model.stepping.map(|stepping| stepping.clock);
         if let (Some(Clock::Trace { now, .. }), false) = (clock, live) {
-            versus::show(ui, document, compiled, now, commands);
+            let playing = model.stepping.is_some_and(|stepping| stepping.playing);
+            let now = versus::Now { time: now, playing };
+            versus::show(ui, document, compiled, now, &mut self.slow_window, commands);
         } else {
             self.chart(ui, &scene, commands);
         }

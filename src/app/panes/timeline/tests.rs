@@ -194,3 +194,34 @@ fn time_that_no_stage_covers_is_found() {
     };
     assert_eq!(between_stages(&trace), [(0.0, 5.0), (10.0, 20.0), (60.0, 70.0)]);
 }
+
+#[test]
+fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_sight() {
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut slow = model("asia");
+    let stepping = |now, playing| {
+        Some(crate::app::stepping::Stepping { clock: Clock::Trace { now, slower: 1e6 }, playing })
+    };
+    slow.stepping = stepping(0.0, false);
+    let total = slow.document.as_ref().unwrap().traced_nanoseconds();
+    let mut harness = drive_model(slow, |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.run_steps(3);
+    let chart = label_containing(&harness, "Slow motion of").rect();
+    harness.hover_at(chart.center());
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: egui::vec2(0.0, 4.0),
+        phase: egui::TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run_steps(30);
+    let zoomed = pane.borrow().slow_window.expect("zoomed");
+    assert!(zoomed.span() < 0.9 * total && zoomed.start > 0.0, "{zoomed:?} of {total}");
+    // The end comes into sight while it plays.
+    harness.state_mut().model.stepping = stepping(total, true);
+    harness.run_steps(2);
+    let playing = pane.borrow().slow_window.expect("still zoomed");
+    assert!(playing.end >= total && (playing.span() - zoomed.span()).abs() < 1e-6, "{playing:?}");
+}

@@ -1,8 +1,8 @@
 //! Slow motion: traces above each other on one axis, with the time that is shown swept over them.
 
 use eframe::egui::{
-    Align2, Color32, FontId, Mesh, Rect, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo, WidgetType,
-    pos2,
+    Align2, Color32, FontId, Mesh, Rect, Response, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
+    WidgetType, pos2,
 };
 
 use super::lanes::{self, Rows};
@@ -19,19 +19,32 @@ const AXIS: f32 = 18.0;
 /// Height of the name of a trace.
 const NAME: f32 = 16.0;
 
-/// Draws the traces of `document` up to `now`, in nanoseconds. A click goes to another time.
+/// The time that is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    /// Nanoseconds since the start.
+    pub(super) time: f64,
+    /// It goes on by itself.
+    pub(super) playing: bool,
+}
+
+/// Draws the traces of `document` up to `now`. A click goes to another time; the wheel zooms to
+/// `looked_at`, where `None` is all of them, and a double click shows all again. While it plays the time
+/// that is shown stays in sight.
 pub(super) fn show(
     ui: &mut Ui,
     document: &Document,
     compiled: &CompiledNetwork,
-    now: f64,
+    now: Now,
+    looked_at: &mut Option<Window>,
     commands: &mut Commands,
 ) {
     let traces = document.traces_to_compare();
     let size = Vec2::new(ui.available_width(), ui.available_height().max(64.0));
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let total = document.traced_nanoseconds();
-    let window = Window::all(total);
+    let window = follow(ui, &response, now, looked_at, total);
+    let now = now.time;
     response.widget_info(|| {
         let names: Vec<&str> = traces.iter().map(|(name, _)| name.as_str()).collect();
         let label = format!("Slow motion of {}", names.join(" and "));
@@ -87,4 +100,35 @@ pub(super) fn show(
         painter.vline(end, top + NAME..=top + height - 6.0, Stroke::new(1.0, weak));
     }
     painter.vline(x(now), rect.y_range(), Stroke::new(2.0, palette.active));
+}
+
+/// The part that is in view after what the user does with the wheel in this frame.
+fn follow(
+    ui: &Ui,
+    response: &Response,
+    now: Now,
+    looked_at: &mut Option<Window>,
+    total: f64,
+) -> Window {
+    let all = Window::all(total);
+    let mut window = looked_at.unwrap_or(all);
+    if let Some(pointer) = response.hover_pos() {
+        let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
+        let width = f64::from(response.rect.width());
+        let factor = f64::from(pinch) * (f64::from(wheel.y) / 240.0).exp2();
+        if factor != 1.0 {
+            let share = f64::from(pointer.x - response.rect.left()) / width;
+            window = window.zoomed(share, factor, total);
+        }
+        if wheel.x != 0.0 {
+            window = window.moved(-f64::from(wheel.x) / width * window.span(), total);
+        }
+    }
+    if response.double_clicked() {
+        window = all;
+    } else if now.playing {
+        window = window.revealing(now.time, now.time, total);
+    }
+    *looked_at = (window.span() < all.span() * 0.999).then_some(window);
+    window
 }
