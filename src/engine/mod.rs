@@ -16,6 +16,7 @@ mod lanes;
 mod options;
 mod reference;
 mod sequential;
+mod threads;
 
 use std::sync::Arc;
 use std::time::Duration;

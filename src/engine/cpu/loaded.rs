@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::batch;
@@ -14,6 +14,7 @@ use crate::engine::cpu::support;
 use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::{Structure, Tree};
 use crate::engine::lanes::{Cases, LANES};
+use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
 use crate::network::Evidence;
 use crate::potential::Real;
@@ -34,7 +35,7 @@ pub(super) struct Loaded<T> {
     /// One to propagate in, and more once there were cases for several threads at once.
     lanes: Vec<Lane<T>>,
     /// Several threads, if there are to be several.
-    threads: Option<ThreadPool>,
+    threads: Option<Threads>,
     /// What propagates many cases, where it was made and pays.
     many: Option<Cases<T>>,
     /// What that is forecast to take for a case, in nanoseconds, once it was made; infinite if it
@@ -82,14 +83,12 @@ impl<T: Real> Loaded<T> {
         let network = compiled.network();
         let nothing = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape);
-        let threads = (threads > 1)
-            .then(|| ThreadPoolBuilder::new().num_threads(threads).build().ok())
-            .flatten();
+        let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let mut whole = Model::new(
             structure
-                .build(Sources { network, observed: &nothing, threads: threads.as_ref() }, None),
+                .build(Sources { network, observed: &nothing, threads: threads.as_deref() }, None),
         );
-        support::compact(network, &mut whole, threads.as_ref());
+        support::compact(network, &mut whole, threads.as_deref());
         let Model { tree, state } = whole;
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
@@ -238,7 +237,7 @@ impl<T: Real> Propagator for Loaded<T> {
     ) -> Result<Posteriors, PropagationFailure> {
         let bytes = self.shared.spare_bytes(1);
         self.lanes.truncate(1);
-        let means = Means { threads: self.threads.as_ref(), bytes, making: 1.0 };
+        let means = Means { threads: self.threads.as_deref(), bytes, making: 1.0 };
         self.shared.run(&mut self.lanes[0], evidence, means, watch)
     }
 
@@ -247,7 +246,7 @@ impl<T: Real> Propagator for Loaded<T> {
         if self.is_for_many(cases, watch)
             && let Some(many) = &mut self.many
         {
-            return many.run(self.threads.as_ref(), cases, watch);
+            return many.run(self.threads.as_deref(), cases, watch);
         }
         let lanes = self.shared.lanes(self.threads().min(cases.len()));
         match &self.threads {
@@ -268,7 +267,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn threads(&self) -> usize {
-        self.threads.as_ref().map_or(1, ThreadPool::current_num_threads)
+        self.threads.as_deref().map_or(1, ThreadPool::current_num_threads)
     }
 }
 

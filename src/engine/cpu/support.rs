@@ -38,12 +38,14 @@ pub(super) fn compact<T: Real>(
     state.find_change(network, tree, &Evidence::none());
     state.enter(tree, &Evidence::none());
     match threads.filter(|_| state.work() >= WORTH_THREADS) {
-        Some(threads) => threads.install(|| {
-            find(tree, state, true);
-            let nodes = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
-            let tables: Vec<_> = nodes.map(|clique| left_of(tree, state, clique)).collect();
+        Some(threads) => {
+            let tables: Vec<_> = threads.install(|| {
+                find(tree, state, true);
+                let nodes = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
+                nodes.map(|clique| left_of(tree, state, clique)).collect()
+            });
             tree.nodes.iter_mut().zip(tables).for_each(|(node, table)| replace(node, table));
-        }),
+        }
         None => {
             find(tree, state, false);
             for clique in 0..tree.nodes.len() {
@@ -70,9 +72,11 @@ fn find<T: Real>(tree: &Tree<T>, state: &mut State, forks: bool) {
 /// The rows of what is left of a table, and its entries; `None` if it is not worth it.
 type Left<T> = Option<(Vec<u32>, Vec<T>)>;
 
-fn replace<T>(node: &mut Node<T>, left: Left<T>) {
+/// Puts into `node` what is left of its table: copies without the room that growing took, in memory
+/// of this thread, so that none of those that grew them holds any.
+fn replace<T: Real>(node: &mut Node<T>, left: Left<T>) {
     if let Some((words, values)) = left {
-        (node.words, node.values) = (words, values.into());
+        (node.words, node.values) = (words.clone(), values.clone().into());
     }
 }
 

@@ -73,18 +73,20 @@ pub(super) fn make<T: Real>(
     };
     let cliques: Vec<_> = layouts.iter().zip(families).collect();
     let Some(mut memory) = memory else {
-        let of = |filler: &mut Filler, clique: (&Layout, &Vec<FactorId>)| {
-            let mut table = vec![T::ZERO; clique.0.entries()];
+        // These outlast the call, so they are in memory of this thread, whichever fills them.
+        let room = |layout: &Layout| vec![T::ZERO; layout.entries()];
+        let work: Vec<_> = cliques.into_iter().zip(layouts.iter().map(room)).collect();
+        let of = |filler: &mut Filler, (clique, mut table): (_, Vec<T>)| {
             let exponent = fill(filler, clique, &mut table);
             (Table::from(table), exponent)
         };
         let mut filler = Filler::default();
         return match threads {
             Some(threads) => {
-                let cliques = cliques.into_par_iter().with_max_len(1);
-                threads.install(|| cliques.map_init(Filler::default, of).collect())
+                let work = work.into_par_iter().with_max_len(1);
+                threads.install(|| work.map_init(Filler::default, of).collect())
             }
-            None => cliques.into_iter().map(|clique| of(&mut filler, clique)).collect(),
+            None => work.into_iter().map(|work| of(&mut filler, work)).collect(),
         };
     };
     if memory.capacity() / 5 > all / 4 {

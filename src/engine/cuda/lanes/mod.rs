@@ -14,13 +14,13 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
 use crate::cancel::Cancelled;
 use crate::engine::lanes::{JoinTree, Order, Plan};
+use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, PropagationFailure};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
@@ -56,7 +56,7 @@ trait Executor: Send {
 pub(super) struct Lanes {
     buffers: Buffers,
     executor: Box<dyn Executor>,
-    threads: Option<ThreadPool>,
+    threads: Option<Threads>,
 }
 
 impl Lanes {
@@ -69,7 +69,7 @@ impl Lanes {
     }
 
     fn new(buffers: Buffers, executor: Box<dyn Executor>, threads: usize) -> Self {
-        let threads = ThreadPoolBuilder::new().num_threads(threads.max(1)).build().ok();
+        let threads = Threads::new(threads.max(1));
         Self { buffers, executor, threads }
     }
 
