@@ -10,6 +10,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::engine::cpu::message::Columns;
 use crate::engine::cpu::part::Work;
@@ -39,17 +40,18 @@ pub(super) fn compact<T: Real>(
     state.enter(tree, &Evidence::none());
     match threads.filter(|_| state.work() >= WORTH_THREADS) {
         Some(threads) => {
+            let rooms: Vec<_> = tree.nodes.iter().map(Room::new).collect();
             let tables: Vec<_> = threads.install(|| {
                 find(tree, state, true);
-                let nodes = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
-                nodes.map(|clique| left_of(tree, state, clique)).collect()
+                let nodes = rooms.into_par_iter().enumerate().with_max_len(1);
+                nodes.map(|(clique, room)| left_of(tree, state, clique, room)).collect()
             });
             tree.nodes.iter_mut().zip(tables).for_each(|(node, table)| replace(node, table));
         }
         None => {
             find(tree, state, false);
             for clique in 0..tree.nodes.len() {
-                let table = left_of(tree, state, clique);
+                let table = left_of(tree, state, clique, Room::new(&tree.nodes[clique]));
                 replace(&mut tree.nodes[clique], table);
             }
         }
@@ -69,24 +71,58 @@ fn find<T: Real>(tree: &Tree<T>, state: &mut State, forks: bool) {
     let _ = state.part().distribute(&work, None);
 }
 
-/// The rows of what is left of a table, and its entries; `None` if it is not worth it.
-type Left<T> = Option<(Vec<u32>, Vec<T>)>;
+/// Room for the rows of what is left of a table, and for its entries. One thread gives it to all: if
+/// each had its own, their allocators would hold at times this one's and at times that one's.
+struct Room<T> {
+    words: Vec<u32>,
+    values: Vec<T>,
+    /// The most that what is left may cost.
+    limit: f64,
+}
 
-/// Puts into `node` what is left of its table: copies without the room that growing took, in memory
-/// of this thread, so that none of those that grew them holds any.
-fn replace<T: Real>(node: &mut Node<T>, left: Left<T>) {
-    if let Some((words, values)) = left {
+impl<T: Real> Room<T> {
+    /// Enough for what is worth leaving of the table of `node`. Pages are taken as they are written.
+    fn new(node: &Node<T>) -> Self {
+        let limit = WORTH * cost(node, node.words.len(), node.values.len());
+        // A row is looked at as a whole before the limit is.
+        let rows = (limit / ROW_COST) as usize + LONGEST_ROW.div_ceil(GAP);
+        let words = Vec::with_capacity(rows * node.stride);
+        Self { words, values: Vec::with_capacity(node.values.len()), limit }
+    }
+}
+
+/// Entries that a row costs about as much as.
+const ROW_COST: f64 = 24.0;
+
+fn cost<T>(node: &Node<T>, words: usize, values: usize) -> f64 {
+    values as f64 + (words / node.stride) as f64 * ROW_COST
+}
+
+/// Puts into `node` what is left of its table, without the room that was not needed.
+fn replace<T: Real>(node: &mut Node<T>, left: Option<Room<T>>) {
+    if let Some(Room { words, values, .. }) = left {
         (node.words, node.values) = (words.clone(), values.clone().into());
     }
 }
 
-fn left_of<T: Real>(tree: &Tree<T>, state: &State, clique: usize) -> Left<T> {
+fn left_of<T: Real>(
+    tree: &Tree<T>,
+    state: &State,
+    clique: usize,
+    room: Room<T>,
+) -> Option<Room<T>> {
     let (columns, below, down) = state.inputs(tree, clique);
-    left(&tree.nodes[clique], columns, below, down)
+    left(&tree.nodes[clique], columns, (below, down), room)
 }
 
-fn left<T: Real>(node: &Node<T>, columns: &Columns, below: &[f64], down: &[f64]) -> Left<T> {
-    let (mut words, mut values) = (Vec::new(), Vec::new());
+/// What is left of the table of `node`; `None` if it is not worth it.
+fn left<T: Real>(
+    node: &Node<T>,
+    columns: &Columns,
+    (below, down): (&[f64], &[f64]),
+    mut room: Room<T>,
+) -> Option<Room<T>> {
+    let Room { words, values, limit } = &mut room;
     let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
     let mut supported = Vec::new();
     for row in node.words.chunks_exact(node.stride) {
@@ -117,12 +153,11 @@ fn left<T: Real>(node: &Node<T>, columns: &Columns, below: &[f64], down: &[f64])
             let kept = entries[start..end].iter().zip(&supported[start..end]);
             values.extend(kept.map(|(&entry, &is)| if is { entry } else { T::ZERO }));
         }
+        if cost(node, words.len(), values.len()) > *limit {
+            return None;
+        }
     }
-    // A row costs about as much as this many entries.
-    let cost = |words: usize, values: usize| (values + words / node.stride * 24) as f64;
-    let (before, after) =
-        (cost(node.words.len(), node.values.len()), cost(words.len(), values.len()));
-    (after <= WORTH * before).then_some((words, values))
+    Some(room)
 }
 
 /// The runs of what is supported, with gaps of at most [`GAP`] inside.
