@@ -1,0 +1,190 @@
+//! Operations cut into items of work, as the records that the kernel reads.
+//!
+//! [`source`] gathers what an operation is and decides on the form of its items: [`dense`] or
+//! [`sparse`]. [`needs`] forecasts them.
+
+mod dense;
+mod layout;
+mod needs;
+mod source;
+mod sparse;
+
+use rayon::prelude::*;
+
+pub(super) use self::needs::needs;
+use self::source::Source;
+use crate::graph::CliqueId;
+use crate::network::VariableId;
+use crate::potential::Scope;
+use crate::propagation::CompiledNetwork;
+
+use super::operations::{Operation, Operations, Role};
+use super::support::{Support, states_of, table};
+
+/// As in `kernels/propagate.cu`.
+pub(super) const THREADS: usize = 128;
+pub(super) const HEADER: usize = 12;
+pub(super) const STAGE: usize = 6 * THREADS;
+const RECORD: usize = 2560;
+pub(super) const NO_SOURCE: u32 = (1 << 29) - 1;
+pub(super) const NO_STATE: u32 = 0xffff;
+
+/// Words between the starts of two messages are a multiple of this, that of a sector of the cache.
+const ALIGNMENT: usize = 4;
+
+/// Lanes that share a row, at most.
+const LANES: usize = 32;
+
+/// Whether one row with a run of this many entries and these distinct parts of factors can be an item.
+pub(super) fn is_short(run: usize, parts: impl Iterator<Item = usize>) -> bool {
+    let (mut on_stage, mut factors) = (0, 0);
+    for entries in parts {
+        on_stage += entries.next_multiple_of(32);
+        factors += 1;
+    }
+    // In pairs, of messages and of findings apart.
+    let pairs = (factors + 2) / 2;
+    on_stage <= STAGE && run.next_multiple_of(LANES) * (1 + pairs) + on_stage + 256 <= RECORD
+}
+
+/// How large items are made.
+#[derive(Clone, Copy)]
+pub(super) struct Grain {
+    /// Items that a large operation is cut into at least, so that it is shared by many blocks.
+    pub shares: usize,
+    /// Entries below which an item is not made smaller for that, and those that it has at most.
+    pub entries: (usize, usize),
+}
+
+/// All items of a propagation and where everything lies.
+pub(super) struct Items {
+    /// One record an item, operation after operation.
+    pub records: Vec<Vec<u32>>,
+    /// First item of each operation, and the end of the last.
+    pub first: Vec<usize>,
+    /// What each item is thought to take once it has what it waits for, in nanoseconds.
+    pub costs: Vec<u32>,
+    /// Words of all messages.
+    pub messages: usize,
+    /// Results that are zero whatever the evidence, and not computed.
+    pub zeros: Vec<bool>,
+}
+
+/// Where results and findings of each variable begin among all, and the end of the last.
+pub(super) fn first_states(compiled: &CompiledNetwork) -> Vec<usize> {
+    let mut first_states = vec![0];
+    for variable in compiled.network().variables() {
+        first_states.push(first_states[first_states.len() - 1] + variable.cardinality());
+    }
+    first_states
+}
+
+/// The copies of potentials that there must be: of which clique, and in which order of variables; and
+/// where that of each operation begins.
+pub(super) fn copies(
+    compiled: &CompiledNetwork,
+    operations: &Operations,
+) -> (Vec<(CliqueId, Scope)>, Vec<Option<usize>>) {
+    let mut known = std::collections::HashMap::new();
+    let (mut copies, mut entries) = (Vec::new(), 0);
+    let start = |operation: &Operation| {
+        let clique = operation.clique?;
+        let (of_rows, of_run) = (operation.rows.variables(), operation.run.variables());
+        let order: Vec<VariableId> = of_rows.iter().chain(of_run).copied().collect();
+        Some(*known.entry((clique, order.clone())).or_insert_with(|| {
+            let scope = Scope::of(compiled.network(), order);
+            let start = entries;
+            entries += scope.entries();
+            copies.push((clique, scope));
+            start
+        }))
+    };
+    let starts = operations.all.iter().map(start).collect();
+    (copies, starts)
+}
+
+/// The place of a row that is not computed.
+const NOWHERE: u32 = u32::MAX;
+
+impl Items {
+    /// `None` if something is too large for the numbers that records are made of.
+    pub fn new(
+        compiled: &CompiledNetwork,
+        operations: &Operations,
+        grain: Grain,
+        starts: &[Option<usize>],
+        tables: &[f32],
+    ) -> Option<Self> {
+        let support = Support::new(operations, starts, tables);
+        let first_states = first_states(compiled);
+        let states = *first_states.last().unwrap_or(&0);
+        let mut zeros = vec![true; states + 1];
+        let mut messages = 0;
+        let mut places = Vec::new();
+        for (operation, part) in operations.all.iter().zip(&support.parts) {
+            let mut of_row = vec![NOWHERE; operation.rows.entries()];
+            let result = match operation.result {
+                Role::Posterior(variable) => Some(first_states[variable.index()]),
+                Role::Evidence => Some(states),
+                Role::Message => None,
+            };
+            for (n, &row) in part.rows.iter().enumerate() {
+                let place = match result {
+                    Some(first) => {
+                        zeros[first + row as usize] = false;
+                        first + row as usize
+                    }
+                    None => messages + n,
+                };
+                of_row[row as usize] = word(place)?;
+            }
+            if result.is_none() {
+                messages += part.rows.len().next_multiple_of(ALIGNMENT);
+            }
+            places.push(of_row);
+        }
+        if messages >= NO_SOURCE as usize || states >= NO_SOURCE as usize {
+            return None;
+        }
+        let of_operation = |index: usize| -> Vec<(Vec<u32>, u32)> {
+            let operation = &operations.all[index];
+            let findings = operation.findings.iter();
+            let findings = findings.map(|&v| (first_states[v.index()], states_of(operation, v)));
+            let source = Source {
+                operation,
+                part: &support.parts[index],
+                table: table(starts[index], operation, tables),
+                factors: operation.factors.iter().map(|(f, _)| places[*f].as_slice()).collect(),
+                findings: findings.collect(),
+                places: &places[index],
+                grain,
+                first_states: &first_states,
+            };
+            source.items()
+        };
+        let made: Vec<_> = (0..operations.all.len()).into_par_iter().map(of_operation).collect();
+        let mut items = Self { records: vec![], first: vec![0], costs: vec![], messages, zeros };
+        for made in made {
+            for (record, cost) in made {
+                items.records.push(record);
+                items.costs.push(cost);
+            }
+            items.first.push(items.records.len());
+        }
+        word(items.record_words())?;
+        Some(items)
+    }
+
+    /// Words of all records.
+    pub fn record_words(&self) -> usize {
+        self.records.iter().map(Vec::len).sum()
+    }
+
+    pub fn len(&self) -> usize {
+        self.costs.len()
+    }
+}
+
+fn word(value: usize) -> Option<u32> {
+    u32::try_from(value).ok()
+}

@@ -1,0 +1,55 @@
+//! What items need, for forecasts: without the numbers.
+
+use super::{Grain, HEADER, RECORD, STAGE};
+use crate::engine::cuda::flow::operations::Operation;
+use crate::network::{Network, VariableId};
+use crate::potential::Scope;
+
+/// What an operation needs if nothing of it is zero: words of records, and items. With some to spare,
+/// because what is zero makes rows share less.
+pub(in crate::engine::cuda::flow) struct Needs {
+    pub words: u64,
+    pub items: u64,
+}
+
+/// See [`Needs`].
+pub(in crate::engine::cuda::flow) fn needs(
+    operation: &Operation,
+    network: &Network,
+    grain: Grain,
+) -> Needs {
+    let (rows, run) = (operation.rows.entries(), operation.run.entries());
+    let of_findings = operation.findings.iter().map(|&variable| Scope::of(network, [variable]));
+    let scopes = operation.factors.iter().map(|(_, scope)| scope.clone());
+    let scopes: Vec<Scope> = scopes.chain(of_findings).collect();
+    let pairs = scopes.len() / 2 + 1;
+    // Of each factor the entries that a row needs, and the consecutive rows that need the same.
+    let shared = |scope: &Scope| {
+        let states = |variables: &mut dyn Iterator<Item = &VariableId>| -> usize {
+            variables.map(|&variable| network[variable].cardinality()).product()
+        };
+        let width = states(&mut operation.run.variables().iter().filter(|v| scope.contains(**v)));
+        let of_rows = operation.rows.variables().iter().rev();
+        (width, states(&mut of_rows.take_while(|v| !scope.contains(**v))))
+    };
+    let shared: Vec<(usize, usize)> = scopes.iter().map(shared).collect();
+    let on_stage = |rows: usize| -> usize {
+        let words = shared.iter().map(|&(width, same)| rows.min(rows / same + 2) * width);
+        words.map(|words| words.next_multiple_of(32)).sum()
+    };
+    let words = |rows: usize| {
+        let of_rows = (rows + 8) * (1 + pairs) + (run + 32) * pairs;
+        HEADER + on_stage(rows) + of_rows + rows * run * 9 / 8 + 64
+    };
+    let (least, most) = grain.entries;
+    let wanted = (rows * run).div_ceil(grain.shares).clamp(least, most);
+    let mut each = (wanted / run.max(1)).clamp(1, rows.max(1));
+    while each > 1 && (on_stage(each) > STAGE || words(each) > RECORD) {
+        each = each * 3 / 4;
+    }
+    let items = rows.div_ceil(each);
+    Needs {
+        words: (items * words(each).min(RECORD) * 5 / 4) as u64,
+        items: items as u64 * 5 / 4 + 1,
+    }
+}

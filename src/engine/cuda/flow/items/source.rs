@@ -1,0 +1,199 @@
+//! One operation with all that its items are made of.
+
+use super::layout::{Layout, Stage};
+use super::{Grain, HEADER, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE};
+use crate::engine::cuda::flow::operations::{Operation, Role};
+use crate::engine::cuda::flow::support::{Offsets, Part};
+use crate::engine::cuda::flow::tables::PEAK;
+use crate::potential::Real;
+
+/// One operation with all that its records are made of.
+pub(super) struct Source<'a> {
+    pub(super) operation: &'a Operation,
+    pub(super) part: &'a Part,
+    pub(super) table: Option<&'a [f32]>,
+    /// For each factor, where its rows are.
+    pub(super) factors: Vec<&'a [u32]>,
+    /// For each finding, its first weight and the offsets of states.
+    pub(super) findings: Vec<(usize, Offsets)>,
+    pub(super) places: &'a [u32],
+    pub(super) grain: Grain,
+    /// First state of each variable.
+    pub(super) first_states: &'a [usize],
+}
+
+/// The entries of runs and their distinct places in each factor and finding.
+pub(super) struct Run {
+    pub(super) entries: Vec<u32>,
+    /// By factor and finding: number of each entry, and the distinct offsets.
+    pub(super) numbers: Vec<Vec<u32>>,
+    pub(super) offsets: Vec<Vec<u32>>,
+}
+
+impl Source<'_> {
+    pub(super) fn live(&self, f: usize, at: usize) -> bool {
+        self.factors[f][at] != NOWHERE
+    }
+
+    pub(super) fn run_entries(&self) -> usize {
+        self.operation.run.entries()
+    }
+
+    /// Offsets in messages, then in findings.
+    pub(super) fn offsets(&self) -> impl Iterator<Item = &Offsets> {
+        self.part.factors.iter().chain(self.findings.iter().map(|(_, offsets)| offsets))
+    }
+
+    pub(super) fn products(&self, row: usize, found: impl FnMut(usize)) {
+        let mut found = found;
+        if self.part.is_full {
+            (0..self.run_entries()).for_each(found);
+        } else {
+            let live = |f: usize, at: usize| self.live(f, at);
+            self.part.products(row, self.run_entries(), self.table, live, |entry| {
+                found(entry);
+                true
+            });
+        }
+    }
+
+    pub(super) fn items(&self) -> Vec<(Vec<u32>, u32)> {
+        if self.part.rows.is_empty() {
+            return vec![];
+        }
+        let run = self.run();
+        let (rows, width) = (self.part.rows.len(), run.entries.len());
+        let pairs = self.pairs();
+        let pairs = pairs.0 + pairs.1;
+        // Words that are read, and instructions, of both forms.
+        let dense = (rows * width) as u64 * (4 + pairs as u64);
+        let sparse = self.part.products * (5 + 3 * pairs as u64) * 9 / 8;
+        let one_row: usize =
+            run.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
+        let words = width.next_power_of_two().max(32) * (1 + pairs) + one_row + 256;
+        if dense > sparse || one_row > STAGE || words > RECORD {
+            return self.sparse();
+        }
+        // Words that are read from messages, and the price of an item.
+        let price = |items: &Vec<(Vec<u32>, u32)>| -> u32 {
+            items.iter().map(|(record, _)| 32 * (record[1] & 0xffff) + 400).sum()
+        };
+        let natural = self.dense(&run, None, self.part.rows.clone());
+        match self.tiled(&run) {
+            None => natural,
+            Some((tiles, rows)) => {
+                let tiled = self.dense(&run, Some(tiles), rows);
+                if price(&tiled) < price(&natural) { tiled } else { natural }
+            }
+        }
+    }
+
+    /// The entries of runs that are live in some row.
+    pub(super) fn run(&self) -> Run {
+        let width = self.run_entries();
+        let mut used = vec![self.part.is_full; width];
+        if !self.part.is_full {
+            for &row in &self.part.rows {
+                self.products(row as usize, |entry| used[entry] = true);
+            }
+        }
+        let entries: Vec<u32> = (0..width as u32).filter(|&i| used[i as usize]).collect();
+        let (mut numbers, mut offsets) = (Vec::new(), Vec::new());
+        for at in self.offsets() {
+            let all: Vec<u32> = entries.iter().map(|&i| at.of_run[i as usize]).collect();
+            let mut distinct = all.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let number = |offset| distinct.binary_search(offset).expect("one of them") as u32;
+            numbers.push(all.iter().map(number).collect());
+            offsets.push(distinct);
+        }
+        Run { entries, numbers, offsets }
+    }
+
+    /// Entries that an item is to have.
+    pub(super) fn wanted(&self, entries: usize) -> usize {
+        let (least, most) = self.grain.entries;
+        entries.div_ceil(self.grain.shares).clamp(least, most)
+    }
+
+    /// Pairs of messages and of findings.
+    pub(super) fn pairs(&self) -> (usize, usize) {
+        (self.factors.len().div_ceil(2), self.findings.len().div_ceil(2))
+    }
+
+    /// The word that is put on the stage for entry `at` of factor or finding `f`.
+    pub(super) fn source(&self, f: usize, at: usize) -> u32 {
+        match f.checked_sub(self.factors.len()) {
+            None => match self.factors[f][at] {
+                NOWHERE => NO_SOURCE | (f as u32) << 29,
+                place => place | (f as u32) << 29,
+            },
+            Some(f) => (self.findings[f].0 + at) as u32,
+        }
+    }
+
+    /// The bits of the table's entry.
+    pub(super) fn value(&self, row: u32, entry: u32) -> u32 {
+        let at = row as usize * self.run_entries() + entry as usize;
+        self.table.map_or(1.0_f32.scale(PEAK), |table| table[at]).to_bits()
+    }
+
+    pub(super) fn record(
+        &self,
+        rows: &[u32],
+        stage: &Stage,
+        layout: Layout,
+        list: Option<Vec<u32>>,
+        of_slots: Vec<u32>,
+        stream: Vec<u32>,
+    ) -> (Vec<u32>, u32) {
+        let pairs = self.pairs();
+        let factors = self.factors.len();
+        let room = if factors == 0 { 0 } else { (126 - 12 - PEAK) / factors as i32 - 1 };
+        let list_words = list.as_ref().map_or(0, Vec::len);
+        let shift = layout.lanes.ilog2();
+        let mut record = vec![
+            0,
+            (stage.messages / 32 + (((stage.words.len() - stage.messages) / 32) << 16)) as u32,
+            (layout.steps | layout.threads << 16) as u32,
+            layout.passes as u32 | shift << 16 | u32::from(list.is_none()) << 24,
+            (pairs.0 | pairs.1 << 8 | factors << 16) as u32,
+            list_words as u32,
+            u32::from(self.operation.result != Role::Message),
+            room as u32,
+        ];
+        let mut fixed = self.fixed(rows);
+        fixed.resize(8, NO_STATE);
+        record.extend(fixed.chunks(2).map(|pair| pair[0] | pair[1] << 16));
+        debug_assert_eq!(record.len(), HEADER);
+        record.extend(&stage.words);
+        record.extend(list.unwrap_or_default());
+        record.extend(of_slots);
+        record.resize(record.len().next_multiple_of(4), 0);
+        record.extend(stream);
+        record.resize(record.len().next_multiple_of(4), 0);
+        debug_assert!(record.len() <= RECORD);
+        record[0] = record.len() as u32;
+        let steps = (layout.passes * layout.steps) as u32;
+        let cost =
+            250 + steps * (12 + 6 * (pairs.0 + pairs.1) as u32) + stage.words.len() as u32 / 8;
+        (record, cost)
+    }
+
+    /// The states that are the same in all `rows`, as numbers among all states: up to eight of them.
+    pub(super) fn fixed(&self, rows: &[u32]) -> Vec<u32> {
+        let mut fixed = Vec::new();
+        for &variable in self.operation.rows.variables() {
+            let Some(axis) = self.operation.rows.axis(variable) else { continue };
+            let mut states = rows.iter().map(|&row| row as usize / axis.stride % axis.cardinality);
+            let first = states.next().unwrap_or(0);
+            let state = self.first_states[variable.index()] + first;
+            let is_known = axis.cardinality > 1 && state < NO_STATE as usize && fixed.len() < 8;
+            if is_known && states.all(|state| state == first) {
+                fixed.push(state as u32);
+            }
+        }
+        fixed
+    }
+}

@@ -1,0 +1,202 @@
+//! A network that is loaded: evidence in, posteriors out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::words::{Results, Word, distribution};
+use super::{Executor, Flow};
+use crate::cancel::Cancelled;
+use crate::engine::cuda::lanes::Lanes;
+use crate::engine::{BatchAnswers, LoadOptions, PropagationFailure, Propagator, one_at_a_time};
+use crate::graph::SeparatorId;
+use crate::network::{Evidence, Finding};
+use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
+
+/// Posteriors that are looked at while the next one expected is not there.
+const WINDOW: usize = 64;
+
+/// Cases from which on it is worth to have them all at once.
+pub(super) const MANY: usize = 16;
+
+/// A compiled network with its tables on the GPU.
+pub(super) struct Loaded<E> {
+    pub(super) compiled: Arc<CompiledNetwork>,
+    pub(super) flow: Flow,
+    /// The power of two that was taken out of all potentials.
+    pub(super) exponent: i64,
+    pub(super) executor: E,
+    pub(super) bytes: u64,
+    pub(super) options: LoadOptions,
+    /// Made when it is first asked for; `None` inside if it cannot be made.
+    pub(super) lanes: Option<Option<Lanes>>,
+}
+
+impl<E: Executor> Propagator for Loaded<E> {
+    fn run(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
+        watch.check()?;
+        let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
+            true => 0,
+            false => self.flow.shape.pack(evidence, self.executor.evidence()),
+        });
+        watch.check()?;
+        let stamped = watch.times_messages();
+        let _alone = self.executor.alone();
+        self.executor.start(&self.flow, !evidence.is_empty(), stamped)?;
+        if stamped {
+            let now = watch.elapsed();
+            self.trace(watch, now)?;
+        }
+        watch.check()?;
+        watch.stage(Stage::Read, || self.read(evidence, self.exponent + exponent))
+    }
+
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        if cases.len() >= MANY {
+            let LoadOptions { threads, memory, .. } = self.options;
+            let bytes = memory.bytes().saturating_sub(self.bytes);
+            let make = || Lanes::load(&self.compiled, threads, bytes);
+            if let Some(lanes) = self.lanes.get_or_insert_with(make) {
+                return lanes.run(cases, watch);
+            }
+        }
+        one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.bytes + self.lanes.as_ref().and_then(Option::as_ref).map_or(0, Lanes::bytes)
+    }
+
+    fn threads(&self) -> usize {
+        self.executor.lists()
+    }
+
+    fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
+        self.executor.empty_run(repeat)
+    }
+}
+
+impl<E: Executor> Loaded<E> {
+    /// Waits for a word of the results. The driver is asked now and then whether one can still come,
+    /// because a kernel that failed brings no words.
+    #[inline]
+    pub(super) fn wait_for(
+        &self,
+        at: usize,
+        results: Results<'_>,
+    ) -> Result<Word, PropagationFailure> {
+        match results.get(at) {
+            Some(word) => Ok(word),
+            None if self.flow.items.zeros[at] => Ok(Word::default()),
+            None => self.spin_for(at, results),
+        }
+    }
+
+    #[cold]
+    pub(super) fn spin_for(
+        &self,
+        at: usize,
+        results: Results<'_>,
+    ) -> Result<Word, PropagationFailure> {
+        for round in 1_u32.. {
+            if let Some(word) = results.get(at) {
+                return Ok(word);
+            }
+            if round.is_multiple_of(1 << 16) && !self.executor.may_come()? {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        // What came while the driver was asked is read once more.
+        let ended = || PropagationFailure::Device("the kernel ended without a result".to_owned());
+        results.get(at).ok_or_else(ended)
+    }
+
+    /// Waits for the results and makes an answer of them, of one variable after another as they are
+    /// expected: they come from the kernel itself, well before the driver would say that all is done.
+    /// Of those that are expected next, one that is there already comes first.
+    pub(super) fn read(
+        &self,
+        evidence: &Evidence,
+        exponent: i64,
+    ) -> Result<Posteriors, PropagationFailure> {
+        let (shape, results) = (&self.flow.shape, self.executor.results());
+        let zeros = &self.flow.items.zeros;
+        let mut values = vec![0.0; shape.states()];
+        let mut is_done = vec![false; shape.variables];
+        for (variable, finding) in evidence.iter() {
+            // Of other states nothing may have been computed.
+            if let Finding::Observed(state) = finding {
+                values[shape.offsets[variable.index()] + state] = 1.0;
+                is_done[variable.index()] = true;
+            }
+        }
+        let order = self.executor.posteriors();
+        let mut failure = None;
+        let mut fill = |variable: usize| {
+            let (first, end) = (shape.offsets[variable], shape.offsets[variable + 1]);
+            distribution(&mut values[first..end], |state| {
+                self.wait_for(first + state, results).unwrap_or_else(|reason| {
+                    failure = Some(reason);
+                    Word::default()
+                })
+            });
+        };
+        for (n, &variable) in order.iter().enumerate() {
+            let is_there = |variable: usize| {
+                let last = shape.offsets[variable + 1] - 1;
+                results.get(last).is_some() || zeros[last]
+            };
+            while !is_done[variable] && !is_there(variable) {
+                let next = order[n + 1..].iter().take(WINDOW).copied();
+                let Some(other) = next.filter(|&other| !is_done[other]).find(|&v| is_there(v))
+                else {
+                    break;
+                };
+                fill(other);
+                is_done[other] = true;
+            }
+            if !is_done[variable] {
+                fill(variable);
+            }
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        shape.finish(values, exponent, self.wait_for(shape.states(), results)?)
+    }
+
+    /// Tells `watch` when each message was computed, on the GPU's clock set so that its last item
+    /// ended `now`.
+    pub(super) fn trace(&mut self, watch: &Watch, now: Duration) -> Result<(), PropagationFailure> {
+        let stamps = self.executor.stamps(&self.flow)?;
+        let Some(last) = stamps.iter().map(|stamp| stamp.end).max() else { return Ok(()) };
+        let at = |time: u64| now.saturating_sub(Duration::from_nanos(last.saturating_sub(time)));
+        let first = &self.flow.items.first;
+        let mut bounds = [None::<(Duration, Duration)>; 2];
+        for (edge, &(up, down)) in self.flow.operations.of_separator.iter().enumerate() {
+            for (phase, operation) in [(Phase::Collect, up), (Phase::Distribute, down)] {
+                let stamps = &stamps[first[operation]..first[operation + 1]];
+                let Some(begun) = stamps.iter().min_by_key(|stamp| stamp.ready) else { continue };
+                let ended = stamps.iter().map(|stamp| stamp.end).max().unwrap_or(0);
+                let (start, end) = (at(begun.ready), at(ended));
+                let id = self.compiled.plan().message_over(SeparatorId::new(edge), phase);
+                if let Some(id) = id {
+                    let wait = Duration::from_nanos(begun.ready.saturating_sub(begun.began));
+                    watch.note_message(id, begun.lane, wait, start, end);
+                }
+                let bounds = &mut bounds[usize::from(phase == Phase::Distribute)];
+                let (from, to) = bounds.unwrap_or((start, end));
+                *bounds = Some((from.min(start), to.max(end)));
+            }
+        }
+        for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
+            let (start, end) = bounds.unwrap_or((now, now));
+            watch.note_stage(stage, start, end);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+use super::loaded::MANY;
+use super::schedule::Schedule;
+use super::twin::Twin;
+use super::*;
+use crate::cancel::{CancelToken, Cancelled};
+use crate::engine::cuda::device::tests::on_the_gpu;
+use crate::engine::cuda::fixtures::{assert_near, networks};
+use crate::engine::{PaperOptions, by_name};
+use crate::network::Evidence;
+use crate::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+
+fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
+    let (flow, exponent) = Flow::new(compiled, GRAIN).unwrap();
+    let executor = Twin::new(&flow, lists);
+    let options = load_options(Precision::F32);
+    let compiled = Arc::clone(compiled);
+    Loaded { compiled, flow, exponent, executor, bytes: 0, options, lanes: None }
+}
+
+fn load_options(precision: Precision) -> LoadOptions {
+    LoadOptions {
+        precision,
+        threads: 1,
+        memory: MemoryLimit::of_bytes(16 << 30),
+        paper: PaperOptions::default(),
+    }
+}
+
+#[test]
+fn the_twin_agrees_with_the_sequential_engine() {
+    let sequential = by_name("sequential").unwrap();
+    for (compiled, cases) in networks() {
+        let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
+        for lists in [1, 7, 528] {
+            let mut twin = twin(&compiled, lists);
+            for evidence in &cases {
+                let watch = Watch::timed(compiled.plan(), CancelToken::new());
+                let found = twin.run(evidence, &watch);
+                assert_near(&found, &expected.run(evidence, &watch.aside()));
+            }
+        }
+    }
+}
+
+#[test]
+fn many_cases_are_answered_as_each_alone() {
+    if !on_the_gpu("many_cases_are_answered_as_each_alone") {
+        return;
+    }
+    for (compiled, cases) in networks() {
+        let many: Vec<Evidence> = cases.iter().cycle().take(MANY + 5).cloned().collect();
+        let mut engine = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let watch = Watch::untimed(CancelToken::new());
+        let answers = engine.run_batch(&many, &watch).unwrap();
+        assert_eq!(answers.len(), many.len());
+        for (case, answer) in many.iter().zip(&answers) {
+            assert_near(answer, &engine.run(case, &watch));
+        }
+        watch.cancel();
+        assert_eq!(engine.run_batch(&many, &watch), Err(Cancelled));
+    }
+}
+
+#[test]
+fn what_is_zero_is_left_out_and_the_forecast_suffices() {
+    let mut is_less = 0;
+    for (compiled, _) in networks() {
+        let (flow, _) = Flow::new(&compiled, GRAIN).unwrap();
+        let (items, shape) = (&flow.items, &flow.shape);
+        let words = 2 * items.record_words() + 2 * items.messages + shape.evidence_words();
+        let words = words + 2 * shape.result_words() + 6 * items.len();
+        assert!(4 * (words + 4 * MAX_LISTS) as u64 <= bytes(&compiled));
+        let (copies, starts) = items::copies(&compiled, &flow.operations);
+        let (tables, _) = tables::fill(&compiled, &copies);
+        let support = support::Support::new(&flow.operations, &starts, &tables);
+        for (operation, part) in flow.operations.all.iter().zip(&support.parts) {
+            let products = operation.rows.entries() * operation.run.entries();
+            assert!(part.products <= products as u64);
+            is_less += usize::from(part.products < products as u64 && !part.rows.is_empty());
+        }
+    }
+    assert!(is_less > 100, "{is_less} operations");
+}
+
+#[test]
+fn every_item_is_in_one_list_and_after_what_it_waits_for() {
+    for (compiled, _) in networks() {
+        let (flow, _) = Flow::new(&compiled, GRAIN).unwrap();
+        for lists in [1, 3, 264] {
+            let schedule = Schedule::new(&flow.operations, &flow.items, lists);
+            assert_eq!(schedule.starts.len(), lists + 1);
+            let mut all = schedule.items.clone();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..flow.items.len()));
+            let mut place = vec![0; flow.items.len()];
+            for (at, &item) in schedule.in_time.iter().enumerate() {
+                place[item] = at;
+            }
+            for list in schedule.starts.windows(2) {
+                let list = &schedule.items[list[0] as usize..list[1] as usize];
+                assert!(list.is_sorted_by_key(|&item| place[item]));
+            }
+            let of = |operation: usize| {
+                let first = &flow.items.first;
+                (first[operation]..first[operation + 1]).map(|item| place[item])
+            };
+            for (consumer, operation) in flow.operations.all.iter().enumerate() {
+                for (producer, _) in &operation.factors {
+                    assert!(of(*producer).max() < of(consumer).min());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn twenty_drawn_cases_of_each_of_the_papers_networks() {
+    use rand::SeedableRng;
+    let test = "twenty_drawn_cases_of_each_of_the_papers_networks";
+    if !on_the_gpu(test) {
+        return;
+    }
+    let sequential = by_name("sequential").unwrap();
+    for name in ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"] {
+        let network = crate::format::sample(name).unwrap().open().network;
+        let options = CompileOptions::default();
+        let compiled =
+            Arc::new(compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap());
+        let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
+        let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
+        let observed = network.variables().len() / 5;
+        for case in 0..20 {
+            let evidence = Evidence::drawn(&network, observed, &mut rng);
+            let watch = Watch::untimed(CancelToken::new());
+            let found = gpu.run(&evidence, &watch);
+            assert_near(&found, &expected.run(&evidence, &watch));
+            if case == 0 {
+                assert_eq!(gpu.run(&evidence, &watch), found, "{name}: two runs are bit-equal");
+            }
+        }
+        eprintln!("{name}: 20 cases agree");
+    }
+}
+
+#[test]
+fn the_gpu_does_what_the_twin_does() {
+    if !on_the_gpu("the_gpu_does_what_the_twin_does") {
+        return;
+    }
+    for (compiled, cases) in networks() {
+        let mut twin = twin(&compiled, 16);
+        let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        for evidence in &cases {
+            let watch = Watch::timed(compiled.plan(), CancelToken::new());
+            let traced = gpu.run(evidence, &watch);
+            let plain = gpu.run(evidence, &watch.aside());
+            assert_eq!(traced, plain, "tracing changes nothing");
+            assert_near(&plain, &twin.run(evidence, &watch.aside()));
+        }
+        assert!(gpu.launch_overhead(3).unwrap() > Duration::ZERO);
+    }
+}
