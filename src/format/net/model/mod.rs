@@ -361,6 +361,20 @@ mod tests {
     }
 
     #[test]
+    fn tables_that_are_too_large_are_refused_before_they_are_filled() {
+        let labels = "\"s\" ".repeat(1000);
+        let mut text = String::new();
+        for parent in 0..7 {
+            text.push_str(&format!("node p{parent} {{ states = ({labels}); }}\n"));
+        }
+        let model = "{ model_nodes = (); model_data = (\"red\"); }";
+        for parents in ["p0 p1 p2", "p0 p1 p2 p3 p4 p5 p6"] {
+            let error = read(&format!("{text} potential (l | {parents}) {model}")).unwrap_err();
+            assert!(error.contains("more than 4194304 entries, which is refused"), "{error}");
+        }
+    }
+
+    #[test]
     fn functions_that_call_each_other_end() {
         let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
         for g in 1..30 {
@@ -372,6 +386,20 @@ mod tests {
         let twice = format!("{text} potential (part) {{ model_data = (g29); }}");
         let error = read(&twice).unwrap_err();
         assert!(error.ends_with("take too many steps, which is refused"), "{error}");
+        let chances = format!("{text} potential (line) {{ model_data = (Normal (g20, 1)); }}");
+        assert!(read(&chances).is_ok(), "few of many steps");
+        let chain = |length: usize| {
+            let link = |g| {
+                format!("function h{} {{ }} potential (h{0}) {{ model_data = (h{g}); }}\n", g + 1)
+            };
+            let links: String = (0..length).map(link).collect();
+            read(&format!(
+                "function h0 {{ }} potential (h0) {{ model_data = (1); }}\n{links}\
+                 potential (part) {{ model_data = (h{length}); }}"
+            ))
+        };
+        assert!(chain(31).is_ok());
+        assert!(chain(32).unwrap_err().contains("names 'h0', expected one of its parents"));
         let itself = "function g { } potential (g) { model_data = (g); } \
                       potential (part) { model_data = (g); }";
         assert!(read(itself).unwrap_err().ends_with("names 'g', expected one of its parents"));
