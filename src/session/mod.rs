@@ -21,6 +21,7 @@ mod improver;
 mod quiet;
 mod request;
 mod shelf;
+mod state;
 mod trial;
 mod update;
 mod worker;

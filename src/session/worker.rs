@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, propagate};
 use crate::experiment::Progress;
-use crate::format::ReadNetwork;
 use crate::network::Evidence;
-use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
+use crate::propagation::{CompiledNetwork, MemoryLimit, Watch, compile};
 use crate::session::improver::{Improvement, Improver};
 use crate::session::quiet::Quiet;
+use crate::session::state::{Loaded, Lost, State};
 use crate::session::trial::{self, Trial};
 use crate::session::{EngineChoice, Failure, Propagation, Request, Step, Update};
 
@@ -214,97 +214,6 @@ struct Worker {
     state: State,
     /// Which network the request at work is about.
     serial: u64,
-}
-
-/// What the worker has, each with what it was made from. A part is dropped when what it was made
-/// from changes, so that a part that is there is right.
-#[derive(Default)]
-struct State {
-    opened: Option<(u64, Arc<ReadNetwork>)>,
-    compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
-    loaded: Option<Loaded>,
-    /// The engine that does not do, for the network that is compiled.
-    lost: Option<Lost>,
-    prior: Option<Arc<Propagation>>,
-    propagated: Option<(Evidence, u64)>,
-    /// The other cases that were told of since the engine was loaded.
-    answered: Vec<Evidence>,
-}
-
-/// An engine with its tables.
-struct Loaded {
-    /// What was asked for.
-    wanted: EngineChoice,
-    memory: Option<MemoryLimit>,
-    /// What it is: what was asked for, or what stands in for it.
-    engine: EngineChoice,
-    /// If it stands in: the run at which what was asked for was tried last.
-    tried: Option<u64>,
-    propagator: Box<dyn Propagator>,
-}
-
-/// An engine whose device failed.
-struct Lost {
-    engine: EngineChoice,
-    /// The run at which it failed. With another it is tried again.
-    run_serial: u64,
-    reason: String,
-}
-
-impl State {
-    /// The first step that is still to be done for `request`, after dropping what is outdated.
-    fn next_step(&mut self, request: &Request) -> Option<Step> {
-        if self.opened.as_ref().is_none_or(|(serial, _)| *serial != request.source_serial) {
-            return Some(Step::Open);
-        }
-        if self.compiled.as_ref().is_none_or(|(options, _)| *options != request.compile) {
-            return Some(Step::Compile);
-        }
-        let outdated = |loaded: &Loaded| {
-            loaded.wanted != request.engine
-                || loaded.memory != request.memory
-                || loaded.tried.is_some_and(|run_serial| run_serial != request.run_serial)
-        };
-        if self.loaded.as_ref().is_none_or(outdated) {
-            return Some(Step::Load);
-        }
-        if self.prior.is_none() {
-            return Some(Step::Prior);
-        }
-        let done = self.propagated.as_ref().is_some_and(|(evidence, run)| {
-            *evidence == request.evidence && *run == request.run_serial
-        });
-        if !done {
-            return Some(Step::Propagate);
-        }
-        self.answered.retain(|known| request.cases.contains(known));
-        self.unanswered(request).map(|_| Step::Compare)
-    }
-
-    /// The first of the other cases that was not told of.
-    fn unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
-        request.cases.iter().find(|case| !self.answered.contains(case))
-    }
-
-    /// Forgets the results of `step` and all that was made from them.
-    fn forget_from(&mut self, step: Step) {
-        if step <= Step::Open {
-            self.opened = None;
-        }
-        if step <= Step::Compile {
-            self.compiled = None;
-            // What one network is too much for may do for another.
-            self.lost = None;
-        }
-        if step <= Step::Load {
-            self.loaded = None;
-        }
-        if step <= Step::Prior {
-            self.prior = None;
-            self.answered.clear();
-        }
-        self.propagated = None;
-    }
 }
 
 /// How often the launches of an engine are timed with empty kernels when it has loaded.
