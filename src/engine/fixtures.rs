@@ -1,19 +1,23 @@
 //! Networks and evidence on which engines, kernels and twins are compared.
 
 use std::sync::Arc;
+#[cfg(feature = "cuda")]
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::CancelToken;
+use crate::engine::{LoadOptions, PaperOptions};
 #[cfg(feature = "cuda")]
-use crate::engine::PropagationFailure;
+use crate::engine::{PropagationFailure, Propagator, by_name};
 use crate::format;
 use crate::graph::{Triangulation, TriangulationOptions};
 use crate::network::{Cpt, Evidence, Network, Variable, VariableId};
+use crate::potential::Precision;
+use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 #[cfg(feature = "cuda")]
-use crate::propagation::Posteriors;
-use crate::propagation::{CompileOptions, CompiledNetwork, compile};
+use crate::propagation::{Posteriors, Watch};
 
 /// Networks with some evidence for each: shipped ones, and some with odd shapes.
 pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
@@ -80,6 +84,50 @@ fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
         }
     }
     evidence
+}
+
+/// How engines are loaded in tests: on one thread, with memory for all that tests load.
+pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
+    LoadOptions {
+        precision,
+        threads: 1,
+        memory: MemoryLimit::of_bytes(16 << 30),
+        paper: PaperOptions::default(),
+    }
+}
+
+/// Checks that `twin` comes to what engine `sequential` does, in double precision.
+#[cfg(feature = "cuda")]
+pub(in crate::engine) fn assert_as_sequential(
+    compiled: &Arc<CompiledNetwork>,
+    cases: &[Evidence],
+    twin: &mut dyn Propagator,
+) {
+    let sequential = by_name("sequential").unwrap();
+    let mut expected = sequential.load(compiled, &load_options(Precision::F64)).unwrap();
+    for evidence in cases {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        let found = twin.run(evidence, &watch);
+        assert_near(&found, &expected.run(evidence, &watch.aside()));
+    }
+}
+
+/// Checks that `gpu` comes to what its `twin` does, traced or not, and that its launches take time.
+#[cfg(feature = "cuda")]
+pub(in crate::engine) fn assert_as_twin(
+    compiled: &CompiledNetwork,
+    cases: &[Evidence],
+    gpu: &mut dyn Propagator,
+    twin: &mut dyn Propagator,
+) {
+    for evidence in cases {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        let traced = gpu.run(evidence, &watch);
+        let plain = gpu.run(evidence, &watch.aside());
+        assert_eq!(traced, plain, "tracing changes nothing");
+        assert_near(&plain, &twin.run(evidence, &watch.aside()));
+    }
+    assert!(gpu.launch_overhead(3).unwrap() > Duration::ZERO);
 }
 
 /// Checks that two runs came to the same, within what single precision can do.

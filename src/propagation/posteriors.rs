@@ -27,15 +27,22 @@ impl Posteriors {
         ln_p_evidence: f64,
         mut distribution: impl FnMut(VariableId, &mut [f64]),
     ) -> Self {
+        let offsets = Self::offsets(network);
+        let values = vec![0.0; offsets[offsets.len() - 1]];
+        let ln_p_evidence = ln_p_evidence + network.ln_scale();
+        let mut posteriors = Self { offsets, values, ln_p_evidence };
+        network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
+        posteriors
+    }
+
+    /// Where the states of each variable begin when those of all lie one variable after another, and
+    /// the end of the last.
+    pub(crate) fn offsets(network: &Network) -> Arc<[usize]> {
         let mut offsets = vec![0];
         for variable in network.variables() {
             offsets.push(offsets[offsets.len() - 1] + variable.cardinality());
         }
-        let values = vec![0.0; offsets[offsets.len() - 1]];
-        let ln_p_evidence = ln_p_evidence + network.ln_scale();
-        let mut posteriors = Self { offsets: offsets.into(), values, ln_p_evidence };
-        network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
-        posteriors
+        offsets.into()
     }
 
     /// The posteriors whose normalised `values` lie one variable after another, from `offsets` on;

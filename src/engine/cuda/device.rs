@@ -184,7 +184,7 @@ impl Device {
                     let started = Instant::now();
                     for _ in 0..launches {
                         // SAFETY: the kernel has no parameters and touches nothing.
-                        unsafe { stream.launch_builder(&empty).launch(grid(1, 128))? };
+                        unsafe { stream.launch_builder(&empty).launch(grid((1, 1), 128))? };
                     }
                     stream.synchronize()?;
                     fastest = fastest.min(started.elapsed());
@@ -259,9 +259,9 @@ impl<T> Drop for Pinned<T> {
     }
 }
 
-/// `blocks` blocks of `threads` threads.
-pub(super) fn grid(blocks: u32, threads: u32) -> LaunchConfig {
-    LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
+/// `x` times `y` blocks of `threads` threads.
+pub(super) fn grid((x, y): (u32, u32), threads: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
 /// Copies `data` to a new buffer on the GPU; where there is nothing, to a buffer of one zero,

@@ -14,7 +14,7 @@ use crate::cancel::Cancelled;
 use crate::engine::BatchAnswers;
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{CompiledNetwork, Watch};
+use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
 /// For an entry of a message that a term needs, in nanoseconds for a case, as all of these; rough
 /// figures that need only tell a factor of two.
@@ -53,12 +53,9 @@ impl<T: Real> Cases<T> {
         let fit = left / State::bytes(&plan, &rooms) as u64;
         let threads = threads.min(usize::try_from(fit).unwrap_or(usize::MAX));
         let states: Vec<_> = (0..threads).map(|_| State::new(&plan, &rooms)).collect();
-        let mut offsets = vec![0];
-        for variable in network.variables() {
-            offsets.push(offsets[offsets.len() - 1] + variable.cardinality());
-        }
+        let offsets = Posteriors::offsets(network);
         let ln_scale = network.ln_scale();
-        (threads > 0).then_some(Self { plan, rooms, states, offsets: offsets.into(), ln_scale })
+        (threads > 0).then_some(Self { plan, rooms, states, offsets, ln_scale })
     }
 
     /// Bytes that it holds.
@@ -118,22 +115,17 @@ impl<T: Real> Cases<T> {
 mod tests {
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::fixtures::networks;
-    use crate::engine::{LoadOptions, PaperOptions, by_name};
+    use crate::engine::by_name;
+    use crate::engine::fixtures::{load_options, networks};
     use crate::potential::Precision;
-    use crate::propagation::{CompileOptions, MemoryLimit, compile};
+    use crate::propagation::{CompileOptions, compile};
 
     /// More than enough.
     const BYTES: u64 = 1 << 30;
 
     /// The answers of engine `sequential`, one after another.
     fn alone(compiled: &Arc<CompiledNetwork>, cases: &[Evidence]) -> BatchAnswers {
-        let options = LoadOptions {
-            precision: Precision::F64,
-            threads: 1,
-            memory: MemoryLimit::of_bytes(BYTES),
-            paper: PaperOptions::default(),
-        };
+        let options = load_options(Precision::F64);
         let mut alone = by_name("sequential").unwrap().load(compiled, &options).unwrap();
         let watch = Watch::untimed(CancelToken::new());
         cases.iter().map(|case| alone.run(case, &watch)).collect()

@@ -133,7 +133,7 @@ impl Gpu {
         launch.arg(&self.evidence).arg(&flags).arg(&self.states);
         launch.arg(&mut self.messages).arg(&out).arg(&self.tag);
         launch.arg(&self.firsts).arg(&mut self.stamps);
-        let config = grid(self.lists as u32, THREADS as u32);
+        let config = grid((self.lists as u32, 1), THREADS as u32);
         // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
         // within the buffers and wait for each other in no circle, as twin and tests show, and all
         // blocks get to run: there are no more than fit, and nothing that waits is beside them.

@@ -3,7 +3,6 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use super::items;
 use super::words::Word;
 use crate::engine::PropagationFailure;
 use crate::network::{Evidence, Finding};
@@ -24,7 +23,7 @@ impl Shape {
         Self {
             variables: compiled.network().variables().len(),
             ln_scale: compiled.network().ln_scale(),
-            offsets: items::first_states(compiled).into(),
+            offsets: Posteriors::offsets(compiled.network()),
         }
     }
 

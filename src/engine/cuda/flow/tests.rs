@@ -3,11 +3,13 @@ use super::schedule::Schedule;
 use super::twin::Twin;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
+use crate::engine::by_name;
 use crate::engine::cuda::device::tests::on_the_gpu;
-use crate::engine::cuda::fixtures::{assert_near, networks};
-use crate::engine::{PaperOptions, by_name};
+use crate::engine::cuda::fixtures::{
+    assert_as_sequential, assert_as_twin, assert_near, load_options, networks,
+};
 use crate::network::Evidence;
-use crate::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+use crate::propagation::{CompileOptions, Watch, compile};
 
 fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
     let (flow, exponent) = Flow::new(compiled, GRAIN).unwrap();
@@ -17,27 +19,11 @@ fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
     Loaded { compiled, flow, exponent, executor, bytes: 0, options, lanes: None }
 }
 
-fn load_options(precision: Precision) -> LoadOptions {
-    LoadOptions {
-        precision,
-        threads: 1,
-        memory: MemoryLimit::of_bytes(16 << 30),
-        paper: PaperOptions::default(),
-    }
-}
-
 #[test]
 fn the_twin_agrees_with_the_sequential_engine() {
-    let sequential = by_name("sequential").unwrap();
     for (compiled, cases) in networks() {
-        let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
         for lists in [1, 7, 528] {
-            let mut twin = twin(&compiled, lists);
-            for evidence in &cases {
-                let watch = Watch::timed(compiled.plan(), CancelToken::new());
-                let found = twin.run(evidence, &watch);
-                assert_near(&found, &expected.run(evidence, &watch.aside()));
-            }
+            assert_as_sequential(&compiled, &cases, &mut twin(&compiled, lists));
         }
     }
 }
@@ -149,15 +135,7 @@ fn the_gpu_does_what_the_twin_does() {
         return;
     }
     for (compiled, cases) in networks() {
-        let mut twin = twin(&compiled, 16);
         let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
-        for evidence in &cases {
-            let watch = Watch::timed(compiled.plan(), CancelToken::new());
-            let traced = gpu.run(evidence, &watch);
-            let plain = gpu.run(evidence, &watch.aside());
-            assert_eq!(traced, plain, "tracing changes nothing");
-            assert_near(&plain, &twin.run(evidence, &watch.aside()));
-        }
-        assert!(gpu.launch_overhead(3).unwrap() > Duration::ZERO);
+        assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, 16));
     }
 }

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
-};
+use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
 use super::buffers::{Buffers, ITEM};
 use super::{Executor, SLOTS};
 use crate::engine::PropagationFailure;
-use crate::engine::cuda::device::{Device, Pinned, upload};
+use crate::engine::cuda::device::{Device, Pinned, grid, upload};
 use crate::engine::cuda::kernels;
 
 /// Cases of a group for each of the 32 threads of a warp, as in the names of the kernels.
@@ -123,7 +121,7 @@ impl Gpu {
         launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&numbers);
         // SAFETY: the arguments are those that kernels/lanes.cu declares, and there is room for as
         // many groups.
-        unsafe { launch.launch(grid(count.div_ceil(4), groups, 128))? };
+        unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
         for level in &buffers.levels {
             let items = self.items.slice(level.start * ITEM..level.end * ITEM);
             let count = level.len() as u32;
@@ -133,23 +131,18 @@ impl Gpu {
             launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&numbers);
             // SAFETY: as above; the lists stay within the messages, and no item of a launch reads
             // what another writes, as the twin shows.
-            unsafe { launch.launch(grid(count.div_ceil(4), groups, 128))? };
+            unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
         }
         let mut launch = stream.launch_builder(&self.read);
         launch.arg(&self.reads).arg(&states).arg(&self.messages).arg(&entries);
         launch.arg(&self.exponents).arg(&numbers).arg(&buffers.first).arg(&cases);
         launch.arg(&mut *results);
         // SAFETY: as above, and the results hold as many cases.
-        unsafe { launch.launch(grid(states.div_ceil(32), groups * OF_THREAD as u32, 256))? };
+        unsafe { launch.launch(grid((states.div_ceil(32), groups * OF_THREAD as u32), 256))? };
         *words = cases as usize * buffers.result_words();
         stream.memcpy_dtoh(&results.slice(..*words), &mut read.as_mut_slice()[..*words])?;
         done.record(stream)
     }
-}
-
-/// `x` times `y` blocks of `threads` threads.
-fn grid(x: u32, y: u32, threads: u32) -> LaunchConfig {
-    LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
 impl Executor for Gpu {

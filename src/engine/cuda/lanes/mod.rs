@@ -178,11 +178,10 @@ mod tests {
     use super::twin::Twin;
     use super::*;
     use crate::cancel::CancelToken;
+    use crate::engine::by_name;
     use crate::engine::cuda::device::tests::on_the_gpu;
-    use crate::engine::cuda::fixtures::{assert_near, networks};
-    use crate::engine::{LoadOptions, PaperOptions, by_name};
+    use crate::engine::cuda::fixtures::{assert_near, load_options, networks};
     use crate::potential::Precision;
-    use crate::propagation::MemoryLimit;
 
     /// What has several groups of cases, the last one not full, and several slots.
     const MANY: usize = 85;
@@ -200,12 +199,7 @@ mod tests {
                 assert!(compiled.network().variables().is_empty());
                 continue;
             };
-            let options = LoadOptions {
-                precision: Precision::F64,
-                threads: 1,
-                memory: MemoryLimit::of_bytes(4 << 30),
-                paper: PaperOptions::default(),
-            };
+            let options = load_options(Precision::F64);
             let mut alone = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
             let watch = Watch::untimed(CancelToken::new());
             let expected: Vec<_> = cases.iter().map(|case| alone.run(case, &watch)).collect();

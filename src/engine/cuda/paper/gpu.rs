@@ -109,7 +109,7 @@ impl Gpu {
         launch.arg(&mut self.separators).arg(&separators);
         // SAFETY: the arguments are those that kernels/paper/initialise.cu declares, and the
         // records stay within the buffers, as the twin shows.
-        unsafe { launch.launch(grid(tables.chunks.len() as u32, THREADS)) }.map(|_| ())
+        unsafe { launch.launch(grid((tables.chunks.len() as u32, 1), THREADS)) }.map(|_| ())
     }
 
     fn launch_message(
@@ -121,7 +121,7 @@ impl Gpu {
         let message = &tables.messages[index];
         let kernel = if empty { &self.empty.message } else { &self.kernels.message };
         let config: LaunchConfig =
-            grid(message.entries.div_ceil(tables.block_size), tables.block_size);
+            grid((message.entries.div_ceil(tables.block_size), 1), tables.block_size);
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.cliques).arg(&mut self.separators).arg(&self.mappings);
         launch.arg(&mut self.largest).arg(&mut self.exponents);
@@ -140,7 +140,7 @@ impl Gpu {
         launch.arg(&self.cliques).arg(&self.separators).arg(&self.readings);
         launch.arg(&exponent).arg(&mut self.out);
         // SAFETY: as above, for kernels/paper/marginals.cu.
-        unsafe { launch.launch(grid(tables.readings.len() as u32, THREADS)) }?;
+        unsafe { launch.launch(grid((tables.readings.len() as u32, 1), THREADS)) }?;
         self.stream.memcpy_dtoh(&self.out, &mut self.read)?;
         self.stream.synchronize()
     }

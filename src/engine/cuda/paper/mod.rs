@@ -208,12 +208,12 @@ fn near_one(total: f64, exponent: f64) -> f64 {
 mod tests {
     use super::twin::Twin;
     use super::*;
-    use crate::cancel::CancelToken;
     use crate::engine::cuda::device::tests::on_the_gpu;
-    use crate::engine::cuda::fixtures::{assert_near, networks};
-    use crate::engine::{MappingLayout, PaperOptions, by_name};
+    use crate::engine::cuda::fixtures::{
+        assert_as_sequential, assert_as_twin, load_options, networks,
+    };
+    use crate::engine::{MappingLayout, PaperOptions};
     use crate::potential::{MappingTables, Scope};
-    use crate::propagation::MemoryLimit;
 
     fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> Loaded<Twin> {
         let tables = Tables::new(compiled, options);
@@ -229,16 +229,9 @@ mod tests {
 
     #[test]
     fn the_twin_agrees_with_the_sequential_engine() {
-        let sequential = by_name("sequential").unwrap();
         for (compiled, cases) in networks() {
-            let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
             for options in LAYOUTS {
-                let mut twin = twin(&compiled, options);
-                for evidence in &cases {
-                    let watch = Watch::timed(compiled.plan(), CancelToken::new());
-                    let found = twin.run(evidence, &watch);
-                    assert_near(&found, &expected.run(evidence, &watch.aside()));
-                }
+                assert_as_sequential(&compiled, &cases, &mut twin(&compiled, options));
             }
         }
     }
@@ -297,27 +290,10 @@ mod tests {
         }
         for (compiled, cases) in networks() {
             for options in LAYOUTS {
-                let mut twin = twin(&compiled, options);
                 let load = LoadOptions { paper: options, ..load_options(Precision::F32) };
                 let mut gpu = GpuPaper.load(&compiled, &load).unwrap();
-                for evidence in &cases {
-                    let watch = Watch::timed(compiled.plan(), CancelToken::new());
-                    let traced = gpu.run(evidence, &watch);
-                    let plain = gpu.run(evidence, &watch.aside());
-                    assert_eq!(traced, plain, "tracing changes nothing");
-                    assert_near(&plain, &twin.run(evidence, &watch.aside()));
-                }
-                assert!(gpu.launch_overhead(3).unwrap() > Duration::ZERO);
+                assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, options));
             }
-        }
-    }
-
-    fn load_options(precision: Precision) -> LoadOptions {
-        LoadOptions {
-            precision,
-            threads: 1,
-            memory: MemoryLimit::of_bytes(4 << 30),
-            paper: PaperOptions::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ use self::source::Source;
 use crate::graph::CliqueId;
 use crate::network::VariableId;
 use crate::potential::Scope;
-use crate::propagation::CompiledNetwork;
+use crate::propagation::{CompiledNetwork, Posteriors};
 
 use super::operations::{Operation, Operations, Role};
 use super::support::{Support, states_of, table};
@@ -70,15 +70,6 @@ pub(super) struct Items {
     pub zeros: Vec<bool>,
 }
 
-/// Where results and findings of each variable begin among all, and the end of the last.
-pub(super) fn first_states(compiled: &CompiledNetwork) -> Vec<usize> {
-    let mut first_states = vec![0];
-    for variable in compiled.network().variables() {
-        first_states.push(first_states[first_states.len() - 1] + variable.cardinality());
-    }
-    first_states
-}
-
 /// The copies of potentials that there must be: of which clique, and in which order of variables; and
 /// where that of each operation begins.
 pub(super) fn copies(
@@ -116,7 +107,7 @@ impl Items {
         tables: &[f32],
     ) -> Option<Self> {
         let support = Support::new(operations, starts, tables);
-        let first_states = first_states(compiled);
+        let first_states = Posteriors::offsets(compiled.network());
         let states = *first_states.last().unwrap_or(&0);
         let mut zeros = vec![true; states + 1];
         let mut messages = 0;
