@@ -346,3 +346,44 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
         harness.get_by_label(&format!("Recall {name}"));
     }
 }
+
+/// A file as a window system hands it over.
+#[derive(Debug)]
+struct Dropped(std::path::PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        std::fs::read(&self.0).map_err(|error| error.to_string())
+    }
+}
+
+#[test]
+fn a_file_over_the_window_says_what_becomes_of_it_and_becomes_it() {
+    let mut harness = window("asia");
+    let small = |file: &str| {
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file)
+    };
+    let over = |file: &str| egui::HoveredFile { path: Some(small(file)), mime: String::new() };
+
+    harness.input_mut().hovered_files = vec![over("small.cas")];
+    harness.step();
+    harness.get_by_label("Drop to observe what small.cas says");
+    harness.input_mut().hovered_files = vec![over("small.cas"), over("small.net")];
+    harness.step();
+    harness.get_by_label("Drop to open small.net");
+    harness.get_by_label("One file at a time: 1 more left out");
+
+    harness.input_mut().hovered_files.clear();
+    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(small("small.net"))));
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("Drop to").is_none());
+    let network = harness.state().model().document.as_ref().unwrap().network();
+    assert!(network.find("rain").is_some());
+    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(small("small.cas"))));
+    settle(&mut harness);
+    assert!(evidence_count(&harness) > 0);
+}

@@ -12,6 +12,7 @@ mod apply;
 pub mod cases;
 pub mod command;
 mod dialog;
+mod dropping;
 mod engines;
 pub mod figure;
 pub mod graph_view;

@@ -18,9 +18,8 @@ use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::recovery::{self, Recovery};
 use crate::app::settings::Settings;
-use crate::app::{status, stepping, workspace};
+use crate::app::{dropping, status, stepping, workspace};
 use crate::experiment::Recording;
-use crate::format::cases::CaseFormat;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
 use crate::propagation::MessageId;
@@ -227,6 +226,7 @@ impl Workbench {
         {
             self.palette = None;
         }
+        dropping::show(ui.ctx(), self.model.document.is_some(), &mut self.commands);
         self.toasts.show(ui.ctx());
         self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
@@ -236,7 +236,7 @@ impl Workbench {
         self.tell_of_results();
     }
 
-    /// Keys, dropped files and the answer of a dialog become commands.
+    /// Keys and the answer of a dialog become commands.
     fn collect_input(&mut self, ctx: &egui::Context) {
         let typing = ctx.egui_wants_keyboard_input() || self.palette.is_some();
         let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
@@ -251,16 +251,6 @@ impl Workbench {
             if !belongs_to_text && ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
                 self.commands.push(command);
             }
-        }
-        let dropped = ctx.input(|input| input.raw.dropped_files.clone());
-        if let Some(file) = dropped.into_iter().next() {
-            let path = file.path().to_owned();
-            let evidence = CaseFormat::of_name(&path.to_string_lossy()).is_some();
-            self.commands.push(if evidence {
-                Command::LoadEvidence(path)
-            } else {
-                Command::Open(Source::File(path))
-            });
         }
         self.hear_dialog();
     }

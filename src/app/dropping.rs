@@ -1,0 +1,81 @@
+//! Files that are dragged over the window, and dropped on it.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
+
+use crate::app::command::{Command, Commands};
+use crate::app::theme::Palette;
+use crate::format::cases::CaseFormat;
+use crate::session::Source;
+
+/// What would become of the file under the pointer, or becomes of the one that was let go.
+pub(super) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
+    let (over, dropped) = ctx.input(|input| {
+        let over = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());
+        let dropped = input.raw.dropped_files.iter().map(|file| file.path().to_owned());
+        (over.collect::<Vec<_>>(), dropped.collect::<Vec<_>>())
+    });
+    if let Some(path) = chosen(&over) {
+        promise(ctx, path, over.len(), network_is_open);
+    }
+    if let Some(path) = chosen(&dropped) {
+        let path = path.clone();
+        commands.push(if is_evidence(&path) {
+            Command::LoadEvidence(path)
+        } else {
+            Command::Open(Source::File(path))
+        });
+    }
+}
+
+fn is_evidence(path: &Path) -> bool {
+    CaseFormat::of_name(&path.to_string_lossy()).is_some()
+}
+
+/// Of several files a network goes before evidence: one thing is opened at a time.
+fn chosen(paths: &[PathBuf]) -> Option<&PathBuf> {
+    paths.iter().find(|path| !is_evidence(path)).or_else(|| paths.first())
+}
+
+fn promise(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let text = match (is_evidence(path), network_is_open) {
+        (false, _) => format!("Drop to open {name}"),
+        (true, true) => format!("Drop to observe what {name} says"),
+        (true, false) => format!("{name} holds evidence: open a network first"),
+    };
+    let others = (files > 1).then(|| format!("One file at a time: {} more left out", files - 1));
+    let screen = ctx.content_rect();
+    // Nothing is read yet; the window goes on being seen behind the promise.
+    ctx.layer_painter(egui::LayerId::new(Order::Foreground, Id::new("dropping shade")))
+        .rect_filled(screen, 0.0, egui::Color32::from_black_alpha(96));
+    Area::new(Id::new("dropping"))
+        .order(Order::Tooltip)
+        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .interactable(false)
+        .show(ctx, |ui| {
+            let edge = Palette::of(ui).hovered;
+            egui::Frame::popup(ui.style()).stroke((2.0, edge)).inner_margin(24).show(ui, |ui| {
+                ui.vertical_centered(|ui| {
+                    ui.label(RichText::new(text).heading());
+                    if let Some(others) = others {
+                        ui.weak(others);
+                    }
+                });
+            });
+        });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_goes_before_evidence() {
+        let paths = ["a.cas", "b.net.gz", "c.bif"].map(PathBuf::from);
+        assert_eq!(chosen(&paths), Some(&paths[1]));
+        assert_eq!(chosen(&paths[..1]), Some(&paths[0]));
+        assert_eq!(chosen(&[]), None);
+    }
+}
