@@ -8,7 +8,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 
 use super::join_tree::JoinTree;
 use super::kernel::{LANES, Numbers};
-use super::plan::{Operation, Order, Plan};
+use super::order::Order;
+use super::plan::{Operation, Plan};
 use super::state::{Rooms, State};
 use crate::cancel::Cancelled;
 use crate::engine::BatchAnswers;

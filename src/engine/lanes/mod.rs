@@ -5,12 +5,13 @@
 //! computed, and what cannot be whatever the evidence was left out once and for all.
 //!
 //! [`support`] finds what can be, [`join_tree`] the tree on which messages run, [`plan`] makes lists of
-//! terms of them. [`kernel`] computes them on the CPU, [`state`] is what a group of cases needs for it,
+//! terms of them, in an [`order`]. [`kernel`] computes them on the CPU, [`state`] is what a group of cases needs for it,
 //! and [`cases`] answers batches. Engine `gpu` computes them with the threads of a warp as lanes.
 
 mod cases;
 mod join_tree;
 mod kernel;
+mod order;
 mod plan;
 mod state;
 mod support;
@@ -20,4 +21,8 @@ pub(super) use cases::Cases;
 pub(super) use join_tree::JoinTree;
 pub(super) use kernel::LANES;
 #[cfg(feature = "cuda")]
-pub(super) use plan::{Kind, Order, Plan, scale_of};
+pub(super) use order::Order;
+#[cfg(feature = "cuda")]
+pub(super) use plan::{Kind, Plan};
+#[cfg(feature = "cuda")]
+pub(super) use state::scale_of;

@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use crate::network::Finding;
 use crate::potential::Real;
 
 use super::join_tree::{JoinTree, Vertex};
+use super::order::{self, Order, Step};
 
 /// See the module. Messages lie one after another, in an order in which each comes after those that
 /// it is made of; the first are those of the variables, their findings.
@@ -32,16 +32,6 @@ pub struct Plan<T> {
     pub messages: usize,
     /// What comes out must be multiplied by two to this power.
     pub exponent: i64,
-}
-
-/// The order of the messages; either way each comes after those that it is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Those that need nothing of one another follow each other.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
-    Levels,
-    /// Those that need one another follow each other closely.
-    DepthFirst,
 }
 
 /// The computation of one message.
@@ -130,11 +120,7 @@ impl Operation {
 
 impl<T: Real> Plan<T> {
     pub fn new(tree: &JoinTree, order: Order) -> Self {
-        let mut steps = steps(tree);
-        match order {
-            Order::Levels => steps.sort_by_key(|step| (step.level, step.edge, step.end)),
-            Order::DepthFirst => sort_depth_first(tree, &mut steps),
-        }
+        let steps = order::steps(tree, order);
         let mut plan = Self {
             operations: Vec::with_capacity(steps.len()),
             levels: Vec::new(),
@@ -274,85 +260,6 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// A message from `vertex` over `edge`, of which it is end number `end`.
-struct Step {
-    vertex: usize,
-    edge: usize,
-    end: usize,
-    level: usize,
-}
-
-/// All messages but those of the variables, by level: one above the highest of those it needs.
-fn steps(tree: &JoinTree) -> Vec<Step> {
-    let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
-    for (number, vertex) in tree.vertices.iter().enumerate() {
-        vertex.links.iter().for_each(|link| neighbour[link.edge][link.end] = number);
-    }
-    let mut steps: Vec<Step> = Vec::new();
-    // For every message how many it still waits for, and the highest level that came.
-    let mut missing = vec![[0; 2]; tree.edges.len()];
-    let mut level = vec![[0; 2]; tree.edges.len()];
-    for vertex in &tree.vertices {
-        for link in &vertex.links {
-            let others = vertex.links.iter().filter(|other| other.edge != link.edge);
-            let others = others.filter(|o| neighbour[o.edge][1 - o.end] != usize::MAX);
-            missing[link.edge][link.end] = others.count();
-        }
-    }
-    let mut ready: Vec<(usize, usize)> = Vec::new();
-    for vertex in &tree.vertices {
-        let links = vertex.links.iter().map(|link| (link.edge, link.end));
-        ready.extend(links.filter(|&(edge, end)| missing[edge][end] == 0));
-    }
-    while let Some((edge, end)) = ready.pop() {
-        let vertex = neighbour[edge][end];
-        let own = level[edge][end];
-        steps.push(Step { vertex, edge, end, level: own });
-        let to = neighbour[edge][1 - end];
-        if to == usize::MAX {
-            continue;
-        }
-        for link in tree.vertices[to].links.iter().filter(|link| link.edge != edge) {
-            let level = &mut level[link.edge][link.end];
-            *level = (*level).max(own + 1);
-            let missing = &mut missing[link.edge][link.end];
-            *missing -= 1;
-            if *missing == 0 {
-                ready.push((link.edge, link.end));
-            }
-        }
-    }
-    steps
-}
-
-/// Puts `steps` into an order in which a message is soon followed by those that need it.
-fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
-    let mut ends = vec![[None; 2]; tree.edges.len()];
-    for (number, vertex) in tree.vertices.iter().enumerate() {
-        vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
-    }
-    let mut time = vec![[0; 2]; tree.edges.len()];
-    // The vertices from the first on, each before those that hang on it.
-    let mut stack = vec![(0, None)];
-    let mut visited = 0;
-    let last = 2 * tree.vertices.len() + 1;
-    while let Some((vertex, above)) = stack.pop() {
-        visited += 2;
-        for link in &tree.vertices[vertex].links {
-            let own = &mut time[link.edge];
-            if above == Some(link.edge) {
-                (own[link.end], own[1 - link.end]) = (last - visited, last + visited);
-            } else if let Some(neighbour) = ends[link.edge][1 - link.end] {
-                stack.push((neighbour, Some(link.edge)));
-            } else {
-                // After what the vertex gets from above.
-                own[link.end] = last + visited + 1;
-            }
-        }
-    }
-    steps.sort_by_key(|step| (time[step.edge][step.end], step.edge));
-}
-
 /// Whether every variable of `vertex` is in one of `edges`, so that no two of its configurations
 /// are the same there.
 fn is_covered(tree: &JoinTree, vertex: &Vertex, edges: impl Iterator<Item = usize>) -> bool {
@@ -375,13 +282,4 @@ fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
         next[row as usize] += 1;
     }
     (order, starts)
-}
-
-/// The power of two by which the weights of a finding are multiplied so that none is above one, and
-/// the one that the result must then be multiplied by.
-pub fn scale_of(finding: &Finding) -> (i32, i64) {
-    let Finding::Likelihood(weights) = finding else { return (0, 0) };
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    let scale = largest.scale_exponent().unwrap_or(0) - 1;
-    (scale, -i64::from(scale))
 }

@@ -4,12 +4,12 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crate::engine::{BatchAnswers, PropagationFailure};
-use crate::network::Evidence;
+use crate::network::{Evidence, Finding};
 use crate::potential::{Precision, Real};
 use crate::propagation::Posteriors;
 
 use super::kernel::{LANES, Numbers, Scales, compute};
-use super::plan::{Message, Operation, Plan, scale_of};
+use super::plan::{Message, Operation, Plan};
 
 /// The first factor of a product is scaled to have its largest entry near two to this power, and
 /// the second near one: no sum of products in single precision can overflow, and what is lost below
@@ -198,4 +198,13 @@ fn shift<T: Real>(largest: T, normal: i32) -> i32 {
         Precision::F64 => 1000,
     };
     largest.scale_exponent().map_or(0, |exponent| (exponent + normal).min(most))
+}
+
+/// The power of two by which the weights of a finding are multiplied so that none is above one, and
+/// the one that the result must then be multiplied by.
+pub fn scale_of(finding: &Finding) -> (i32, i64) {
+    let Finding::Likelihood(weights) = finding else { return (0, 0) };
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let scale = largest.scale_exponent().unwrap_or(0) - 1;
+    (scale, -i64::from(scale))
 }

@@ -1,0 +1,103 @@
+//! The order in which the messages of a join tree are computed.
+
+use super::join_tree::JoinTree;
+
+/// The order of the messages; either way each comes after those that it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those that need nothing of one another follow each other.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
+    Levels,
+    /// Those that need one another follow each other closely.
+    DepthFirst,
+}
+
+/// A message from `vertex` over `edge`, of which it is end number `end`.
+pub struct Step {
+    pub vertex: usize,
+    pub edge: usize,
+    pub end: usize,
+    /// One above the highest of those that it needs.
+    pub level: usize,
+}
+
+/// All messages but those of the variables, in `order`.
+pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
+    let mut steps = by_need(tree);
+    match order {
+        Order::Levels => steps.sort_by_key(|step| (step.level, step.edge, step.end)),
+        Order::DepthFirst => sort_depth_first(tree, &mut steps),
+    }
+    steps
+}
+
+/// The messages in an order in which each comes after those that it needs, with their levels.
+fn by_need(tree: &JoinTree) -> Vec<Step> {
+    let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
+    for (number, vertex) in tree.vertices.iter().enumerate() {
+        vertex.links.iter().for_each(|link| neighbour[link.edge][link.end] = number);
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    // For every message how many it still waits for, and the highest level that came.
+    let mut missing = vec![[0; 2]; tree.edges.len()];
+    let mut level = vec![[0; 2]; tree.edges.len()];
+    for vertex in &tree.vertices {
+        for link in &vertex.links {
+            let others = vertex.links.iter().filter(|other| other.edge != link.edge);
+            let others = others.filter(|o| neighbour[o.edge][1 - o.end] != usize::MAX);
+            missing[link.edge][link.end] = others.count();
+        }
+    }
+    let mut ready: Vec<(usize, usize)> = Vec::new();
+    for vertex in &tree.vertices {
+        let links = vertex.links.iter().map(|link| (link.edge, link.end));
+        ready.extend(links.filter(|&(edge, end)| missing[edge][end] == 0));
+    }
+    while let Some((edge, end)) = ready.pop() {
+        let vertex = neighbour[edge][end];
+        let own = level[edge][end];
+        steps.push(Step { vertex, edge, end, level: own });
+        let to = neighbour[edge][1 - end];
+        if to == usize::MAX {
+            continue;
+        }
+        for link in tree.vertices[to].links.iter().filter(|link| link.edge != edge) {
+            let level = &mut level[link.edge][link.end];
+            *level = (*level).max(own + 1);
+            let missing = &mut missing[link.edge][link.end];
+            *missing -= 1;
+            if *missing == 0 {
+                ready.push((link.edge, link.end));
+            }
+        }
+    }
+    steps
+}
+
+/// Puts `steps` into an order in which a message is soon followed by those that need it.
+fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
+    let mut ends = vec![[None; 2]; tree.edges.len()];
+    for (number, vertex) in tree.vertices.iter().enumerate() {
+        vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
+    }
+    let mut time = vec![[0; 2]; tree.edges.len()];
+    // The vertices from the first on, each before those that hang on it.
+    let mut stack = vec![(0, None)];
+    let mut visited = 0;
+    let last = 2 * tree.vertices.len() + 1;
+    while let Some((vertex, above)) = stack.pop() {
+        visited += 2;
+        for link in &tree.vertices[vertex].links {
+            let own = &mut time[link.edge];
+            if above == Some(link.edge) {
+                (own[link.end], own[1 - link.end]) = (last - visited, last + visited);
+            } else if let Some(neighbour) = ends[link.edge][1 - link.end] {
+                stack.push((neighbour, Some(link.edge)));
+            } else {
+                // After what the vertex gets from above.
+                own[link.end] = last + visited + 1;
+            }
+        }
+    }
+    steps.sort_by_key(|step| (time[step.edge][step.end], step.edge));
+}
