@@ -66,6 +66,21 @@ probability ( "a b" ) { table 2.0E-1 0.3 0.5; }
 }
 
 #[test]
+fn keywords_may_be_in_capital_letters() {
+    let text = "NETWORK n { PROPERTY p; }\nVARIABLE Type { TYPE DISCRETE [ 2 ] { Table, DEFAULT }; \
+                PROPERTY position = (1, 2); }\nVariable b { Type Discrete [ 2 ] { n, y }; }\n\
+                PROBABILITY ( Type ) { TABLE 0.25 0.75; }\n\
+                Probability ( b | Type ) { Default 1 0; (Table) 0 1; Property q; }";
+    let read = format::open_bytes("no ending", text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read.format, Format::Bif);
+    assert_eq!(read.network.variables()[0].states(), ["Table", "DEFAULT"]);
+    assert_eq!(values(&read.network, "Type"), [0.25, 0.75]);
+    assert_eq!(values(&read.network, "b"), [0.0, 1.0, 1.0, 0.0]);
+    let error = refused("NETWORK n { }\nVARIABLE b { KIND discrete; }");
+    assert_eq!(error, "t.bif:2:14: expected 'type', 'property' or '}', found 'KIND'");
+}
+
+#[test]
 fn a_table_with_parents_turns_the_child_slowest_and_the_last_parent_fastest() {
     let text = two("variable c { type discrete [ 2 ] { f, t }; }
         probability ( b ) { table 0.2 0.3 0.5; }

@@ -1,11 +1,10 @@
 //! What every reader of networks does with what it has read.
 
+use crate::format::FormatError;
+use crate::format::impossible;
+use crate::format::rows::RowAudit;
 use crate::format::source::Source;
-use crate::format::{FormatError, Warning};
-use crate::network::{
-    Cpt, Network, NetworkError, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Variable,
-    normalise_row,
-};
+use crate::network::{Cpt, Network, NetworkError, Variable};
 
 /// The most entries that the tables of one file may have together, however long it is.
 const MAX_ENTRIES: usize = 1 << 27;
@@ -70,79 +69,17 @@ pub(super) fn count_states(
     Ok(())
 }
 
-/// Normalises the rows of a file one by one, and remembers how far off they were.
-#[derive(Debug, Default)]
-pub(super) struct RowAudit {
-    rows: usize,
-    off: usize,
-    worst: f64,
-    worst_at: usize,
-    /// Where the first of those that were off stand.
-    off_at: Vec<usize>,
-}
-
-impl RowAudit {
-    /// Normalises `row`, which stands at byte `at` of the file.
-    pub fn normalise(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
-        let deviation = normalise_row(row)?;
-        self.note(deviation, at);
-        Ok(())
-    }
-
-    fn note(&mut self, deviation: f64, at: usize) {
-        self.rows += 1;
-        if deviation > ROUNDING_TOLERANCE {
-            const LISTED: usize = 6;
-            self.off += 1;
-            // Rows of one list stand together.
-            if self.off_at.len() < LISTED && self.off_at.last() != Some(&at) {
-                self.off_at.push(at);
-            }
-            if deviation > self.worst {
-                (self.worst, self.worst_at) = (deviation, at);
-            }
-        }
-    }
-
-    /// Divides `row`, whose numbers may have any sum but zero, by that sum.
-    pub fn weigh(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
-        let sum: f64 = row.iter().sum();
-        if sum.is_finite() && sum > 0.0 && row.iter().all(|weight| *weight >= 0.0) {
-            let deviation = (sum - 1.0).abs();
-            if deviation > ROW_TOLERANCE {
-                row.iter_mut().for_each(|weight| *weight /= sum);
-                self.note(deviation, at);
-                normalise_row(row)?;
-                return Ok(());
-            }
-        }
-        self.normalise(row, at)
-    }
-
-    /// One warning for the network, if a row was off by more than rounding.
-    pub fn warning(&self, source: Source<'_>) -> Option<Warning> {
-        let mut lines: Vec<_> = self.off_at.iter().map(|&at| source.line(at)).collect();
-        lines.dedup();
-        (self.off > 0).then(|| Warning::RowsNormalised {
-            file: source.file.to_owned(),
-            off: self.off,
-            rows: self.rows,
-            worst: self.worst,
-            line: source.line(self.worst_at),
-            lines,
-        })
-    }
-}
-
-/// Makes a network of what was read. `place` tells where the table of a variable stands, or the
-/// variable itself if it has no table.
+/// Makes a network of what was read, whose rows `audit` went over. `place` tells where the table of a
+/// variable stands, or the variable itself if it has no table.
 pub(super) fn network(
     source: Source<'_>,
     name: &str,
     variables: Vec<Variable>,
-    cpts: Vec<Cpt>,
+    mut cpts: Vec<Cpt>,
+    audit: &RowAudit,
     place: impl Fn(&str) -> usize,
 ) -> Result<Network, FormatError> {
+    impossible::settle(source, &variables, &mut cpts, audit.zeros())?;
     Network::new(name, variables, cpts).map_err(|error| {
         let about = match &error {
             NetworkError::DuplicateVariable(variable)

@@ -124,6 +124,26 @@ pub enum Warning {
         /// The variables that are observed.
         variables: Vec<String>,
     },
+    /// Tables in percent, or of counts, were divided by 100 or by the sums of their rows.
+    TablesRescaled {
+        /// The file, as the user called it.
+        file: String,
+        /// Whether the tables are in percent; else they hold counts.
+        percent: bool,
+        /// The nodes whose tables these are.
+        nodes: Vec<String>,
+        /// The lines of the first of these tables, counted from one; no more than six.
+        lines: Vec<usize>,
+    },
+    /// Rows of zeros, whose parents cannot be in their states, were given equal chances.
+    RowsImpossible {
+        /// The file, as the user called it.
+        file: String,
+        /// How many rows.
+        rows: usize,
+        /// The line of the first, counted from one.
+        line: usize,
+    },
     /// Rows that the file leaves open on purpose were given equal chances.
     RowsLeftOpen {
         /// The file, as the user called it.
@@ -138,17 +158,28 @@ pub enum Warning {
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::RowsNormalised { file, off, rows, worst, line, lines } => {
-                let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
-                let word = if lines.len() == 1 { "line" } else { "lines" };
-                let more = if *off > lines.len() && lines.len() > 1 { ", ..." } else { "" };
-                write!(
-                    f,
-                    "{file}: {off} of {rows} rows did not sum to 1 and were normalised ({word} {}{more}); \
-                     the worst, in line {line}, was off by {worst:.2e}",
-                    lines.join(", ")
-                )
-            }
+            Self::RowsNormalised { file, off, rows, worst, line, lines } => write!(
+                f,
+                "{file}: {off} of {rows} rows did not sum to 1 and were normalised ({}); the worst, \
+                 in line {line}, was off by {worst:.2e}",
+                some_lines(lines, *off)
+            ),
+            Self::TablesRescaled { file, percent, nodes, lines } => write!(
+                f,
+                "{file}: tables {}: {} ({})",
+                if *percent {
+                    "in percent were divided by 100"
+                } else {
+                    "of counts were divided by the sums of their rows"
+                },
+                some_of(nodes),
+                some_lines(lines, nodes.len())
+            ),
+            Self::RowsImpossible { file, rows, line } => write!(
+                f,
+                "{file}: {rows} rows of zeros, the first in line {line}, were given equal chances: \
+                 their parents cannot be in these states"
+            ),
             Self::OtherFormat { file, ending, found } => write!(
                 f,
                 "{file}: is called like {}, but holds {} and was read as that",
@@ -178,6 +209,14 @@ impl std::fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// The first lines of `all` places.
+fn some_lines(lines: &[usize], all: usize) -> String {
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    let more = if all > lines.len() && lines.len() > 1 { ", ..." } else { "" };
+    let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+    format!("{word} {}{more}", lines.join(", "))
 }
 
 /// The first few of `names`, and how many there are beyond.

@@ -34,6 +34,9 @@ pub enum RowError {
     /// An entry is negative, infinite or not a number.
     #[error("{0} is not a probability")]
     NotAProbability(f64),
+    /// All entries are zero.
+    #[error("all its numbers are zero, expected a sum of 1")]
+    AllZero,
     /// The row sums to something else than one.
     #[error("the row sums to {sum}, not to 1 (within {within})")]
     WrongSum {
@@ -49,15 +52,20 @@ pub enum RowError {
 /// The sum may be off by what rounding does to it: half a unit of the last decimal for each number,
 /// where the numbers have two decimals or more, but no more than 0.05; and [`ROW_TOLERANCE`] in any
 /// case. `0.33 0.33 0.33` is a third three times over. `0.3 0.3 0.3` is not: bounds of a credal set
-/// and typing errors look like this. Counts and percentages sum to far more, and are refused too.
+/// and typing errors look like this. Counts and percentages, which sum to far more, are told by
+/// [`Scale::of`] from the whole table.
 ///
 /// # Errors
-/// If an entry is not a finite number of at least zero, or the sum is further from one than that.
+/// If an entry is not a finite number of at least zero, if all are zero, or if the sum is further from
+/// one than that.
 pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     if let Some(&bad) = row.iter().find(|p| !p.is_finite() || **p < 0.0) {
         return Err(RowError::NotAProbability(bad));
     }
     let sum: f64 = row.iter().sum();
+    if sum == 0.0 {
+        return Err(RowError::AllZero);
+    }
     let deviation = (sum - 1.0).abs();
     if deviation > ROW_TOLERANCE {
         let within = rounding(row);
@@ -70,6 +78,47 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
         row.iter_mut().for_each(|p| *p /= sum);
     }
     Ok(deviation)
+}
+
+/// What the numbers of a table are, as its readers write them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Probabilities, or nothing that can be told.
+    Probabilities,
+    /// Probabilities times 100.
+    Percent,
+    /// How often each state was counted.
+    Counts,
+}
+
+impl Scale {
+    /// What the numbers of a table with these `rows` are.
+    ///
+    /// A table with a number above one holds no probabilities, and no bounds of them. It is in
+    /// percent if all its rows sum to 100 within what [`normalise_row`] allows for rounding; else it
+    /// holds counts if all its numbers are whole. Rows of nothing but zeros fit both, and so does
+    /// whatever a file leaves open, which is not a number here.
+    #[must_use]
+    pub fn of<'r>(rows: impl Iterator<Item = &'r [f64]> + Clone) -> Self {
+        /// Beyond it not every whole number can be told from its neighbours.
+        const MOST: f64 = (1_u64 << 53) as f64;
+        // What was rounded to one is not above it.
+        let is_above = |row: &[f64]| row.iter().any(|number| *number > 1.0 + MOST_ROUNDED);
+        if !rows.clone().any(is_above) {
+            return Self::Probabilities;
+        }
+        let in_percent = |row: &[f64]| {
+            let row = row.iter().filter(|number| !number.is_nan());
+            let mut parts: Vec<f64> = row.map(|number| number / 100.0).collect();
+            matches!(normalise_row(&mut parts), Ok(_) | Err(RowError::AllZero))
+        };
+        if rows.clone().all(in_percent) {
+            return Self::Percent;
+        }
+        let is_count = |n: &f64| n.is_nan() || (n.fract() == 0.0 && (0.0..=MOST).contains(n));
+        let counts = rows.flatten().all(is_count);
+        if counts { Self::Counts } else { Self::Probabilities }
+    }
 }
 
 /// How far from one the numbers of `row` may sum if they were rounded to the decimals they have.
@@ -159,9 +208,9 @@ mod tests {
             other => panic!("{row:?} gives {other:?}"),
         };
         assert_eq!(wrong(&[0.5, 0.4]), 0.01);
-        assert_eq!(wrong(&[0.0, 0.0]), 0.01);
         assert_eq!(wrong(&[0.3, 0.3, 0.3]), 0.015, "a credal set, or a third of too few digits");
         assert_eq!(wrong(&[30.0, 70.0]), 0.01, "percentages");
+        assert_eq!(normalise_row(&mut [0.0, 0.0]), Err(RowError::AllZero));
         assert_eq!(wrong(&[0.12345, 0.8]), ROW_TOLERANCE, "many digits are not rounded");
         assert_eq!(wrong(&[0.09; 10]), MOST_ROUNDED.min(0.05));
         assert_eq!(normalise_row(&mut [1.5, -0.5]), Err(RowError::NotAProbability(-0.5)));
@@ -170,5 +219,22 @@ mod tests {
             normalise_row(&mut [f64::INFINITY, 0.0]),
             Err(RowError::NotAProbability(_))
         ));
+    }
+
+    #[test]
+    fn percentages_and_counts_are_told_from_the_whole_table() {
+        let of = |table: &[f64]| Scale::of(table.chunks(2));
+        assert_eq!(of(&[0.5, 0.5, 1.0, 0.0]), Scale::Probabilities);
+        assert_eq!(of(&[30.0, 70.0, 100.0, 0.0, 0.0, 0.0]), Scale::Percent);
+        assert_eq!(Scale::of([&[33.3, 33.3, 33.3][..]].into_iter()), Scale::Percent);
+        assert_eq!(of(&[30.5, 69.5, f64::NAN, f64::NAN]), Scale::Percent);
+        assert_eq!(of(&[30.0, 70.0, 0.0, 1.0]), Scale::Counts, "not every row sums to 100");
+        assert_eq!(of(&[3.0, 0.0, f64::NAN, 0.0]), Scale::Counts);
+        assert_eq!(of(&[30.5, 69.5, 0.5, 0.5]), Scale::Probabilities, "two scales in one table");
+        assert_eq!(of(&[1.0, 1.0, 1.0, 0.0]), Scale::Probabilities, "upper bounds");
+        assert_eq!(of(&[2.5, 0.5]), Scale::Probabilities);
+        assert_eq!(of(&[101.0, -1.0]), Scale::Probabilities);
+        assert_eq!(of(&[1e300, 1e300]), Scale::Probabilities);
+        assert_eq!(of(&[f64::INFINITY, 1.0]), Scale::Probabilities);
     }
 }

@@ -14,7 +14,7 @@ mod model;
 mod variable;
 
 pub use annotations::{Annotation, Annotations, Attribute};
-pub use cpt::{Cpt, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, normalise_row};
+pub use cpt::{Cpt, ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Scale, normalise_row};
 pub use draw::state_at;
 pub use evidence::{Evidence, EvidenceError, Finding};
 pub use factor::{Factor, FactorId};

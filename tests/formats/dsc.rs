@@ -1,6 +1,6 @@
 //! MSBN's DSC.
 
-use super::{assert_close, parents, read, refused, values};
+use super::{assert_close, parents, read, refused, values, warnings};
 
 fn with(rest: &str) -> String {
     format!(
@@ -33,6 +33,29 @@ fn headers_and_properties_are_skipped() {
                 node A { type : discrete[2]; parent of { } = 3; }\nprobability(A) { 0.5, 0.5; }";
     let network = read("t.dsc", text).network;
     assert_eq!(network.variables()[0].states(), ["0", "1"]);
+}
+
+#[test]
+fn decisions_have_equal_chances_and_utilities_are_left_out() {
+    let text = with(
+        "DECISION D { type : discrete[2] = { go, stay }; }\n\
+         node E { type : decision[2] = { go, stay }; }\nutility U { name : \"worth\"; }\n\
+         node V { type : utility; }\n\
+         probability(B | A, D) { default : 0.2, 0.3, 0.5; (1, go) : 1, 0, 0; }\n\
+         probability(D | A) { }\nprobability(U | B, D) { (0, 0) : -5; }",
+    );
+    let read = read("t.dsc", &text);
+    assert_close(values(&read.network, "D"), &[0.5, 0.5]);
+    assert_close(values(&read.network, "E"), &[0.5, 0.5]);
+    assert_eq!(parents(&read.network, "B"), ["A", "D"]);
+    assert_close(&values(&read.network, "B")[6..9], &[1.0, 0.0, 0.0]);
+    assert_eq!(
+        warnings(&read),
+        [
+            "t.dsc: decisions became chance variables with equal chances: D, E",
+            "t.dsc: utility nodes were left out: U, V"
+        ]
+    );
 }
 
 #[test]
@@ -69,10 +92,21 @@ fn mistakes_are_reported_where_they_stand() {
             with("node C { type : discrete[1000000000]; }"),
             "t.dsc:5:26: 1000000000 states are more than 65536",
         ),
+        (
+            with("node C { type : continuous; }"),
+            "t.dsc:5:17: 'C' is continuous, expected discrete nodes only",
+        ),
+        (with("node C { type : node[2]; }"), "t.dsc:5:17: expected 'discrete', found 'node'"),
+        (with("decision C { }"), "t.dsc:5:12: expected a type for the node 'C'"),
+        (
+            with("utility C { }\nprobability(B | C) { 0.2, 0.3, 0.5; }"),
+            "t.dsc:6:17: 'C' is a utility node and cannot be a parent of 'B'",
+        ),
         (with("node C { }"), "t.dsc:5:8: expected a type for the node 'C'"),
         (
             with("nodes"),
-            "t.dsc:5:1: expected 'belief network', 'properties', 'node' or 'probability', found 'nodes'",
+            "t.dsc:5:1: expected 'belief network', 'properties', 'node', 'decision', 'utility' or \
+             'probability', found 'nodes'",
         ),
     ];
     for (text, expected) in cases {

@@ -7,6 +7,7 @@ mod dsc;
 mod dsl;
 mod net;
 mod round_trips;
+mod rows;
 mod uai;
 mod xdsl;
 mod xmlbif;

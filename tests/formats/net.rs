@@ -153,7 +153,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "potential (a) { data = (0 0); }",
-            "4:25: the row of the table of 'a': the row sums to 0, not to 1 (within 0.01)",
+            "4:25: the row of the table of 'a': all its numbers are zero, expected a sum of 1",
         ),
         (
             "potential (a) { data = (-1 2); }",

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use super::parser::{Document, Entry, EntryKind, Name, ProbabilityBlock, VariableBlock};
 use super::properties::{self, OF_TABLE, PROPERTY};
-use crate::format::draft::{self, RowAudit};
+use crate::format::draft;
+use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Annotations, Cpt, Network, Variable, VariableId};
+use crate::network::{Annotations, Cpt, Network, RowError, Scale, Variable, VariableId};
 
 /// Makes the network that `document` describes.
 pub(super) fn network(
@@ -43,7 +44,8 @@ pub(super) fn network(
     let place = |name: &str| {
         builder.by_name.get(name).and_then(|variable| first_block[variable.index()]).unwrap_or(0)
     };
-    let network = draft::network(source, document.name, variables.collect(), cpts, place)?;
+    let (name, variables, audit) = (document.name, variables.collect(), &builder.audit);
+    let network = draft::network(source, name, variables, cpts, audit, place)?;
     let mut annotations = Annotations::default();
     properties::note(&mut annotations.network, PROPERTY, &document.properties);
     for (block, variable) in document.variables.iter().zip(network.ids()) {
@@ -54,7 +56,7 @@ pub(super) fn network(
         properties::note(annotations.of_mut(child), OF_TABLE, &block.properties);
     }
     let network = network.with_annotations(annotations);
-    Ok((network, builder.audit.warning(source).into_iter().collect()))
+    Ok((network, builder.audit.warnings(source)))
 }
 
 struct Builder<'d, 's> {
@@ -166,7 +168,12 @@ impl<'s> Builder<'_, 's> {
             for (state, value) in values.iter_mut().enumerate() {
                 *value = numbers[state * rows + row];
             }
-            self.normalise(block, entry, values)?;
+        }
+        let scale = self.audit.scale(table.chunks(states), block.child.text, block.child.at);
+        for (row, values) in table.chunks_mut(states).enumerate() {
+            if self.normalise(block, entry, values, scale)? {
+                self.leave_zero(block, entry, child, Some(row));
+            }
         }
         Ok(())
     }
@@ -182,14 +189,20 @@ impl<'s> Builder<'_, 's> {
         let states = self.cardinality(child);
         let mut given_at = vec![None; rows];
         let mut default: Option<(Vec<f64>, usize)> = None;
+        let mut default_is_zero = None;
+        let document = self.document;
+        let numbers = block.entries.iter().map(|entry| &document.numbers[entry.numbers.clone()]);
+        let scale = self.audit.scale(numbers, block.child.text, block.child.at);
         for entry in &block.entries {
             let numbers = &self.document.numbers[entry.numbers.clone()];
             self.check_count("the row", block, entry, states, numbers.len())?;
+            let mut given = None;
             let (before, values) = if entry.kind == EntryKind::Default {
                 let before = default.replace((numbers.to_vec(), entry.at));
                 (before.map(|(_, at)| at), &mut default.as_mut().expect("just put there").0[..])
             } else {
                 let row = self.row_index(block, parents, entry)?;
+                given = Some(row);
                 let values = &mut table[row * states..(row + 1) * states];
                 values.copy_from_slice(numbers);
                 (given_at[row].replace(entry.at), values)
@@ -202,7 +215,12 @@ impl<'s> Builder<'_, 's> {
                 );
                 return Err(self.source.error(entry.at, message));
             }
-            self.normalise(block, entry, values)?;
+            if self.normalise(block, entry, values, scale)? {
+                match given {
+                    Some(row) => self.leave_zero(block, entry, child, Some(row)),
+                    None => default_is_zero = Some(entry),
+                }
+            }
         }
         let missing = given_at.iter().filter(|at| at.is_none()).count();
         if missing == 0 {
@@ -211,6 +229,9 @@ impl<'s> Builder<'_, 's> {
         let Some((default, _)) = default else {
             return Err(self.missing_row(block, parents, &given_at, missing));
         };
+        if let Some(entry) = default_is_zero {
+            self.leave_zero(block, entry, child, None);
+        }
         for (values, _) in table.chunks_mut(states).zip(given_at).filter(|(_, at)| at.is_none()) {
             values.copy_from_slice(&default);
         }
@@ -300,16 +321,33 @@ impl<'s> Builder<'_, 's> {
         Err(self.source.error(entry.at, message))
     }
 
+    /// Whether the row is nothing but zeros, and else normalises it.
     fn normalise(
         &mut self,
         block: &ProbabilityBlock<'_>,
         entry: &Entry,
         row: &mut [f64],
-    ) -> Result<(), FormatError> {
-        let checked = self.audit.normalise(row, entry.at);
-        checked.map_err(|error| {
-            self.source.error(entry.at, format!("{}: {error}", self.title(block, entry)))
-        })
+        scale: Scale,
+    ) -> Result<bool, FormatError> {
+        match self.audit.normalise(row, scale, entry.at) {
+            Ok(()) => Ok(false),
+            Err(RowError::AllZero) => Ok(true),
+            Err(error) => {
+                let message = format!("{}: {error}", self.title(block, entry));
+                Err(self.source.error(entry.at, message))
+            }
+        }
+    }
+
+    fn leave_zero(
+        &mut self,
+        block: &ProbabilityBlock<'_>,
+        entry: &Entry,
+        child: VariableId,
+        row: Option<usize>,
+    ) {
+        let title = self.title(block, entry);
+        self.audit.leave_zero(ZeroRow { child, row, at: entry.at, title });
     }
 
     /// What an entry is about, for messages.

@@ -3,6 +3,7 @@
 //! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1996 to 1998. What it
 //! leaves open is settled by what programs write:
 //!
+//! * Keywords are read in capital letters too.
 //! * Names and labels are whatever stands between white space and the punctuation of the format
 //!   (`<5`, `12+`, `5-12`, `Asy/Patch`), or anything at all in double quotes. `//` and `/*` begin
 //!   a comment even where a word stands right before them.

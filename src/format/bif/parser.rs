@@ -62,11 +62,22 @@ pub(super) struct Document<'s> {
     pub numbers: Vec<f64>,
 }
 
+const KEYWORDS: [&str; 8] =
+    ["network", "variable", "probability", "property", "type", "discrete", "table", "default"];
+
+/// `token`, or the keyword that it is in capital letters or small ones.
+fn keyword(token: Token<'_>) -> Token<'_> {
+    let Token::Word(word) = token else { return token };
+    let known = KEYWORDS.into_iter().find(|known| known.eq_ignore_ascii_case(word));
+    known.map_or(token, Token::Word)
+}
+
 /// Whether the first word of `text` opens a block.
 pub(super) fn begins_with_block(text: &str) -> bool {
+    let first = Tokens::new(Source { file: "", text }, &DIALECT).next();
     matches!(
-        Tokens::new(Source { file: "", text }, &DIALECT).next(),
-        Ok((Token::Word("network" | "variable" | "probability"), _))
+        first.map(|(token, _)| keyword(token)),
+        Ok(Token::Word("network" | "variable" | "probability"))
     )
 }
 
@@ -77,7 +88,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
     let mut blocks = 0;
     loop {
         let (token, at) = parser.tokens.next()?;
-        match token {
+        match keyword(token) {
             Token::Word("network") => document.name = parser.network(&mut document.properties)?,
             Token::Word("variable") => document.variables.push(parser.variable()?),
             Token::Word("probability") => {
@@ -86,12 +97,9 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             }
             Token::End if blocks > 0 => return Ok(document),
             Token::Semicolon if blocks > 0 => continue,
-            found => {
-                return Err(parser.tokens.expected(
-                    "'network', 'variable' or 'probability'",
-                    found,
-                    at,
-                ));
+            _ => {
+                let expected = "'network', 'variable' or 'probability'";
+                return Err(parser.tokens.expected(expected, token, at));
             }
         }
         blocks += 1;
@@ -111,10 +119,11 @@ impl<'s> Parser<'s> {
         };
         self.tokens.sign(Token::OpenBrace)?;
         loop {
-            match self.tokens.next()? {
-                (Token::Word("property"), at) => properties.push(self.property(at)?),
-                (Token::CloseBrace, _) => return Ok(name),
-                (found, at) => return Err(self.tokens.expected("'property' or '}'", found, at)),
+            let (token, at) = self.tokens.next()?;
+            match keyword(token) {
+                Token::Word("property") => properties.push(self.property(at)?),
+                Token::CloseBrace => return Ok(name),
+                _ => return Err(self.tokens.expected("'property' or '}'", token, at)),
             }
         }
     }
@@ -124,31 +133,30 @@ impl<'s> Parser<'s> {
         self.tokens.sign(Token::OpenBrace)?;
         let (mut states, mut properties) = (None, Vec::new());
         loop {
-            match self.tokens.next()? {
-                (Token::Word("property"), at) => properties.push(self.property(at)?),
-                (Token::Word("type"), at) => {
+            let (token, at) = self.tokens.next()?;
+            match keyword(token) {
+                Token::Word("property") => properties.push(self.property(at)?),
+                Token::Word("type") => {
                     if states.replace(self.states()?).is_some() {
                         let message = format!("variable '{}' has a second type", name.text);
                         return Err(self.source.error(at, message));
                     }
                 }
-                (Token::CloseBrace, at) => {
+                Token::CloseBrace => {
                     let message = || format!("variable '{}' has no type", name.text);
                     let states = states.ok_or_else(|| self.source.error(at, message()))?;
                     return Ok(VariableBlock { name, states, properties });
                 }
-                (found, at) => {
-                    return Err(self.tokens.expected("'type', 'property' or '}'", found, at));
-                }
+                _ => return Err(self.tokens.expected("'type', 'property' or '}'", token, at)),
             }
         }
     }
 
     /// `discrete [ N ] { STATES };`
     fn states(&mut self) -> Result<Vec<Name<'s>>, FormatError> {
-        match self.tokens.next()? {
-            (Token::Word("discrete"), _) => {}
-            (found, at) => return Err(self.tokens.expected("'discrete'", found, at)),
+        let (token, at) = self.tokens.next()?;
+        if keyword(token) != Token::Word("discrete") {
+            return Err(self.tokens.expected("'discrete'", token, at));
         }
         self.tokens.sign(Token::OpenBracket)?;
         let (token, at) = self.tokens.next()?;
@@ -185,7 +193,7 @@ impl<'s> Parser<'s> {
         loop {
             let first_label = document.labels.len();
             let (token, at) = self.tokens.next()?;
-            let kind = match token {
+            let kind = match keyword(token) {
                 Token::Word("property") => {
                     properties.push(self.property(at)?);
                     continue;
@@ -200,9 +208,9 @@ impl<'s> Parser<'s> {
                 Token::CloseBrace => {
                     return Ok(ProbabilityBlock { child, parents, entries, properties });
                 }
-                found => {
+                _ => {
                     let expected = "'(', 'table', 'default', 'property' or '}'";
-                    return Err(self.tokens.expected(expected, found, at));
+                    return Err(self.tokens.expected(expected, token, at));
                 }
             };
             let labels = first_label..document.labels.len();

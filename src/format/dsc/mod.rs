@@ -4,6 +4,9 @@
 //! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row names the states of the
 //! parents by their positions, counted from zero; labels are understood too. Rows may come in any
 //! order, `default` fills those that do not come.
+//!
+//! A node whose block or type is called `decision` has equal chances, one called `utility` is left out;
+//! both are told of. Rows given by a `function` are no table here, and are refused.
 
 mod parser;
 mod table;

@@ -30,8 +30,8 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
                 let open = reader.parser.tokens.sign(Token::OpenBrace)?;
                 reader.skip_to_brace(open)?;
             }
-            Token::Word(word) if word.eq_ignore_ascii_case("node") => {
-                let node = reader.node()?;
+            Token::Word(word) if let Some(role) = role(word, "node") => {
+                let node = reader.node(role)?;
                 draft::count_states(source, &mut states, node.states.len(), at)?;
                 found.push(node);
             }
@@ -41,12 +41,22 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             Token::Semicolon => {}
             Token::End if !found.is_empty() => break,
             unknown => {
-                let expected = "'belief network', 'properties', 'node' or 'probability'";
+                let expected = "'belief network', 'properties', 'node', 'decision', 'utility' or 'probability'";
                 return Err(reader.parser.tokens.expected(expected, unknown, at));
             }
         }
     }
     Ok(Document { name: reader.name, nodes: found, distributions })
+}
+
+/// What a node is whose block, or whose type, begins with `word`, which is `plain` for most.
+fn role(word: &str, plain: &str) -> Option<Role> {
+    let roles = [
+        (plain, Role::Chance),
+        ("decision", Role::Decision),
+        ("utility", Role::LeftOut("utility")),
+    ];
+    roles.into_iter().find(|(known, _)| word.eq_ignore_ascii_case(known)).map(|(_, role)| role)
 }
 
 /// The block of one node, names not yet looked up.
@@ -76,7 +86,7 @@ impl<'s> Reader<'s> {
     /// `"name"`, and a block that is skipped.
     fn network(&mut self) -> Result<(), FormatError> {
         let is_block = |word: &str| {
-            ["properties", "node", "probability"]
+            ["properties", "node", "decision", "utility", "probability"]
                 .iter()
                 .any(|block| word.eq_ignore_ascii_case(block))
         };
@@ -119,7 +129,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn node(&mut self) -> Result<Node<'s>, FormatError> {
+    /// The node that its block says to be a `role`, if its type does not know better.
+    fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.tokens.sign(Token::OpenBrace)?;
         let mut states = None;
@@ -131,7 +142,11 @@ impl<'s> Reader<'s> {
                 Token::Semicolon => {}
                 Token::Word(word) if word.eq_ignore_ascii_case("type") => {
                     self.conjunction("'type'")?;
-                    states = Some(self.states()?);
+                    let (by_type, found) = self.states(&name.text)?;
+                    if role == Role::Chance {
+                        role = by_type;
+                    }
+                    states = Some(found);
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("name") => {
                     self.conjunction("'name'")?;
@@ -153,11 +168,16 @@ impl<'s> Reader<'s> {
             }
         }
         let at = name.at;
-        let states = states.ok_or_else(|| {
-            self.source.error(open, format!("expected a type for the node '{}'", name.text))
-        })?;
+        let states = match (states, role) {
+            (_, Role::LeftOut(_)) => Vec::new(),
+            (Some(states), _) => states,
+            (None, _) => {
+                let message = format!("expected a type for the node '{}'", name.text);
+                return Err(self.source.error(open, message));
+            }
+        };
         let definition = Definition::Missing;
-        Ok(Node { name, role: Role::Chance, states, parents: Vec::new(), definition, at, note })
+        Ok(Node { name, role, states, parents: Vec::new(), definition, at, note })
     }
 
     /// Skips to the end of an attribute in the block that begins at byte `open`.
@@ -171,11 +191,20 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// `discrete [ N ] = { "a", "b" };`
-    fn states(&mut self) -> Result<Vec<Word<'s>>, FormatError> {
-        match self.parser.tokens.next()? {
-            (Token::Word(word), _) if word.eq_ignore_ascii_case("discrete") => {}
+    /// `discrete [ N ] = { "a", "b" };` of the node `name`; the first word may be `decision`, or
+    /// `utility`, which needs no states.
+    fn states(&mut self, name: &str) -> Result<(Role, Vec<Word<'s>>), FormatError> {
+        let role = match self.parser.tokens.next()? {
+            (Token::Word(word), at) if word.eq_ignore_ascii_case("continuous") => {
+                let message = format!("'{name}' is continuous, expected discrete nodes only");
+                return Err(self.source.error(at, message));
+            }
+            (Token::Word(word), _) if let Some(role) = role(word, "discrete") => role,
             (found, at) => return Err(self.parser.tokens.expected("'discrete'", found, at)),
+        };
+        if let (Role::LeftOut(_), (Token::Semicolon, _)) = (role, self.parser.tokens.peek()?) {
+            self.parser.tokens.next()?;
+            return Ok((role, Vec::new()));
         }
         self.parser.tokens.sign(Token::OpenBracket)?;
         let (token, at) = self.parser.tokens.next()?;
@@ -213,7 +242,7 @@ impl<'s> Reader<'s> {
             return Err(self.source.error(at, message));
         }
         self.parser.tokens.sign(Token::Semicolon)?;
-        Ok(states)
+        Ok((role, states))
     }
 
     fn distribution(&mut self, at: usize) -> Result<Distribution<'s>, FormatError> {

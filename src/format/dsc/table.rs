@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::parser::{Distribution, Row};
 use crate::format::FormatError;
 use crate::format::draft::max_entries;
-use crate::format::nodes::{Definition, Node, Number, Word};
+use crate::format::nodes::{Definition, Node, Number, Role, Word};
 use crate::format::source::Source;
 
 /// Puts the rows of `found` in order, and the table into its node.
@@ -24,6 +24,10 @@ pub(super) fn define<'s>(
             .ok_or_else(|| source.error(word.at, format!("there is no node '{}'", word.text)))
     };
     let index = look_up(&found.child)?;
+    // What utilities are and what is known when deciding does not bear on the model.
+    if nodes[index].role != Role::Chance {
+        return Ok(());
+    }
     if !matches!(nodes[index].definition, Definition::Missing) {
         let line = source.line(nodes[index].at);
         let message = format!("a second probability block for '{name}'; line {line} has one");

@@ -3,11 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Definition, IfMissing, Node, Number, Role};
-use crate::format::draft::{self, RowAudit};
+use crate::format::draft;
 use crate::format::expand;
+use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Annotation, Annotations, Cpt, Network, RowError, Variable, VariableId};
+use crate::network::{
+    Annotation, Annotations, Cpt, Network, RowError, Scale, Variable, VariableId,
+};
 
 /// Makes the network that `nodes` describe, which is called `name` and of which the file says `note`.
 pub(in crate::format) fn network(
@@ -27,7 +30,7 @@ pub(in crate::format) fn network(
         Variable::new(node.name.text.as_ref(), node.states.iter().map(|state| state.text.as_ref()))
     });
     let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].at);
-    let network = draft::network(source, name, variables.collect(), cpts, place)?;
+    let network = draft::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
     let mut annotations = Annotations::default();
     annotations.network = note;
     for (variable, &index) in network.ids().zip(&builder.kept) {
@@ -106,8 +109,8 @@ impl<'n, 's> Builder<'n, 's> {
                 let message = format!("'{name}' has no probability table");
                 return Err(self.source.error(node.at, message));
             }
-            Definition::Table(numbers) => self.table(node, numbers, rows, RowAudit::normalise)?,
-            Definition::Weights(numbers) => self.table(node, numbers, rows, RowAudit::weigh)?,
+            Definition::Table(numbers) => self.table(child, node, numbers, rows, false)?,
+            Definition::Weights(numbers) => self.table(child, node, numbers, rows, true)?,
             Definition::Function(outcomes) => self.function(node, outcomes, rows)?,
             Definition::NoisyMax { strengths, columns } => {
                 let expanded = expand::noisy_max(node, &cards, strengths, columns);
@@ -165,10 +168,11 @@ impl<'n, 's> Builder<'n, 's> {
 
     fn table(
         &mut self,
+        child: VariableId,
         node: &Node<'_>,
         numbers: &[Number],
         rows: usize,
-        normalise: impl Fn(&mut RowAudit, &mut [f64], usize) -> Result<(), RowError>,
+        weights: bool,
     ) -> Result<Vec<f64>, FormatError> {
         let states = node.states.len();
         let name = &node.name.text;
@@ -183,20 +187,35 @@ impl<'n, 's> Builder<'n, 's> {
             return Err(self.source.error(node.at, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+        let scale = if weights {
+            Scale::Probabilities
+        } else {
+            self.audit.scale(values.chunks(states), name, node.at)
+        };
         for (row, (values, numbers)) in
             values.chunks_mut(states).zip(numbers.chunks(states)).enumerate()
         {
+            let at = numbers[0].at;
             let open = values.iter().filter(|value| value.is_nan()).count();
             if open > 0 && values.iter().all(|&value| value.is_nan() || value == 0.0) {
-                self.leave_open(numbers[0].at);
+                self.leave_open(at);
                 values.fill(1.0 / states as f64);
                 continue;
             }
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            normalise(&mut self.audit, values, numbers[0].at).map_err(|error| {
-                let row = row_title(row, node.parents.len());
-                self.source.error(numbers[0].at, format!("{row} of the table of '{name}': {error}"))
-            })?;
+            let read = if weights {
+                self.audit.weigh(values, at)
+            } else {
+                self.audit.normalise(values, scale, at)
+            };
+            if let Err(error) = read {
+                let title =
+                    format!("{} of the table of '{name}'", row_title(row, node.parents.len()));
+                if error != RowError::AllZero {
+                    return Err(self.source.error(at, format!("{title}: {error}")));
+                }
+                self.audit.leave_zero(ZeroRow { child, row: Some(row), at, title });
+            }
         }
         Ok(values)
     }
@@ -261,7 +280,7 @@ impl<'n, 's> Builder<'n, 's> {
             let line = self.source.line(at);
             warnings.push(Warning::RowsLeftOpen { file: file(), rows, line });
         }
-        warnings.extend(self.audit.warning(self.source));
+        warnings.extend(self.audit.warnings(self.source));
         warnings
     }
 }

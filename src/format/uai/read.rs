@@ -1,11 +1,12 @@
 //! From a UAI file to a network.
 
 use super::name;
-use crate::format::draft::{self, RowAudit};
+use crate::format::draft;
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
+use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Cpt, Factor, Network, Variable, VariableId};
+use crate::network::{Cpt, Factor, Network, RowError, Variable, VariableId};
 
 /// Whether `text` begins with the kind of a network.
 pub(super) fn recognise(text: &str) -> bool {
@@ -83,11 +84,14 @@ fn bayesian(
             return Err(source.error(at, message));
         }
         let states = variables[child.index()].cardinality();
+        let scale = audit.scale(values.chunks(states), variables[child.index()].name(), values_at);
         for (row, values) in values.chunks_mut(states).enumerate() {
-            audit.normalise(values, values_at).map_err(|error| {
-                let message = format!("row {} of the table of {}: {error}", row + 1, child.index());
-                source.error(values_at, message)
-            })?;
+            let Err(error) = audit.normalise(values, scale, values_at) else { continue };
+            let title = format!("row {} of the table of {}", row + 1, child.index());
+            if error != RowError::AllZero {
+                return Err(source.error(values_at, format!("{title}: {error}")));
+            }
+            audit.leave_zero(ZeroRow { child, row: Some(row), at: values_at, title });
         }
         cpts.push(Cpt::new(child, scope, values));
     }
@@ -95,8 +99,8 @@ fn bayesian(
         let index = (0..first_at.len()).find(|&index| name(index) == variable);
         index.and_then(|index| first_at[index]).unwrap_or(0)
     };
-    let network = draft::network(source, "", variables, cpts, place)?;
-    Ok((network, audit.warning(source).into_iter().collect()))
+    let network = draft::network(source, "", variables, cpts, &audit, place)?;
+    Ok((network, audit.warnings(source)))
 }
 
 struct Reader<'s> {

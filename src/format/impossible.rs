@@ -1,0 +1,213 @@
+//! Rows of nothing but zeros.
+//!
+//! Such a row says that no state is possible where its parents are in certain states. That is no
+//! distribution, but it bears on no posterior where the parents cannot be in these states: any
+//! distribution would do there, and many programs that write networks leave zeros. A row is let in, with equal
+//! chances, if that can be shown; one whose parents may be so is a mistake in the file.
+//!
+//! It is shown by support alone, without inference: the parents are held in their states, and what no
+//! table supports is taken away from all their ancestors until nothing changes (arc consistency). A
+//! variable left without a state shows that the states of the parents exclude each other. What is
+//! left over may still be impossible; then the row is refused, to be on the safe side.
+
+use std::collections::HashMap;
+
+use crate::format::FormatError;
+use crate::format::rows::ZeroRow;
+use crate::format::source::Source;
+use crate::network::{Cpt, Variable, VariableId};
+
+/// The most entries of tables that are looked at for one file, some more than once.
+const MAX_LOOKED_AT: usize = 1 << 24;
+
+/// Gives equal chances to the rows of zeros in `cpts`, which are those that `zeros` tells of.
+pub(super) fn settle(
+    source: Source<'_>,
+    variables: &[Variable],
+    cpts: &mut [Cpt],
+    zeros: &[ZeroRow],
+) -> Result<(), FormatError> {
+    if zeros.is_empty() {
+        return Ok(());
+    }
+    let cards: Vec<usize> = variables.iter().map(Variable::cardinality).collect();
+    let mut by_place = HashMap::with_capacity(zeros.len());
+    for zero in zeros {
+        by_place.entry((zero.child, zero.row)).or_insert(zero);
+    }
+    let mut settled = Vec::new();
+    let mut supports = Supports::new(cards.clone(), cpts);
+    for (index, cpt) in cpts.iter().enumerate() {
+        let child = cpt.child();
+        let states = cards[child.index()];
+        let mut values = Vec::new();
+        for (row, _) in cpt.values().chunks(states).enumerate().filter(|(_, row)| is_zero(row)) {
+            let default = || by_place.get(&(child, None));
+            let Some(zero) = by_place.get(&(child, Some(row))).or_else(default) else { continue };
+            let fixed = states_of(row, cpt.parents(), &cards);
+            if !supports.exclude(&fixed) {
+                return Err(refusal(source, variables, &fixed, zero));
+            }
+            if values.is_empty() {
+                values = cpt.values().to_vec();
+            }
+            values[row * states..(row + 1) * states].fill(1.0 / states as f64);
+        }
+        if !values.is_empty() {
+            settled.push((index, Cpt::new(child, cpt.parents().to_vec(), values)));
+        }
+    }
+    for (index, cpt) in settled {
+        cpts[index] = cpt;
+    }
+    Ok(())
+}
+
+fn is_zero(row: &[f64]) -> bool {
+    row.iter().all(|p| *p == 0.0)
+}
+
+fn refusal(
+    source: Source<'_>,
+    variables: &[Variable],
+    fixed: &[(VariableId, usize)],
+    zero: &ZeroRow,
+) -> FormatError {
+    let name = |&(parent, state): &(VariableId, usize)| {
+        let parent = &variables[parent.index()];
+        format!("{} = {}", parent.name(), parent.states()[state])
+    };
+    let parents: Vec<_> = fixed.iter().map(name).collect();
+    let why = if parents.is_empty() {
+        "expected a sum of 1".to_owned()
+    } else {
+        format!("and nothing in the file excludes {}; expected a sum of 1", parents.join(", "))
+    };
+    source.error(zero.at, format!("{}: all its numbers are zero, {why}", zero.title))
+}
+
+/// The states of the parents in row `row`.
+fn states_of(mut row: usize, parents: &[VariableId], cards: &[usize]) -> Vec<(VariableId, usize)> {
+    let mut states: Vec<_> = parents
+        .iter()
+        .rev()
+        .map(|&parent| {
+            let card = cards[parent.index()];
+            let state = row % card;
+            row /= card;
+            (parent, state)
+        })
+        .collect();
+    states.reverse();
+    states
+}
+
+/// The states that variables can still be in, as far as supports show.
+type Domains = HashMap<VariableId, Vec<bool>>;
+
+/// The tables of a file by their children, and how much may still be looked at.
+struct Supports<'c> {
+    cards: Vec<usize>,
+    tables: HashMap<VariableId, &'c Cpt>,
+    /// What is possible at all.
+    possible: Domains,
+    budget: usize,
+}
+
+impl<'c> Supports<'c> {
+    fn new(cards: Vec<usize>, cpts: &'c [Cpt]) -> Self {
+        let tables = cpts.iter().map(|cpt| (cpt.child(), cpt)).collect();
+        let all = |(index, card): (usize, &usize)| (VariableId::new(index), vec![true; *card]);
+        let mut possible: Domains = cards.iter().enumerate().map(all).collect();
+        let order: Vec<_> = (0..cards.len()).map(VariableId::new).collect();
+        let mut supports = Self { cards, tables, possible: Domains::new(), budget: MAX_LOOKED_AT };
+        supports.prune(&order, &mut possible);
+        supports.possible = possible;
+        supports
+    }
+
+    /// Whether the variables in `fixed` cannot all be in the states given there.
+    fn exclude(&mut self, fixed: &[(VariableId, usize)]) -> bool {
+        if fixed.iter().any(|(parent, state)| !self.possible[parent][*state]) {
+            return true;
+        }
+        // The parents and their ancestors; what stands below bears on nothing above.
+        let mut open: Vec<VariableId> = fixed.iter().map(|(parent, _)| *parent).collect();
+        let mut domains = Domains::new();
+        let mut order = Vec::new();
+        while let Some(variable) = open.pop() {
+            if domains.insert(variable, self.possible[&variable].clone()).is_none() {
+                order.push(variable);
+                open.extend(self.tables.get(&variable).iter().flat_map(|table| table.parents()));
+            }
+        }
+        for (parent, state) in fixed {
+            let only = (0..self.cards[parent.index()]).map(|other| other == *state).collect();
+            domains.insert(*parent, only);
+        }
+        self.prune(&order, &mut domains)
+    }
+
+    /// Takes away what no table of the variables in `order` supports; whether nothing is left of one.
+    fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
+        /// What a table costs beside its entries.
+        const TABLE: usize = 64;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for variable in order {
+                let Some(table) = self.tables.get(variable) else { continue };
+                match self.budget.checked_sub(TABLE + table.values().len()) {
+                    Some(left) => self.budget = left,
+                    None => return false,
+                }
+                let scope: Vec<VariableId> = table.scope().collect();
+                let supported = supports(table, &scope, &self.cards, domains);
+                for (variable, supported) in scope.iter().zip(supported) {
+                    if !supported.contains(&true) {
+                        return true;
+                    }
+                    if domains[variable] != supported {
+                        changed = true;
+                        domains.insert(*variable, supported);
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+/// For each variable of `scope` the states that occur in an entry above zero, all of whose states are
+/// in the `domains`. A row of zeros says nothing, and supports all.
+fn supports(
+    table: &Cpt,
+    scope: &[VariableId],
+    cards: &[usize],
+    domains: &Domains,
+) -> Vec<Vec<bool>> {
+    let (child, parents) = scope.split_last().expect("a table is about its child");
+    let mut found: Vec<Vec<bool>> =
+        scope.iter().map(|variable| vec![false; cards[variable.index()]]).collect();
+    let allowed = &domains[child];
+    for (row, values) in table.values().chunks(cards[child.index()]).enumerate() {
+        let states = states_of(row, parents, cards);
+        if !states.iter().all(|(parent, state)| domains[parent][*state]) {
+            continue;
+        }
+        let zero = is_zero(values);
+        let mut any = false;
+        for (state, p) in values.iter().enumerate() {
+            if allowed[state] && (zero || *p > 0.0) {
+                found[parents.len()][state] = true;
+                any = true;
+            }
+        }
+        if any {
+            for (position, (_, state)) in states.iter().enumerate() {
+                found[position][*state] = true;
+            }
+        }
+    }
+    found
+}

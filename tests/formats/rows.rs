@@ -1,0 +1,154 @@
+//! Rows that do not sum to one: percentages, counts, zeros, and what is a mistake.
+
+use super::{assert_close, read, refused, values, warnings};
+
+/// Three nodes as BIF: `a`, `b` that follows it, and `c` of both with these rows.
+fn bif(a: &str, b: &str, c: &str) -> String {
+    format!(
+        "network n {{ }}\nvariable a {{ type discrete [ 2 ] {{ n, y }}; }}\n\
+         variable b {{ type discrete [ 2 ] {{ n, y }}; }}\n\
+         variable c {{ type discrete [ 2 ] {{ n, y }}; }}\n\
+         probability ( a ) {{ table {a}; }}\nprobability ( b | a ) {{ {b} }}\n\
+         probability ( c | a, b ) {{\n{c} }}\n"
+    )
+}
+
+const SAME: &str = "(n) 1 0; (y) 0 1;";
+
+#[test]
+fn a_table_in_percent_is_divided_by_100() {
+    let text = bif("30, 70", SAME, "default 33.3 66.7;\n(n, y) 0 100;");
+    let read = super::read("t.bif", &text);
+    assert_close(values(&read.network, "a"), &[0.3, 0.7]);
+    let expected = [0.333, 0.667, 0.0, 1.0, 0.333, 0.667, 0.333, 0.667];
+    assert_close(values(&read.network, "c"), &expected);
+    assert_eq!(
+        warnings(&read),
+        ["t.bif: tables in percent were divided by 100: a, c (lines 5, 7)"]
+    );
+}
+
+#[test]
+fn percentages_may_be_rounded() {
+    let text = "BAYES 1 3 1 1 0 3 33 33 33";
+    let read = read("t.uai", text);
+    assert_close(read.network.cpts()[0].values(), &[1.0 / 3.0; 3]);
+    assert_eq!(
+        warnings(&read),
+        [
+            "t.uai: tables in percent were divided by 100: x0 (line 1)",
+            "t.uai: 1 of 1 rows did not sum to 1 and were normalised (line 1); the worst, in line \
+             1, was off by 1.00e-2"
+        ]
+    );
+}
+
+#[test]
+fn counts_are_divided_by_their_sums() {
+    let text = "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\"><NETWORK><NAME>n</NAME>\n\
+        <VARIABLE TYPE=\"nature\"><NAME>a</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>\n\
+        <VARIABLE TYPE=\"nature\"><NAME>b</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>\n\
+        <DEFINITION><FOR>a</FOR><TABLE>500 1500</TABLE></DEFINITION>\n\
+        <DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>3 9 1 0</TABLE></DEFINITION>\n\
+        </NETWORK></BIF>\n";
+    let read = read("t.xml", text);
+    assert_close(values(&read.network, "a"), &[0.25, 0.75]);
+    assert_close(values(&read.network, "b"), &[0.25, 0.75, 1.0, 0.0]);
+    assert_eq!(
+        warnings(&read),
+        ["t.xml: tables of counts were divided by the sums of their rows: a, b (lines 5, 6)"]
+    );
+}
+
+#[test]
+fn bounds_and_mistakes_are_refused() {
+    let cases = [
+        (
+            "default 0.4 0.4;",
+            "8:1: the default row of 'c': the row sums to 0.8, not to 1 (within 0.01)",
+        ),
+        ("default 1 1;", "8:1: the default row of 'c': the row sums to 2, not to 1 (within 0.01)"),
+        (
+            "default 0.5 0.5; (n, n) 30.5 69.5;",
+            "8:18: the row of 'c' for (n, n): the row sums to 100, not to 1 (within 0.01)",
+        ),
+        (
+            "default 3.5 6.5;",
+            "8:1: the default row of 'c': the row sums to 10, not to 1 (within 0.01)",
+        ),
+        ("default 101 -1;", "8:1: the default row of 'c': -1 is not a probability"),
+        ("default 1 0; (n, y) -3 5;", "8:14: the row of 'c' for (n, y): -3 is not a probability"),
+    ];
+    for (rows, expected) in cases {
+        assert_eq!(refused("t.bif", &bif("0.5 0.5", SAME, rows)), format!("t.bif:{expected}"));
+    }
+}
+
+#[test]
+fn a_row_of_zeros_is_let_in_where_its_parents_exclude_each_other() {
+    let rows = "(n, n) 1 0;\n(n, y) 0 0;\n(y, n) 0 0; (y, y) 0.25 0.75;";
+    let read = super::read("t.bif", &bif("0.5 0.5", SAME, rows));
+    assert_close(values(&read.network, "c"), &[1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]);
+    assert_eq!(
+        warnings(&read),
+        ["t.bif: 2 rows of zeros, the first in line 9, were given equal chances: their parents \
+             cannot be in these states"]
+    );
+    // By a variable above both, in another format and order.
+    let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
+        node b { states = (\"n\" \"y\"); }\nnode z { states = (\"0\" \"1\" \"2\"); }\n\
+        potential (c | a b) { data = (1 0 1 0 1 0 0 0); }\n\
+        potential (a | z) { data = (1 0 1 0 0 1); }\npotential (b | z) { data = (1 0 0 1 1 0); }\n\
+        potential (z) { data = (0.5 0.25 0.25); }\n";
+    let read = super::read("t.net", net);
+    assert_close(values(&read.network, "c"), &[1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.5, 0.5]);
+}
+
+#[test]
+fn a_row_of_zeros_whose_parents_may_be_so_is_refused() {
+    let row = "(n, n) 1 0; (n, y) 1 0;\n(y, y) 0 0; (y, n) 1 0;";
+    assert_eq!(
+        refused("t.bif", &bif("0.5 0.5", SAME, row)),
+        "t.bif:9:1: the row of 'c' for (y, y): all its numbers are zero, and nothing in the file \
+         excludes a = y, b = y; expected a sum of 1"
+    );
+    assert_eq!(
+        refused("t.bif", &bif("0 0", SAME, "default 1 0;")),
+        "t.bif:5:21: the table of 'a': all its numbers are zero, expected a sum of 1"
+    );
+    let default = "(n, n) 1 0; (y, y) 1 0; default 0 0;";
+    assert!(read("t.bif", &bif("0.5 0.5", SAME, default)).warnings.len() == 1);
+    let default = "(n, n) 1 0; default 0 0;";
+    assert_eq!(
+        refused("t.bif", &bif("0.5 0.5", SAME, default)),
+        "t.bif:8:13: the default row of 'c': all its numbers are zero, and nothing in the file \
+         excludes a = y, b = y; expected a sum of 1"
+    );
+    // A row of zeros above says nothing, and a default that no row needs does not count.
+    let both = bif("0.5 0.5", "(n) 1 0; (y) 0 0;", "default 1 0; (y, n) 0 0;");
+    assert!(refused("t.bif", &both).contains("the row of 'b' for (y): all its numbers are zero"));
+    let unused = "(n, n) 1 0; (n, y) 1 0; (y, n) 1 0; (y, y) 1 0; default 0 0;";
+    assert_eq!(read("t.bif", &bif("0.5 0.5", SAME, unused)).warnings, []);
+    // Cycles are told of as such.
+    let cycle = "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 0 0 0 4 1 0 0 0";
+    assert!(refused("t.uai", cycle).contains("zero"), "{}", refused("t.uai", cycle));
+}
+
+/// A child of `x0` to `x17` with zeros in all rows but the first, as UAI.
+fn zeros(root: &str) -> String {
+    let mut text = format!("BAYES\n19\n{}\n19\n", "2 ".repeat(19));
+    for root in 0..18 {
+        text.push_str(&format!("1 {root}\n"));
+    }
+    let scope: Vec<String> = (0..19).map(|variable| variable.to_string()).collect();
+    text.push_str(&format!("19 {}\n{}{}\n1 0 ", scope.join(" "), root.repeat(18), 1 << 19));
+    text.push_str(&"0 ".repeat((1 << 19) - 2));
+    text
+}
+
+#[test]
+fn many_zeros_take_little_time() {
+    let read = read("t.uai", &zeros("2 1 0\n"));
+    assert_eq!(read.warnings.len(), 1, "all but the first have a parent in an impossible state");
+    assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("row 2 of the table of 18"));
+}
