@@ -144,6 +144,13 @@ pub enum Warning {
         /// The line of the first, counted from one.
         line: usize,
     },
+    /// Expressions were put into tables at points in the intervals of the parents.
+    Sampled {
+        /// The file, as the user called it.
+        file: String,
+        /// The nodes whose tables these are.
+        nodes: Vec<String>,
+    },
     /// Rows that the file leaves open on purpose were given equal chances.
     RowsLeftOpen {
         /// The file, as the user called it.
@@ -174,6 +181,11 @@ impl std::fmt::Display for Warning {
                 },
                 some_of(nodes),
                 some_lines(lines, nodes.len())
+            ),
+            Self::Sampled { file, nodes } => write!(
+                f,
+                "{file}: tables were estimated from points in the intervals of their parents: {}",
+                some_of(nodes)
             ),
             Self::RowsImpossible { file, rows, line } => write!(
                 f,

@@ -44,7 +44,12 @@ pub(super) fn network(
     }
     let name = text(&attributes, NAME).map_or(Cow::Borrowed(name), Cow::Owned);
     let note = annotation(&attributes, &["inputs", "outputs", "name"]);
-    nodes::network(source, &name, note, &found, IfMissing::Uniform)
+    let sampled = models.sampled;
+    let (network, mut warnings) = nodes::network(source, &name, note, &found, IfMissing::Uniform)?;
+    if !sampled.is_empty() {
+        warnings.push(Warning::Sampled { file: source.file.to_owned(), nodes: sampled });
+    }
+    Ok((network, warnings))
 }
 
 fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {

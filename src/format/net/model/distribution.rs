@@ -3,6 +3,12 @@
 //! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". The counts of a
 //! numbered node are 0, 1, 2 and so on; its last state takes what the distribution has beyond it. The
 //! intervals of a node must hold all of a continuous distribution, cut by `truncate` or not.
+//!
+//! `NoisyOR (C1, P1, C2, P2, ...)` is false with the product of the P of those C that are true: P is
+//! the chance that the cause is inhibited, and `true` as a cause is the leak (the network *Family Out*
+//! that comes with Hugin). `Triangular` and `PERT` take bounds and mode in any order, since the mode
+//! lies between the bounds; `PERT` is the beta distribution with the usual weight of four. It is not
+//! settled here whether the parameter of `Exponential` is a rate or a mean, so it is refused.
 
 use super::evaluate::Evaluation;
 use super::parser::{Expression, Part};
@@ -19,11 +25,12 @@ const MAX_SHAPE: f64 = 1000.0;
 const STEPS: usize = 64;
 
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
-const CONTINUOUS: [&str; 6] = ["Normal", "LogNormal", "Beta", "Gamma", "Weibull", "Uniform"];
+const CONTINUOUS: [&str; 8] =
+    ["Normal", "LogNormal", "Beta", "Gamma", "Weibull", "Uniform", "Triangular", "PERT"];
 
 /// Whether `name` is a distribution that is computed here.
 pub(super) fn is_distribution(name: &str) -> bool {
-    matches!(name, "Distribution" | "truncate")
+    matches!(name, "Distribution" | "NoisyOR" | "truncate")
         || DISCRETE.contains(&name)
         || CONTINUOUS.contains(&name)
 }
@@ -54,6 +61,9 @@ pub(super) fn fill(
         }
         return Ok(());
     }
+    if name == "NoisyOR" {
+        return noisy_or(evaluation, at, arguments, row);
+    }
     evaluation.count(at, row.len().saturating_mul(STEPS))?;
     if DISCRETE.contains(&name) {
         let numbered = matches!(evaluation.child, Domain::Numbers(values)
@@ -80,6 +90,37 @@ pub(super) fn fill(
          them"
     );
     Err((at, message))
+}
+
+fn noisy_or(
+    evaluation: &mut Evaluation<'_, '_>,
+    at: usize,
+    arguments: &[Expression<'_>],
+    row: &mut [f64],
+) -> Result<(), Refusal> {
+    if !matches!(evaluation.child, Domain::Boolean) {
+        return Err((at, "'NoisyOR' needs a boolean node".to_owned()));
+    }
+    let (causes, []) = arguments.as_chunks::<2>() else {
+        let message = format!(
+            "'NoisyOR' has {} arguments, expected a chance to be inhibited behind each cause",
+            arguments.len()
+        );
+        return Err((at, message));
+    };
+    let mut inhibited = 1.0;
+    for [cause, chance] in causes {
+        let is_there = evaluation.truth(cause)?;
+        let chance_at = chance.at;
+        let chance = evaluation.number(chance)?;
+        if !(0.0..=1.0).contains(&chance) {
+            let message = format!("expected a chance from 0 to 1, found {chance}");
+            return Err((chance_at, message));
+        }
+        inhibited *= if is_there { chance } else { 1.0 };
+    }
+    row.copy_from_slice(&[inhibited, 1.0 - inhibited]);
+    Ok(())
 }
 
 fn counts(
@@ -179,6 +220,24 @@ fn continuous(
         }
         ("Uniform", &[from, to]) if from < to => {
             Box::new(move |x| ((x - from) / (to - from)).clamp(0.0, 1.0))
+        }
+        ("Triangular" | "PERT", &[a, b, c]) if a != b || b != c => {
+            let mut sorted = [a, b, c];
+            sorted.sort_by(f64::total_cmp);
+            let [from, mode, to] = sorted;
+            let share = move |x: f64| (x - from) / (to - from);
+            if name == "PERT" {
+                let (a, b) = (1.0 + 4.0 * share(mode), 1.0 + 4.0 * (1.0 - share(mode)));
+                Box::new(move |x| beta_up_to(a, b, share(x)))
+            } else {
+                let (whole, below, above) = (to - from, mode - from, to - mode);
+                Box::new(move |x| match x {
+                    x if x <= from => 0.0,
+                    x if x >= to => 1.0,
+                    x if x <= mode => (x - from).powi(2) / (whole * below),
+                    x => 1.0 - (to - x).powi(2) / (whole * above),
+                })
+            }
         }
         _ => return Err(wrong()),
     })

@@ -1,7 +1,7 @@
 //! What an expression comes to in one configuration of the parents.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::parser::{Expression, Operator, Part};
 use super::{Domain, Refusal, distribution};
@@ -36,9 +36,45 @@ pub(super) struct Evaluation<'e, 's> {
     pub child: &'e Domain,
     pub parents: &'e [(&'e str, Domain)],
     pub configuration: &'e [usize],
+    /// The values that those parents have whose states are intervals.
+    pub points: &'e [f64],
     pub functions: &'e HashMap<String, Expression<'s>>,
     pub steps: &'e mut usize,
     pub depth: usize,
+}
+
+/// Counts work of `more` steps, of which `steps` are left.
+pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), Refusal> {
+    *steps = steps.checked_sub(more).ok_or_else(|| {
+        (at, "the expressions of this file take too many steps, which is refused".to_owned())
+    })?;
+    Ok(())
+}
+
+/// Puts the names in `expression` into `names`, with those in the functions that it calls; gives how
+/// much was looked at.
+pub(super) fn gather_names<'x>(
+    expression: &'x Expression<'_>,
+    functions: &'x HashMap<String, Expression<'_>>,
+    names: &mut HashSet<&'x str>,
+) -> usize {
+    let mut open = vec![expression];
+    let mut looked_at = 0;
+    while let Some(expression) = open.pop() {
+        looked_at += 1;
+        match &expression.part {
+            Part::Name(name) => {
+                if names.insert(name) {
+                    open.extend(functions.get(*name));
+                }
+            }
+            Part::Call(_, arguments) => open.extend(arguments),
+            Part::Negative(inner) => open.push(inner),
+            Part::Both(_, left, right) => open.extend([&**left, &**right]),
+            Part::Number(_) | Part::Text(_) => {}
+        }
+    }
+    looked_at
 }
 
 impl<'e> Evaluation<'e, '_> {
@@ -79,10 +115,7 @@ impl<'e> Evaluation<'e, '_> {
 
     /// Counts `steps` of work.
     pub fn count(&mut self, at: usize, steps: usize) -> Result<(), Refusal> {
-        *self.steps = self.steps.checked_sub(steps).ok_or_else(|| {
-            (at, "the expressions of this file take too many steps, which is refused".to_owned())
-        })?;
-        Ok(())
+        count(self.steps, at, steps)
     }
 
     /// What `expression` comes to.
@@ -107,7 +140,7 @@ impl<'e> Evaluation<'e, '_> {
         }
     }
 
-    fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, Refusal> {
+    pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, Refusal> {
         match self.value(expression)? {
             Value::Bool(value) => Ok(value),
             other => Err((expression.at, format!("expected a condition, found {}", other.kind()))),
@@ -115,21 +148,14 @@ impl<'e> Evaluation<'e, '_> {
     }
 
     fn name(&mut self, name: &str, at: usize) -> Result<Value<'e>, Refusal> {
-        let parents = self.parents.iter().zip(self.configuration);
-        if let Some(((_, domain), &state)) = parents.into_iter().find(|((p, _), _)| *p == name) {
-            return match domain {
-                Domain::Labels(labels) => Ok(Value::Text(Cow::Borrowed(&labels[state]))),
-                Domain::Boolean => Ok(Value::Bool(state == 1)),
-                Domain::Numbers(values) => Ok(Value::Number(values[state])),
-                Domain::Intervals(_) => {
-                    let message = format!(
-                        "'{}' depends on '{name}', whose states are intervals; Hugin takes samples \
-                         from them, which is no table; expected 'data'",
-                        self.node
-                    );
-                    Err((at, message))
-                }
-            };
+        if let Some(parent) = self.parents.iter().position(|(parent, _)| *parent == name) {
+            let state = self.configuration[parent];
+            return Ok(match &self.parents[parent].1 {
+                Domain::Labels(labels) => Value::Text(Cow::Borrowed(&labels[state])),
+                Domain::Boolean => Value::Bool(state == 1),
+                Domain::Numbers(values) => Value::Number(values[state]),
+                Domain::Intervals(_) => Value::Number(self.points[parent]),
+            });
         }
         match name {
             "true" => return Ok(Value::Bool(true)),

@@ -1,0 +1,280 @@
+//! Tables of expressions, against numbers worked out apart.
+
+use crate::format::{ReadNetwork, open_bytes};
+
+const NODES: &str = r#"net {}
+    node l { states = ("red" "green"); }
+    node b { subtype = boolean; states = ("no" "yes"); }
+    node n { subtype = number; state_values = (0 1 2.5); states = ("" "" ""); }
+    node counts { subtype = number; state_values = (0 1 2 3); states = ("" "" "" ""); }
+    node part { subtype = interval; state_values = (0 1 2 4); states = ("" "" ""); }
+    node line { subtype = interval; state_values = (-inf 0 1 inf); states = ("" "" ""); }
+    function f { }
+    potential (f) { model_nodes = (); model_data = (1 + 1); }
+    "#;
+
+fn read(potential: &str) -> Result<ReadNetwork, String> {
+    open_bytes("a.net", format!("{NODES}{potential}")).map_err(|error| error.to_string())
+}
+
+/// The table of `node`, which `model` gives.
+fn table(node: &str, model: &str) -> Vec<f64> {
+    let head = node.split(" |").next().unwrap();
+    let read = read(&format!("potential ({node}) {{ {model} }}"));
+    let network = read.unwrap_or_else(|error| panic!("{model}: {error}")).network;
+    network.cpt(network.find(head).unwrap()).values().to_vec()
+}
+
+fn one(node: &str, expression: &str) -> Vec<f64> {
+    table(node, &format!("model_nodes = (); model_data = ({expression});"))
+}
+
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    let far = found.iter().zip(expected).any(|(a, b)| (a - b).abs() > 1e-9);
+    assert!(!far, "{found:?}\nexpected {expected:?}");
+}
+
+#[test]
+fn an_expression_gives_the_state_of_its_value() {
+    assert_eq!(one("l | b", r#"if (b, "red", "green")"#), [0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(one("b | l", r#"l == "green""#), [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(one("b | n", "not (n > 1) % a remark\n"), [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(
+        one("n | b", "if (and (b, true), 5 / f, max (0, -1, 1))")[..6],
+        [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    );
+    assert_eq!(
+        one("part | n", "n + 0.5 - 2 ^ -1 * 0"),
+        [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    );
+    assert_eq!(one("part", "-2 ^ 2 + 10 - 4 - 1"), [0.0, 1.0, 0.0], "-(2^2) + 10 - 4 - 1 = 1");
+    assert_eq!(one("part", "mod (7, 4) * exp (log (1))"), [0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn model_nodes_choose_among_expressions() {
+    let model = r#"model_nodes = (b); model_data = ("red", Distribution (1, 3));"#;
+    assert_eq!(table("l | n b", model)[..4], [1.0, 0.0, 0.25, 0.75]);
+    assert_eq!(table("l | b n", model)[4..8], [1.0, 0.0, 0.25, 0.75]);
+}
+
+#[test]
+fn distributions_have_the_masses_of_their_definitions() {
+    assert_close(&one("counts", "Binomial (3, 0.2)"), &[0.512, 0.384, 0.096, 0.008]);
+    assert_close(&one("counts", "Binomial (2, 1)"), &[0.0, 0.0, 1.0, 0.0]);
+    let e = (-2.0_f64).exp();
+    let poisson = [e, 2.0 * e, 2.0 * e, 1.0 - 5.0 * e];
+    assert_close(&one("counts", "Poisson (f)"), &poisson);
+    assert_close(&one("counts", "Geometric (0.5)"), &[0.5, 0.25, 0.125, 0.125]);
+    assert_close(&one("counts", "NegativeBinomial (2, 0.5)"), &[0.25, 0.25, 0.1875, 0.3125]);
+    let normal = [0.308_537_538_726, 0.382_924_922_548, 0.308_537_538_726];
+    assert_close(&one("line", "Normal (0.5, 1)"), &normal);
+    let weibull = 1.0 - (-1.0_f64).exp();
+    assert_close(&one("line", "Weibull (2, 1)"), &[0.0, weibull, 1.0 - weibull]);
+    assert_close(&one("line", "Gamma (1, 1)"), &[0.0, weibull, 1.0 - weibull]);
+    assert_close(&one("line", "LogNormal (0, 4)"), &[0.0, 0.5, 0.5]);
+    assert_close(&one("part", "Beta (2, 1, 0, 4)"), &[0.0625, 0.1875, 0.75]);
+    assert_close(&one("part", "Uniform (0, 4)"), &[0.25, 0.25, 0.5]);
+    assert_close(&one("part", "truncate (1, Uniform (0, 4), 3)"), &[0.0, 0.5, 0.5]);
+    let half = 0.5 * (1.0 - 0.135_335_283_237);
+    assert_close(
+        &one("part | b", "if (b, truncate (Gamma (1, 1), 2), 3)")[3..],
+        &[weibull / (2.0 * half), 1.0 - weibull / (2.0 * half), 0.0],
+    );
+}
+
+#[test]
+fn bounds_and_mode_may_come_in_any_order() {
+    // The area of the triangle over 0, 1 and 4 left of 1 is a quarter, left of 2 two thirds.
+    for order in ["0, 4, 1", "1, 0, 4", "4, 1, 0"] {
+        let table = one("part", &format!("Triangular ({order})"));
+        assert_close(&table, &[0.25, 5.0 / 12.0, 1.0 / 3.0]);
+    }
+    assert_close(&one("part", "Triangular (0, 0, 4)"), &[0.4375, 0.3125, 0.25]);
+    // Beta of shapes 1 and 5, of which the share above x is (1 - x)^5.
+    let above = |x: f64| (1.0 - x).powi(5);
+    let expected = [1.0 - above(0.25), above(0.25) - above(0.5), above(0.5)];
+    assert_close(&one("part", "PERT (0, 0, 4)"), &expected);
+    assert_close(&one("part", "PERT (4, 0, 0)"), &expected);
+}
+
+/// P(D-out) of *Family Out*, as its description works it out.
+#[test]
+fn noisy_or_is_false_if_all_that_is_there_is_inhibited() {
+    let text = NODES.replace("node b {", "node f_out { subtype = boolean; states = (\"\" \"\"); } node bp { subtype = boolean; states = (\"\" \"\"); }
+        node b {");
+    let model = "potential (b | f_out bp) { model_nodes = (); \
+                 model_data = (NoisyOR (f_out, 0.15, bp, 0.05, true, 0.8)); }";
+    let read = open_bytes("a.net", format!("{text}{model}")).unwrap();
+    let values = read.network.cpt(read.network.find("b").unwrap()).values();
+    assert_close(values, &[0.8, 0.2, 0.04, 0.96, 0.12, 0.88, 0.006, 0.994]);
+}
+
+/// The example of the forum of Hugin, *Interval nodes*, 2007.
+#[test]
+fn an_interval_is_put_in_by_25_points() {
+    let text = "net {} node a { subtype = interval; state_values = (0 1 2); states = (\"\" \"\"); }
+        node b { subtype = interval; state_values = (0 1 2 3 4); states = (\"\" \"\" \"\" \"\"); }
+        node c { states = (\"x\" \"y\"); }
+        potential (b | c a) { SAMPLES model_nodes = (); model_data = (2 * a); }
+        potential (c) { model_data = (Distribution (0.25, 0.75)); }";
+    let table = |samples: &str, data: &str| {
+        let text = text.replace("SAMPLES", samples).replace("2 * a", data);
+        let read = open_bytes("a.net", text).unwrap();
+        let warnings: Vec<_> = read.warnings.iter().map(ToString::to_string).collect();
+        let table = read.network.cpt(read.network.find("b").unwrap()).values().to_vec();
+        (table, warnings)
+    };
+    let (found, warnings) = table("", "2 * a");
+    let half = [0.48, 0.52, 0.0, 0.0, 0.0, 0.0, 0.48, 0.52];
+    assert_close(&found, &[half, half].concat());
+    assert_eq!(
+        warnings,
+        [
+            "a.net: variables without a table were given equal chances: a",
+            "a.net: tables were estimated from points in the intervals of their parents: b"
+        ]
+    );
+    let even = [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5];
+    assert_close(&table("samples_per_interval = 26;", "2 * a").0, &[even, even].concat());
+    let weights = "if (a < 0.5, Distribution (1, 1, 0, 0), Distribution (1, 0, 0, 9))";
+    let (found, _) = table("samples_per_interval = 2;", weights);
+    assert_close(&found[..8], &[0.3, 0.25, 0.0, 0.45, 0.1, 0.0, 0.0, 0.9]);
+    let (_, warnings) = table("", "if (c == \"x\", 1, 2)");
+    assert_eq!(warnings, ["a.net: variables without a table were given equal chances: a"]);
+    let error = open_bytes("a.net", text.replace("SAMPLES", "samples_per_interval = 0;"));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "a.net:4:58: expected 1 to 10000 points for 'samples_per_interval', found '0'"
+    );
+}
+
+#[test]
+fn what_has_no_exact_table_is_refused_with_its_place() {
+    let cases = [
+        (
+            "part",
+            "aggregate (counts, part)",
+            "'aggregate' of 2 arguments in the expression of 'part' is not \
+          computed here; expected 'data', or an expression with a table",
+        ),
+        (
+            "part",
+            "truncate (0, Exponential (1), 4)",
+            "expected 'truncate' of a continuous distribution between one or two bounds",
+        ),
+        (
+            "n | line",
+            "if (line > 0, 1, 0)",
+            "'n' depends on 'line', whose interval from -inf to 0 has no evenly spread points; \
+             expected 'data', or finite bounds",
+        ),
+        ("n", "NoisyOR (true, 0.1)", "'NoisyOR' needs a boolean node"),
+        (
+            "b",
+            "NoisyOR (true)",
+            "'NoisyOR' has 1 arguments, expected a chance to be inhibited behind each cause",
+        ),
+        ("b | n", "NoisyOR (n, 0.1)", "expected a condition, found the number 0"),
+        ("b", "NoisyOR (true, 2)", "expected a chance from 0 to 1, found 2"),
+        ("part", "Triangular (1, 1, 1)", "'Triangular' cannot have the parameters (1, 1, 1)"),
+        ("part", "PERT (0, 4)", "'PERT' cannot have the parameters (0, 4)"),
+        ("n", "b", "the expression of 'n' names 'b', expected one of its parents"),
+        ("n", "7", "the expression gives the number 7, which is no state of 'n'"),
+        ("b", "1", "the expression gives the number 1, which is no state of 'b'"),
+        ("b", "1 == true", "the number 1 cannot be compared with true"),
+        ("b", "not (1)", "expected a condition, found the number 1"),
+        ("b", "true + 1", "expected a number, found true"),
+        ("n", "1 +", "expected a number, a name, a label or '(' in the expression, found ')'"),
+        ("n", "1 2", "expected ')' in the expression, found '2'"),
+        (
+            "n",
+            "1, 2",
+            "'n' has 2 expressions, expected 1, one for each configuration of its 0 \
+          'model_nodes'",
+        ),
+        ("n", "Poisson (1)", "'Poisson' needs a node with the values 0, 1, 2 and so on"),
+        ("n", "Normal (0, 1)", "'Normal' needs a node whose states are intervals"),
+        ("counts", "Poisson (-1)", "'Poisson' cannot have the parameters (-1)"),
+        ("counts", "Binomial (4, 0.5)", "'Binomial' cannot have the parameters (4, 0.5)"),
+        ("line", "Normal (0, 0)", "'Normal' cannot have the parameters (0, 0)"),
+        ("line", "Gamma (1e9, 1)", "'Gamma' cannot have the parameters (1000000000, 1)"),
+        ("line", "Beta (0/0, 1)", "'Beta' cannot have the parameters (NaN, 1)"),
+        (
+            "part",
+            "Uniform (0, 8)",
+            "the intervals of 'part' hold 0.5 of 'Uniform', expected all \
+          of it; 'truncate' cuts it to them",
+        ),
+        (
+            "part",
+            "truncate (0, 1)",
+            "expected 'truncate' of a continuous distribution between \
+          one or two bounds",
+        ),
+        (
+            "l",
+            "Distribution (1)",
+            "'Distribution' has 1 weights, expected 2, one for each state \
+          of 'l'",
+        ),
+    ];
+    for (node, expression, expected) in cases {
+        let model = format!("potential ({node}) {{ model_data = ({expression}); }}");
+        let error = read(&model).err().unwrap_or_else(|| panic!("{expression} was read"));
+        let (place, message) = error.split_once(": ").unwrap();
+        assert_eq!(message, expected, "{expression}");
+        assert!(place.starts_with("a.net:10:"), "{error}");
+    }
+    let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
+    for long in [deep, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {
+        let model = format!("potential (n) {{ model_data = ({long}); }}");
+        let error = read(&model).unwrap_err();
+        assert!(error.contains("nested more than 100 deep"), "{error}");
+    }
+}
+
+#[test]
+fn tables_that_are_too_large_are_refused_before_they_are_filled() {
+    let labels = "\"s\" ".repeat(1000);
+    let mut text = String::new();
+    for parent in 0..7 {
+        text.push_str(&format!("node p{parent} {{ states = ({labels}); }}\n"));
+    }
+    let model = "{ model_nodes = (); model_data = (\"red\"); }";
+    for parents in ["p0 p1 p2", "p0 p1 p2 p3 p4 p5 p6"] {
+        let error = read(&format!("{text} potential (l | {parents}) {model}")).unwrap_err();
+        assert!(error.contains("more than 4194304 entries, which is refused"), "{error}");
+    }
+}
+
+#[test]
+fn functions_that_call_each_other_end() {
+    let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
+    for g in 1..30 {
+        let before = g - 1;
+        text.push_str(&format!(
+            "function g{g} {{ }} potential (g{g}) {{ model_data = (g{before} + g{before}); }}\n"
+        ));
+    }
+    let twice = format!("{text} potential (part) {{ model_data = (g29); }}");
+    let error = read(&twice).unwrap_err();
+    assert!(error.ends_with("take too many steps, which is refused"), "{error}");
+    let chances = format!("{text} potential (line) {{ model_data = (Normal (g20, 1)); }}");
+    assert!(read(&chances).is_ok(), "few of many steps");
+    let chain = |length: usize| {
+        let link =
+            |g| format!("function h{} {{ }} potential (h{0}) {{ model_data = (h{g}); }}\n", g + 1);
+        let links: String = (0..length).map(link).collect();
+        read(&format!(
+            "function h0 {{ }} potential (h0) {{ model_data = (1); }}\n{links}\
+             potential (part) {{ model_data = (h{length}); }}"
+        ))
+    };
+    assert!(chain(31).is_ok());
+    assert!(chain(32).unwrap_err().contains("names 'h0', expected one of its parents"));
+    let itself = "function g { } potential (g) { model_data = (g); } \
+                  potential (part) { model_data = (g); }";
+    assert!(read(itself).unwrap_err().ends_with("names 'g', expected one of its parents"));
+}
