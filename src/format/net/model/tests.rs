@@ -146,7 +146,7 @@ fn an_interval_is_put_in_by_25_points() {
     let error = open_bytes("a.net", text.replace("SAMPLES", "samples_per_interval = 0;"));
     assert_eq!(
         error.unwrap_err().to_string(),
-        "a.net:4:58: expected 1 to 10000 points for 'samples_per_interval', found '0'"
+        "a.net:4:54: expected 1 to 10000 points for 'samples_per_interval', found '0'"
     );
 }
 
