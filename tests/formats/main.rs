@@ -1,6 +1,7 @@
 //! Reading and writing the formats of other programs: what is understood, and how mistakes are
 //! reported.
 
+mod classes;
 mod corpus;
 mod dnet;
 mod dsc;

@@ -63,19 +63,10 @@ fn a_class_is_a_network() {
         node a { states = ("n" "y"); }
         potential (a) { data = (0.5 0.5); } }"#;
     assert_eq!(read(text).network.name(), "Sprinkler");
-    let instance = "'B' is an instance of the class 'C', and instances are not unfolded; expected \
-                    nodes and potentials alone";
-    assert_eq!(refused("class A { instance B : C (x = y) {} }"), format!("a.net:1:11: {instance}"));
-    assert_eq!(
-        refused(
-            "class C { node instance { } }\nclass A { node a { states = (x); }\n instance B : C (; y = z) {} }"
-        ),
-        format!("a.net:3:2: {instance}"),
-        "not that there are two classes"
-    );
     assert_eq!(
         refused("class A { }\nclass B { }"),
-        "a.net:2:1: a second class; the file is read as one network, which class 'A' gives"
+        "a.net:1:1: no instance of the class 'A' is in 'B', the last class, which is read as the \
+         network; expected one network in the file"
     );
 }
 

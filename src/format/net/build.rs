@@ -3,53 +3,88 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::model::{Models, attribute};
-use super::parser::{Attribute, Data, Document, Kind, NodeBlock, PotentialBlock, Value};
+use super::classes::Classes;
+use super::model::{Models, Spent, attribute};
+use super::parser::{Attribute, Class, Data, Kind, NodeBlock, PotentialBlock, Value};
 use super::{NAME, states};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{self, Annotation, Network};
 
-/// Makes the network that `document` describes.
-pub(super) fn network(
-    source: Source<'_>,
-    document: Document<'_>,
+/// Makes the network that `classes` describe: the last, with what it takes from the others.
+pub(super) fn network<'s>(
+    source: Source<'s>,
+    mut classes: Vec<Class<'s>>,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
-    let Document { name, attributes, nodes: blocks, potentials } = document;
-    let mut potentials = potentials_by_child(source, &blocks, potentials)?;
-    // The names by which potentials call the nodes, and those that the nodes have.
-    let full_names: HashMap<&str, Cow<'_, str>> =
-        blocks.iter().map(|block| (&*block.name.text, full_name(block))).collect();
-    // Tables have no dimension for a function: Hugin computes them with its value at the time.
-    let functions: HashSet<&str> = blocks
-        .iter()
-        .filter(|block| block.kind == Kind::Function)
-        .map(|block| &*block.name.text)
-        .collect();
-    let mut models = Models::new(source, &blocks, &potentials);
-    let mut found = Vec::with_capacity(blocks.len());
-    for block in &blocks {
-        let mut potential = potentials.remove(&*block.name.text);
-        if let Some(potential) = &mut potential {
-            potential.parents.retain(|parent| !functions.contains(&*parent.text));
-        }
-        let mut node = node(source, block, potential, &mut models)?;
-        for word in std::iter::once(&mut node.name).chain(&mut node.parents) {
-            if let Some(full) = full_names.get(&*word.text) {
-                word.text = full.clone();
-            }
-        }
-        found.push(node);
+    let potentials: Vec<_> =
+        classes.iter_mut().map(|class| std::mem::take(&mut class.potentials)).collect();
+    let Some(last) = classes.last() else {
+        return Err(source.error(0, "there is no network in this file"));
+    };
+    let names = Classes::new(source, &classes)?;
+    let mut built = Vec::with_capacity(classes.len());
+    let (mut spent, mut sampled) = (Spent::default(), Vec::new());
+    for (index, potentials) in potentials.into_iter().enumerate() {
+        let class = &classes[index];
+        let potentials = potentials_by_child(source, &class.nodes, potentials)?;
+        let block_of = |name: &str| names.block(index, name);
+        let mut models = Models::new(source, &class.nodes, block_of, &potentials, spent);
+        built.push(nodes(source, class, potentials, &mut models)?);
+        spent = models.spent;
+        sampled.append(&mut models.sampled);
     }
-    let name = text(&attributes, NAME).map_or(Cow::Borrowed(name), Cow::Owned);
-    let note = annotation(&attributes, &["inputs", "outputs", "name"]);
-    let sampled = models.sampled;
+    let found = if last.instances.is_empty() {
+        with_full_names(last, built.pop().unwrap_or_default())
+    } else {
+        names.unfold(&built)?
+    };
+    let name = text(&last.attributes, NAME).map_or(Cow::Borrowed(last.name), Cow::Owned);
+    let note = annotation(&last.attributes, &["inputs", "outputs", "name"]);
     let (network, mut warnings) = nodes::network(source, &name, note, &found, IfMissing::Uniform)?;
     if !sampled.is_empty() {
         warnings.push(Warning::Sampled { file: source.file.to_owned(), nodes: sampled });
     }
     Ok((network, warnings))
+}
+
+/// The nodes of one class alone, under the names by which its potentials call them.
+fn nodes<'b, 's: 'b>(
+    source: Source<'s>,
+    class: &Class<'s>,
+    mut potentials: HashMap<String, PotentialBlock<'s>>,
+    models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
+) -> Result<Vec<Node<'s>>, FormatError> {
+    // Tables have no dimension for a function: Hugin computes them with its value at the time.
+    let functions: HashSet<&str> = class
+        .nodes
+        .iter()
+        .filter(|block| block.kind == Kind::Function)
+        .map(|block| &*block.name.text)
+        .collect();
+    let mut found = Vec::with_capacity(class.nodes.len());
+    for block in &class.nodes {
+        let mut potential = potentials.remove(&*block.name.text);
+        if let Some(potential) = &mut potential {
+            potential.parents.retain(|parent| !functions.contains(&*parent.text));
+        }
+        found.push(node(source, block, potential, models)?);
+    }
+    Ok(found)
+}
+
+/// `nodes` of `class`, called by the names that they have in full.
+fn with_full_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
+    let full_names: HashMap<&str, Cow<'_, str>> =
+        class.nodes.iter().map(|block| (&*block.name.text, full_name(block))).collect();
+    for node in &mut nodes {
+        for word in std::iter::once(&mut node.name).chain(&mut node.parents) {
+            if let Some(full) = full_names.get(&*word.text) {
+                word.text = full.clone();
+            }
+        }
+    }
+    nodes
 }
 
 fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
@@ -92,11 +127,11 @@ fn potentials_by_child<'s>(
     Ok(by_child)
 }
 
-fn node<'s>(
+fn node<'b, 's: 'b>(
     source: Source<'s>,
     block: &NodeBlock<'s>,
     potential: Option<PotentialBlock<'s>>,
-    models: &mut Models<'_, 's>,
+    models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
 ) -> Result<Node<'s>, FormatError> {
     let name = block.name.clone();
     let at = name.at;

@@ -79,13 +79,28 @@ pub(super) enum Data {
     Odd(FormatError),
 }
 
-/// All blocks of a file.
+/// `instance NAME : CLASS (INPUT = ACTUAL, ...; ALIAS = OUTPUT, ...) { ATTRIBUTES }`
+#[derive(Debug)]
+pub(super) struct Instance<'s> {
+    /// Its place among all of the file.
+    pub number: usize,
+    pub name: Word<'s>,
+    pub class: Word<'s>,
+    /// Inputs of the class, and the nodes here that they are.
+    pub inputs: Vec<(Word<'s>, Word<'s>)>,
+    /// Names here, and the nodes of the class that they stand for.
+    pub outputs: Vec<(Word<'s>, Word<'s>)>,
+}
+
+/// What stands in a class, or in `net` and behind it, which is a class without a name.
 #[derive(Debug, Default)]
-pub(super) struct Document<'s> {
+pub(super) struct Class<'s> {
     pub name: &'s str,
+    pub at: usize,
     pub attributes: Vec<Attribute<'s>>,
     pub nodes: Vec<NodeBlock<'s>>,
     pub potentials: Vec<PotentialBlock<'s>>,
+    pub instances: Vec<Instance<'s>>,
 }
 
 const KINDS: [&str; 5] = ["discrete", "continuous", "decision", "utility", "function"];
@@ -104,85 +119,71 @@ pub(super) fn begins_with_block(text: &str) -> bool {
     }
 }
 
-/// Reads the blocks of a file.
-pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
-    let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT) };
-    let mut document = Document::default();
-    let mut blocks = 0;
+/// Reads the blocks of a file: its classes, and as one of them what stands in none.
+pub(super) fn parse(source: Source<'_>) -> Result<Vec<Class<'_>>, FormatError> {
+    let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT), instances: 0 };
+    let mut classes: Vec<Class<'_>> = Vec::new();
+    let mut outside = None;
     loop {
         let (token, at) = parser.tokens.next()?;
-        match token {
-            Token::End if blocks > 0 => return Ok(document),
-            Token::Word("net") => {
-                parser.tokens.sign(Token::OpenBrace)?;
-                parser.body(&mut document)?;
-            }
-            Token::Word("class") => {
-                if !document.name.is_empty() {
-                    // Why there are several is said by what makes one of the other.
-                    let instance = parser.find_instance();
-                    return Err(instance.unwrap_or_else(|| {
-                        let message = format!(
-                            "a second class; the file is read as one network, which class '{}' gives",
-                            document.name
-                        );
-                        source.error(at, message)
-                    }));
-                }
-                document.name = parser.plain_name("the name of the class")?;
-                parser.tokens.sign(Token::OpenBrace)?;
-                parser.body(&mut document)?;
-            }
-            found => parser.element(found, at, &mut document)?,
+        if token == Token::End && !classes.is_empty() {
+            return Ok(classes);
         }
-        blocks += 1;
+        if token == Token::Word("class") {
+            let name = parser.plain_name("the name of the class")?;
+            classes.push(Class { name, at, ..Class::default() });
+            parser.tokens.sign(Token::OpenBrace)?;
+            parser.body(classes.last_mut().expect("just put there"))?;
+            continue;
+        }
+        let index = *outside.get_or_insert_with(|| {
+            classes.push(Class { at, ..Class::default() });
+            classes.len() - 1
+        });
+        if token == Token::Word("net") {
+            parser.tokens.sign(Token::OpenBrace)?;
+            parser.body(&mut classes[index])?;
+        } else {
+            parser.element(token, at, &mut classes[index])?;
+        }
     }
 }
 
 struct Parser<'s> {
     source: Source<'s>,
     tokens: Tokens<'s, 'static>,
+    /// How many instances there were so far.
+    instances: usize,
 }
 
 impl<'s> Parser<'s> {
-    /// The rest of `net {` or `class NAME {`: attributes, and in a class also nodes and potentials.
-    fn body(&mut self, document: &mut Document<'s>) -> Result<(), FormatError> {
+    /// The rest of `net {` or `class NAME {`: attributes, and in a class also what it is made of.
+    fn body(&mut self, class: &mut Class<'s>) -> Result<(), FormatError> {
         loop {
             match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(()),
                 (Token::Word(name), at) if self.tokens.peek()?.0 == Token::Equals => {
                     let attribute = self.attribute(name, at)?;
-                    document.attributes.push(attribute);
+                    class.attributes.push(attribute);
                 }
-                (found, at) => self.element(found, at, document)?,
+                (found, at) => self.element(found, at, class)?,
             }
         }
     }
 
-    /// A node or a potential, whose first word is `token`.
+    /// A node, a potential or an instance, whose first word is `token`.
     fn element(
         &mut self,
         token: Token<'s>,
         at: usize,
-        document: &mut Document<'s>,
+        class: &mut Class<'s>,
     ) -> Result<(), FormatError> {
         match token {
-            Token::Word("potential" | "probability") => {
-                let potential = self.potential(at)?;
-                document.potentials.push(potential);
-            }
+            Token::Word("potential" | "probability") => class.potentials.push(self.potential(at)?),
             Token::Word(
                 "node" | "discrete" | "continuous" | "decision" | "utility" | "function",
-            ) => {
-                let node = self.node(token)?;
-                document.nodes.push(node);
-            }
-            Token::Word("instance") => {
-                let name = self.name("the name of the instance")?;
-                self.tokens.sign(Token::Colon)?;
-                let class = self.name("the class of the instance")?;
-                return Err(self.instance(at, &name.text, &class.text));
-            }
+            ) => class.nodes.push(self.node(token)?),
+            Token::Word("instance") => class.instances.push(self.instance()?),
             found => {
                 let what = "'net', 'class', 'node', 'potential' or another kind of node";
                 return Err(self.tokens.expected(what, found, at));
@@ -191,32 +192,41 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// What is said of the instance at byte `at`.
-    fn instance(&self, at: usize, name: &str, class: &str) -> FormatError {
-        let message = format!(
-            "'{name}' is an instance of the class '{class}', and instances are not unfolded; \
-             expected nodes and potentials alone"
-        );
-        self.source.error(at, message)
-    }
-
-    /// What is to be said of the next instance in the rest of the text, if there is one.
-    fn find_instance(&mut self) -> Option<FormatError> {
-        loop {
-            match self.tokens.next().ok()? {
-                (Token::End, _) => return None,
-                (Token::Word("instance"), at) => {
-                    if let (Token::Word(name) | Token::Quoted(name), _) = self.tokens.next().ok()?
-                        && self.tokens.peek().ok()?.0 == Token::Colon
-                    {
-                        self.tokens.next().ok()?;
-                        let class = self.name("").ok()?;
-                        return Some(self.instance(at, name, &class.text));
+    fn instance(&mut self) -> Result<Instance<'s>, FormatError> {
+        let name = self.name("the name of the instance")?;
+        self.tokens.sign(Token::Colon)?;
+        let class = self.name("the class of the instance")?;
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        if self.tokens.peek()?.0 == Token::OpenParenthesis {
+            self.tokens.next()?;
+            let mut behind_semicolon = false;
+            loop {
+                match self.tokens.peek()? {
+                    (Token::CloseParenthesis, _) => break,
+                    (Token::Semicolon, _) if !behind_semicolon => behind_semicolon = true,
+                    (Token::Comma, _) => {}
+                    _ => {
+                        let left = self.name("a name, ';' or ')'")?;
+                        self.tokens.sign(Token::Equals)?;
+                        let right = self.name("the node that it is bound to")?;
+                        let side = if behind_semicolon { &mut outputs } else { &mut inputs };
+                        side.push((left, right));
+                        continue;
                     }
                 }
-                _ => {}
+                self.tokens.next()?;
             }
+            self.tokens.next()?;
         }
+        match self.tokens.next()? {
+            (Token::OpenBrace, _) => {
+                self.attributes(|_, _, _| Ok(false))?;
+            }
+            (Token::Semicolon, _) => {}
+            (found, at) => return Err(self.tokens.expected("'{'", found, at)),
+        }
+        self.instances += 1;
+        Ok(Instance { number: self.instances, name, class, inputs, outputs })
     }
 
     /// `discrete decision NAME { ... }`, of which `first` is the first word.

@@ -43,11 +43,16 @@ pub(super) struct Evaluation<'e, 's> {
     pub depth: usize,
 }
 
-/// Counts work of `more` steps, of which `steps` are left.
+/// The most steps that the expressions of a file may take together: few seconds.
+const MAX_STEPS: usize = 1 << 25;
+
+/// Adds `more` work to the `steps` that were taken.
 pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), Refusal> {
-    *steps = steps.checked_sub(more).ok_or_else(|| {
-        (at, "the expressions of this file take too many steps, which is refused".to_owned())
-    })?;
+    *steps = steps.saturating_add(more);
+    if *steps > MAX_STEPS {
+        let message = "the expressions of this file take too many steps, which is refused";
+        return Err((at, message.to_owned()));
+    }
     Ok(())
 }
 

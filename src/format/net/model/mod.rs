@@ -86,29 +86,35 @@ impl Domain {
     }
 }
 
-/// The expressions of a file.
-pub(super) struct Models<'b, 's> {
+/// What expressions take, those of all classes of a file together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    /// Entries of tables.
+    entries: usize,
+    /// Steps of evaluations.
+    steps: usize,
+}
+
+/// The expressions of a class. `F` gives the node that a name stands for.
+pub(super) struct Models<'s, F> {
     source: Source<'s>,
-    blocks: HashMap<&'b str, &'b NodeBlock<'s>>,
+    block_of: F,
     /// What function nodes compute, where it is one expression.
     functions: HashMap<String, Expression<'s>>,
-    /// Entries of the tables so far.
-    entries: usize,
-    /// Steps that all evaluations may still take.
-    steps: usize,
+    /// What the expressions of the file have taken.
+    pub spent: Spent,
     /// The nodes whose tables are estimated from points in intervals.
     pub sampled: Vec<String>,
 }
 
-/// The most steps that the expressions of a file may take together: few seconds.
-const MAX_STEPS: usize = 1 << 25;
-
-impl<'b, 's> Models<'b, 's> {
-    /// Gathers what expressions may name.
+impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
+    /// Gathers what expressions may name beside parents: the functions among `blocks`.
     pub fn new(
         source: Source<'s>,
-        blocks: &'b [NodeBlock<'s>],
+        blocks: &[NodeBlock<'s>],
+        block_of: F,
         potentials: &HashMap<String, PotentialBlock<'s>>,
+        spent: Spent,
     ) -> Self {
         let mut functions = HashMap::new();
         for block in blocks.iter().filter(|block| block.kind == Kind::Function) {
@@ -122,9 +128,8 @@ impl<'b, 's> Models<'b, 's> {
                 functions.extend(expressions.pop().map(|one| (block.name.text.to_string(), one)));
             }
         }
-        let blocks = blocks.iter().map(|block| (&*block.name.text, block)).collect();
         let sampled = Vec::new();
-        Self { source, blocks, functions, entries: 0, steps: MAX_STEPS, sampled }
+        Self { source, block_of, functions, spent, sampled }
     }
 
     /// The table of the node `block`, as weights, which `model` gives in its potential.
@@ -139,14 +144,15 @@ impl<'b, 's> Models<'b, 's> {
         let child = Domain::new(source, block)?;
         let mut parents = Vec::with_capacity(potential.parents.len());
         for parent in &potential.parents {
-            let parent_block = self.blocks.get(&*parent.text).ok_or_else(|| {
+            let parent_block = (self.block_of)(&parent.text).ok_or_else(|| {
                 source.error(parent.at, format!("there is no node '{}'", parent.text))
             })?;
             parents.push((&*parent.text, Domain::new(source, parent_block)?));
         }
         let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
         let named = (&*block.name.text, model.at);
-        let rows = draft::count_entries(source, &mut self.entries, named, &cards, child.states())?;
+        let rows =
+            draft::count_entries(source, &mut self.spent.entries, named, &cards, child.states())?;
         let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
         let chosen = self.model_nodes(potential, &parents)?;
         let expected: usize = chosen.iter().map(|&parent| cards[parent]).product();
@@ -191,7 +197,7 @@ impl<'b, 's> Models<'b, 's> {
                     configuration: &configuration,
                     points: &points.values,
                     functions: &self.functions,
-                    steps: &mut self.steps,
+                    steps: &mut self.spent.steps,
                     depth: 0,
                 };
                 part.fill(0.0);
@@ -226,7 +232,7 @@ impl<'b, 's> Models<'b, 's> {
         }
         let mut names = HashSet::new();
         let looked_at = evaluate::gather_names(expression, &self.functions, &mut names);
-        evaluate::count(&mut self.steps, expression.at, looked_at)?;
+        evaluate::count(&mut self.spent.steps, expression.at, looked_at)?;
         let varies = |(name, domain): &(&str, Domain)| is_interval(domain) && names.contains(name);
         Ok((0..parents.len()).filter(|&parent| varies(&parents[parent])).collect())
     }

@@ -1,0 +1,331 @@
+//! Networks made of instances of classes, unfolded into plain nodes.
+//!
+//! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs" and
+//! "The NET language". `instance I : C (input = actual; alias = output) { ... }` stands for a copy of
+//! the nodes of the class C, called `I.node`. An input is the node that it is bound to, or has its own
+//! table where it is bound to none. An alias is the name by which the class around the instance
+//! knows a node in it. The network is the last class of the file, and all others serve it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::parser::{Class, Instance, NodeBlock};
+use crate::format::FormatError;
+use crate::format::draft;
+use crate::format::nodes::{Definition, Node, Word};
+use crate::format::source::Source;
+use crate::network::Annotation;
+
+/// How deep instances may be nested, and how often a name may stand for another.
+const MAX_DEPTH: usize = 32;
+
+/// The most characters that names and labels of copies may have together.
+const MAX_TEXT: usize = 1 << 25;
+
+/// The classes of a file by name, and what their instances say.
+pub(super) struct Classes<'c, 's> {
+    source: Source<'s>,
+    classes: &'c [Class<'s>],
+    by_name: HashMap<&'c str, usize>,
+    /// For each class its nodes, and for each alias the instance and the name of the node in it.
+    nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
+    aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
+    /// For each instance by its number, what its inputs are bound to.
+    bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
+}
+
+impl<'c, 's> Classes<'c, 's> {
+    /// Looks up what instances are of, beginning with the last of `classes`.
+    pub fn new(source: Source<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
+        let mut by_name = HashMap::with_capacity(classes.len());
+        for (index, class) in classes.iter().enumerate() {
+            if by_name.insert(class.name, index).is_some() {
+                let message = format!("a second class is called '{}'", class.name);
+                return Err(source.error(class.at, message));
+            }
+        }
+        let nodes = |class: &'c Class<'s>| {
+            class.nodes.iter().map(|block| (&*block.name.text, block)).collect()
+        };
+        let aliases = |class: &'c Class<'s>| {
+            let of = |instance: &'c Instance<'s>| {
+                let outputs = instance.outputs.iter();
+                outputs.map(move |(alias, inner)| (&*alias.text, (instance, &*inner.text)))
+            };
+            class.instances.iter().flat_map(of).collect()
+        };
+        let bindings = classes.iter().flat_map(|class| &class.instances).map(|instance| {
+            let inputs = instance.inputs.iter();
+            (instance.number, inputs.map(|(formal, actual)| (&*formal.text, actual)).collect())
+        });
+        let found = Self {
+            source,
+            classes,
+            by_name,
+            nodes: classes.iter().map(nodes).collect(),
+            aliases: classes.iter().map(aliases).collect(),
+            bindings: bindings.collect(),
+        };
+        found.check_use()?;
+        Ok(found)
+    }
+
+    /// Whether every class serves the last, and every instance is of a class in this file.
+    fn check_use(&self) -> Result<(), FormatError> {
+        let Some(last) = self.classes.len().checked_sub(1) else { return Ok(()) };
+        let mut used = vec![false; self.classes.len()];
+        let mut open = vec![last];
+        while let Some(index) = open.pop() {
+            if std::mem::replace(&mut used[index], true) {
+                continue;
+            }
+            for instance in &self.classes[index].instances {
+                open.push(self.class_of(instance)?);
+            }
+        }
+        match used.iter().position(|used| !used) {
+            None => Ok(()),
+            Some(unused) => {
+                let class = &self.classes[unused];
+                let message = format!(
+                    "no instance of the class '{}' is in '{}', the last class, which is read as the \
+                     network; expected one network in the file",
+                    class.name, self.classes[last].name
+                );
+                Err(self.source.error(class.at, message))
+            }
+        }
+    }
+
+    fn class_of(&self, instance: &Instance<'s>) -> Result<usize, FormatError> {
+        let class = &instance.class;
+        self.by_name.get(&*class.text).copied().ok_or_else(|| {
+            let message = format!(
+                "'{}' is an instance of the class '{}', which is not in this file; expected one of \
+                 its classes",
+                instance.name.text, class.text
+            );
+            self.source.error(class.at, message)
+        })
+    }
+
+    /// The block of the node that `name` stands for in the class at `index`.
+    pub fn block(&self, index: usize, name: &str) -> Option<&'c NodeBlock<'s>> {
+        let (mut index, mut name) = (index, name);
+        for _ in 0..MAX_DEPTH {
+            if let Some(block) = self.nodes[index].get(name) {
+                return Some(block);
+            }
+            let &(instance, inner) = self.aliases[index].get(name)?;
+            (index, name) = (*self.by_name.get(&*instance.class.text)?, inner);
+        }
+        None
+    }
+
+    /// The nodes of the last class and of all that is in it; `built` has those of each class alone.
+    pub fn unfold(&self, built: &[Vec<Node<'s>>]) -> Result<Vec<Node<'s>>, FormatError> {
+        let states = |nodes: &Vec<Node<'s>>| {
+            nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
+        };
+        let mut copies = Copies {
+            classes: self,
+            built,
+            states: built.iter().map(states).collect(),
+            unfolded: Unfolded::default(),
+        };
+        let index = self.classes.len() - 1;
+        copies.copy(&Scope { index, instance: None, around: None, depth: 0 })?;
+        Ok(copies.unfolded.nodes)
+    }
+
+    /// What the input `name` of the instance that `scope` is, is bound to.
+    fn binding(&self, scope: &Scope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
+        self.bindings.get(&scope.instance?.number)?.get(name).copied()
+    }
+
+    /// The class and the full name of the node that `name` stands for in `scope`, and its name there.
+    fn find(
+        &self,
+        scope: &Scope<'_, 'c, 's>,
+        name: &'c str,
+        fuel: usize,
+    ) -> Option<(usize, String, &'c str)> {
+        let fuel = fuel.checked_sub(1)?;
+        if let Some(actual) = self.binding(scope, name) {
+            return self.find(scope.around?, &actual.text, fuel);
+        }
+        if self.nodes[scope.index].contains_key(name) {
+            return Some((scope.index, scope.full(name), name));
+        }
+        let &(instance, inner) = self.aliases[scope.index].get(name)?;
+        let index = *self.by_name.get(&*instance.class.text)?;
+        let depth = scope.depth + 1;
+        self.find(
+            &Scope { index, instance: Some(instance), around: Some(scope), depth },
+            inner,
+            fuel,
+        )
+    }
+}
+
+/// One instance, or the network itself.
+struct Scope<'o, 'c, 's> {
+    /// Its class.
+    index: usize,
+    instance: Option<&'c Instance<'s>>,
+    around: Option<&'o Scope<'o, 'c, 's>>,
+    depth: usize,
+}
+
+impl Scope<'_, '_, '_> {
+    /// `name` behind those of the instances that it is in.
+    fn full(&self, name: &str) -> String {
+        let mut parts = vec![name];
+        let mut scope = Some(self);
+        while let Some(Scope { instance, around, .. }) = scope {
+            parts.extend(instance.map(|instance| &*instance.name.text));
+            scope = *around;
+        }
+        parts.reverse();
+        parts.join(".")
+    }
+}
+
+/// What makes the copies.
+struct Copies<'k, 'c, 's> {
+    classes: &'k Classes<'c, 's>,
+    built: &'c [Vec<Node<'s>>],
+    /// For each class how many states its nodes have.
+    states: Vec<HashMap<String, usize>>,
+    unfolded: Unfolded<'s>,
+}
+
+impl<'c, 's> Copies<'_, 'c, 's> {
+    fn copy(&mut self, scope: &Scope<'_, 'c, 's>) -> Result<(), FormatError> {
+        let (classes, source) = (self.classes, self.classes.source);
+        self.check_bindings(scope)?;
+        for node in &self.built[scope.index] {
+            if classes.binding(scope, &node.name.text).is_some() {
+                continue;
+            }
+            let mut copy = Node {
+                name: Word { text: scope.full(&node.name.text).into(), at: node.name.at },
+                role: node.role,
+                states: node.states.clone(),
+                parents: Vec::with_capacity(node.parents.len()),
+                definition: Definition::Missing,
+                at: node.at,
+                note: Annotation { title: node.note.title.clone(), ..Annotation::default() },
+            };
+            for parent in &node.parents {
+                let Some((_, name, _)) = classes.find(scope, &parent.text, MAX_DEPTH) else {
+                    let message = format!(
+                        "'{}' has a parent '{}', which is no node of its class nor of an instance \
+                         in it",
+                        copy.name.text, parent.text
+                    );
+                    return Err(source.error(parent.at, message));
+                };
+                copy.parents.push(Word { text: name.into(), at: parent.at });
+            }
+            if let Definition::Weights(numbers) = &node.definition {
+                self.unfolded.count_numbers(source, numbers.len(), node.at)?;
+                copy.definition = Definition::Weights(numbers.clone());
+            }
+            self.unfolded.count(source, &copy)?;
+            self.unfolded.nodes.push(copy);
+        }
+        for instance in &classes.classes[scope.index].instances {
+            draft::count_states(source, &mut self.unfolded.states, 1, instance.name.at)?;
+            if scope.depth == MAX_DEPTH {
+                let message = format!(
+                    "instances are nested more than {MAX_DEPTH} deep, or '{}' is within itself",
+                    instance.class.text
+                );
+                return Err(source.error(instance.name.at, message));
+            }
+            let index = classes.class_of(instance)?;
+            let depth = scope.depth + 1;
+            self.copy(&Scope { index, instance: Some(instance), around: Some(scope), depth })?;
+        }
+        Ok(())
+    }
+
+    /// Whether the inputs of the instance that `scope` is are bound to nodes with as many states.
+    fn check_bindings(&mut self, scope: &Scope<'_, 'c, 's>) -> Result<(), FormatError> {
+        let (Some(instance), Some(around)) = (scope.instance, scope.around) else { return Ok(()) };
+        let source = self.classes.source;
+        for (formal, actual) in &instance.inputs {
+            draft::count_states(source, &mut self.unfolded.states, 1, formal.at)?;
+            let Some(&expected) = self.states[scope.index].get(&*formal.text) else {
+                let message =
+                    format!("the class '{}' has no node '{}'", instance.class.text, formal.text);
+                return Err(source.error(formal.at, message));
+            };
+            let Some((class, name, inner)) = self.classes.find(around, &actual.text, MAX_DEPTH)
+            else {
+                let message = format!(
+                    "'{}' is bound to '{}', which is no node here nor in an instance",
+                    formal.text, actual.text
+                );
+                return Err(source.error(actual.at, message));
+            };
+            let states = self.states[class].get(inner).copied().unwrap_or(0);
+            if states != expected {
+                let message = format!(
+                    "'{}' is bound to '{name}', which has {states} states, expected {expected}",
+                    formal.text
+                );
+                return Err(source.error(actual.at, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The copies so far, and what they take.
+#[derive(Default)]
+struct Unfolded<'s> {
+    nodes: Vec<Node<'s>>,
+    states: usize,
+    numbers: usize,
+    text: usize,
+}
+
+impl<'s> Unfolded<'s> {
+    fn count_numbers(
+        &mut self,
+        source: Source<'_>,
+        more: usize,
+        at: usize,
+    ) -> Result<(), FormatError> {
+        self.numbers = self.numbers.saturating_add(more);
+        let limit = draft::max_entries(source);
+        if self.numbers > limit {
+            let message = format!(
+                "with the tables of its instances the file has more than {limit} entries, which is \
+                 refused"
+            );
+            return Err(source.error(at, message));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, source: Source<'_>, node: &Node<'s>) -> Result<(), FormatError> {
+        draft::count_states(source, &mut self.states, node.states.len() + 1, node.name.at)?;
+        let owned = |word: &Word<'_>| match &word.text {
+            Cow::Owned(text) => text.len(),
+            Cow::Borrowed(_) => 0,
+        };
+        let words = node.parents.iter().chain(&node.states).chain([&node.name]);
+        let title = node.note.title.as_ref().map_or(0, String::len);
+        self.text += words.map(owned).sum::<usize>() + title;
+        if self.text > MAX_TEXT {
+            let message = format!(
+                "the names in its instances have more than {MAX_TEXT} characters, which is refused"
+            );
+            return Err(source.error(node.name.at, message));
+        }
+        Ok(())
+    }
+}

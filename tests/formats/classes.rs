@@ -1,0 +1,137 @@
+//! Hugin's classes: what an instance stands for.
+
+use super::{assert_close, parents, read, refused, values, warnings};
+
+const FIXTURE: &str = include_str!("../fixtures/classes.net");
+
+#[test]
+fn instances_become_nodes_of_their_own_and_bound_inputs_none() {
+    let read = read("no ending", FIXTURE);
+    let network = &read.network;
+    let names: Vec<_> = network.variables().iter().map(|variable| variable.name()).collect();
+    assert_eq!(names, ["sold", "Ann.mother", "Ann.foal", "Bess.foal"]);
+    assert_eq!(network.name(), "Stud");
+    assert_eq!(parents(network, "Ann.foal"), ["Ann.mother"]);
+    assert_eq!(parents(network, "Bess.foal"), ["Ann.foal"]);
+    assert_eq!(parents(network, "sold"), ["Bess.foal", "Ann.foal"]);
+    assert_close(values(network, "Ann.mother"), &[0.25, 0.75]);
+    assert_close(values(network, "Bess.foal"), &[0.5, 0.5, 0.125, 0.875]);
+    // One expression for each state of Ann's foal; the first looks at Bess's.
+    assert_close(values(network, "sold"), &[1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(warnings(&read), [""; 0]);
+    let foal = network.find("Bess.foal").unwrap();
+    let note = network.annotations().of(foal);
+    assert_eq!(note.title.as_deref(), Some("the foal"));
+    assert_eq!(note.position, None, "every class has places of its own");
+}
+
+/// P(Bess.foal = ill) by hand: 0.25 of mothers ill makes 7/32 of first foals ill.
+#[test]
+fn the_unfolded_network_has_the_posteriors_of_the_model() {
+    let network = read("t.net", FIXTURE).network;
+    let first = 0.25 * 0.5 + 0.75 * 0.125;
+    assert_eq!(first, 7.0 / 32.0);
+    let second = first * 0.5 + (1.0 - first) * 0.125;
+    let foal = values(&network, "Bess.foal");
+    let mother = values(&network, "Ann.mother");
+    let made =
+        mother[0] * values(&network, "Ann.foal")[0] + mother[1] * values(&network, "Ann.foal")[2];
+    assert_close(&[made * foal[0] + (1.0 - made) * foal[2]], &[second]);
+}
+
+#[test]
+fn classes_may_hold_instances_and_pass_on_what_is_in_them() {
+    let text = "class One { inputs = (x); outputs = (y); node x { states = (\"f\" \"t\"); }\n\
+        node y { states = (\"f\" \"t\"); } potential (x) { data = (1 3); }\n\
+        potential (y | x) { data = (1 0 1 1); } }\n\
+        class Two { inputs = (in); outputs = (out); node in { states = (\"f\" \"t\"); }\n\
+        potential (in) { data = (1 1); }\n\
+        instance a : One (x = in; m = y) {} instance b : One (x = m; out = y); }\n\
+        class Main { instance p : Two (; q = out) {} instance r : Two (in = q) {} }\n";
+    let network = read("t.oobn", text).network;
+    let names: Vec<_> = network.variables().iter().map(|variable| variable.name()).collect();
+    assert_eq!(names, ["p.in", "p.a.y", "p.b.y", "r.a.y", "r.b.y"]);
+    assert_eq!(parents(&network, "r.a.y"), ["p.b.y"]);
+    assert_eq!(parents(&network, "p.a.y"), ["p.in"]);
+    assert_close(values(&network, "r.b.y"), &[1.0, 0.0, 0.5, 0.5]);
+}
+
+#[test]
+fn mistakes_are_reported_where_they_stand() {
+    let class = "class C { node x { states = (\"a\"); } node y { states = (\"a\" \"b\"); } }\n";
+    let cases = [
+        (
+            "class M { instance i : D (x = z) { } }",
+            "2:24: 'i' is an instance of the class 'D', which is not in this file; expected one of its \
+             classes",
+        ),
+        (
+            "class M { node z { states = (\"a\"); } instance i : C (w = z) { } }",
+            "2:54: the class 'C' has no node 'w'",
+        ),
+        (
+            "class M { instance i : C (x = z) { } }",
+            "2:31: 'x' is bound to 'z', which is no node here nor in an instance",
+        ),
+        (
+            "class M { node z { states = (\"a\"); } instance i : C (y = z) { } }",
+            "2:58: 'y' is bound to 'z', which has 1 states, expected 2",
+        ),
+        (
+            "class M { instance i : C { } node z { states = (\"a\"); } potential (z | i) { } }",
+            "2:72: 'z' has a parent 'i', which is no node of its class nor of an instance in it",
+        ),
+        (
+            "class M { instance i : C (x = u; v = x) { } instance j : C (x = v; u = x) { } }",
+            "2:31: 'x' is bound to 'u', which is no node here nor in an instance",
+        ),
+        (
+            "class M { instance i : C { } instance i : C { } }",
+            "1:16: a second node is called 'i.x'",
+        ),
+        (
+            "class M { instance i : M { } instance c : C { } }",
+            "instances are nested more than 32 deep",
+        ),
+        ("class C { }", "2:1: a second class is called 'C'"),
+        (
+            "class M { node z { states = (\"a\"); } }",
+            "1:1: no instance of the class 'C' is in 'M', the last class, which is read as the network; \
+             expected one network in the file",
+        ),
+        ("class M { instance i C { } }", "2:22: expected ':', found 'C'"),
+        ("class M { instance i : C (x) { } }", "2:28: expected '=', found ')'"),
+        (
+            "class M { instance i : C (x = ; y) { } }",
+            "2:31: expected the node that it is bound to, found ';'",
+        ),
+        ("class M { instance i : C } ", "2:26: expected '{', found '}'"),
+    ];
+    for (rest, expected) in cases {
+        let found = refused("a.net", &format!("{class}{rest}"));
+        assert!(found.contains(expected), "{found}\nexpected {expected}");
+    }
+}
+
+/// Each class holds two of the one before it.
+#[test]
+fn copies_without_end_are_refused_before_they_are_made() {
+    let chain = |first: &str, length: usize| {
+        let link = |index: usize| {
+            let inner = index - 1;
+            format!("class C{index} {{ instance a : C{inner} {{}} instance b : C{inner} {{}} }}\n")
+        };
+        let links: String = (1..=length).map(link).collect();
+        refused("a.net", &format!("class C0 {{ {first} }}\n{links}"))
+    };
+    let node = "node x { states = (\"a\" \"b\"); }";
+    assert!(chain(node, 31).contains("more than 262144 states, which is refused"));
+    assert!(chain("", 31).contains("more than 262144 states, which is refused"));
+    assert!(chain(node, 40).contains("refused") || chain(node, 40).contains("nested"));
+    let numbers = "0.5 ".repeat(1 << 12);
+    let table = format!("{node} potential (x) {{ data = ({numbers}); }}");
+    assert!(chain(&table, 12).contains("more than 4194304 entries, which is refused"));
+    let name = "x".repeat(1 << 16);
+    let long = format!("node {name} {{ states = (\"a\"); }}");
+    assert!(chain(&long, 12).contains("more than 33554432 characters, which is refused"));
+}
