@@ -33,6 +33,27 @@ pub(super) struct Change {
     ball: Ball,
 }
 
+/// What must be computed in a tree that took over messages from another, because those were not
+/// there.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    /// By clique: its message to the parent.
+    pub up: Vec<bool>,
+    /// By clique: its beliefs.
+    pub down: Vec<bool>,
+}
+
+impl Fresh {
+    /// Adds the messages toward the root that may tell of a finding on `variable`.
+    pub fn find_places<T>(&mut self, tree: &Tree<T>, variable: VariableId) {
+        let place = &tree.places[variable.index()];
+        if place.home.is_some() {
+            tree.path_to_root(place.top).for_each(|clique| self.up[clique] = true);
+            place.separators.iter().for_each(|&(clique, _)| self.up[clique] = true);
+        }
+    }
+}
+
 /// Variables to visit on trails along which something can be said.
 #[derive(Debug, Default)]
 struct Ball {
@@ -80,6 +101,15 @@ impl Change {
         } else {
             reset(&mut self.posterior, network.variables().len(), true);
         }
+    }
+
+    /// Adds what must be computed because the tree is `fresh`, in which no finding is entered.
+    pub fn add(&mut self, fresh: &Fresh) {
+        self.up.iter_mut().zip(&fresh.up).for_each(|(up, &is)| *up |= is);
+        self.down.iter_mut().zip(&fresh.down).for_each(|(down, &is)| *down |= is);
+        self.mask.fill(true);
+        self.weights.fill(true);
+        self.down[0] |= self.up[1..].iter().any(|&up| up);
     }
 
     /// Notes the messages that tell of a finding or do not sum out.

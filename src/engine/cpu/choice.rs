@@ -7,15 +7,18 @@
 //! which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
 //! forecast in nanoseconds; the constants are rough, they need only tell a factor of two.
 
+use std::sync::Arc;
+
 use rayon::ThreadPool;
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::change::Change;
+use crate::engine::cpu::inherit::Twins;
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::Means;
 use crate::engine::cpu::reduce::{self, Reduced};
 use crate::engine::cpu::state::{Model, State};
-use crate::engine::cpu::tables::Sources;
+use crate::engine::cpu::tables::{Shelf, Sources};
 use crate::engine::cpu::tree::{Node, Structure, Tree};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
@@ -53,8 +56,9 @@ pub(super) struct Choice<T> {
     /// What is known of each variable: the states that are observed.
     observed: Vec<Option<usize>>,
     cut: Option<Cut<T>>,
-    /// What the tables of the last tree were in, for the next.
-    memory: Option<Vec<T>>,
+    /// What the tables of trees before were in, and the messages in them, for the next.
+    shelf: Shelf<T>,
+    room: State,
     /// A set of variables without which no tree is worth making, where that was found out last.
     not_worth: Option<Vec<bool>>,
 }
@@ -85,7 +89,7 @@ impl<T: Real> Choice<T> {
     /// Nothing is kept.
     pub fn new(network: &Network) -> Self {
         let observed = vec![None; network.variables().len()];
-        Self { observed, cut: None, memory: None, not_worth: None }
+        Self { observed, cut: None, shelf: Shelf::new(), room: State::default(), not_worth: None }
     }
 
     /// Makes ready for `evidence`, finds out what has to be computed, and says whether in
@@ -114,17 +118,15 @@ impl<T: Real> Choice<T> {
         }
         let is_known = self.cut.as_ref().is_some_and(|cut| cut.is_without(&self.observed));
         if !is_known && let Some(reduced) = self.reduce(network, best.0, means, cancel) {
-            // The old tables go first, so that the two never have to fit into memory together.
-            self.drop_cut();
-            self.make(network, reduced, means.threads);
+            // Trees that do not fit into memory together do not share anything.
+            let bytes = self.cut.as_ref().map_or(0, |cut| cut.reduced.bytes);
+            if bytes + reduced.bytes > means.bytes {
+                self.drop_cut();
+            }
+            self.make(network, Some(reduced), evidence, means.threads);
             best.1 = Way::Remade;
-        } else if best.1 == Way::Remade
-            && let Some(reduced) = self.drop_cut()
-        {
-            self.make(network, reduced, means.threads);
-        }
-        if let (Way::Remade, Some(cut)) = (best.1, &mut self.cut) {
-            cut.model.state.find_change(network, &cut.model.tree, evidence);
+        } else if best.1 == Way::Remade {
+            self.make(network, None, evidence, means.threads);
         }
         best.1 != Way::Whole
     }
@@ -155,17 +157,47 @@ impl<T: Real> Choice<T> {
         self.not_worth = None;
     }
 
-    /// Lets go of the tree that was kept but for its memory, and gives what it was made of.
-    fn drop_cut(&mut self) -> Option<Reduced> {
-        let Cut { reduced, model, .. } = self.cut.take()?;
-        self.memory = model.tree.into_memory();
-        Some(reduced)
+    /// Lets go of the tree that was kept but for its memory.
+    fn drop_cut(&mut self) {
+        if let Some(Cut { mut model, .. }) = self.cut.take() {
+            model.tree.clear(&mut self.shelf);
+            self.room = model.state;
+        }
     }
 
-    /// Makes the tables of a tree for the variables that are observed, and keeps it.
-    fn make(&mut self, network: &Network, reduced: Reduced, threads: Option<&ThreadPool>) {
-        let (observed, memory) = (self.observed.clone(), self.memory.take());
-        self.cut = Some(Cut::new(network, reduced, observed, memory, threads));
+    /// Makes the tables of a tree for the variables that are observed, `reduced` or, if there is none,
+    /// that which is kept; takes over what it can of the one that is, and keeps it, ready for
+    /// `evidence`.
+    fn make(
+        &mut self,
+        network: &Network,
+        reduced: Option<Reduced>,
+        evidence: &Evidence,
+        threads: Option<&ThreadPool>,
+    ) {
+        let Self { observed, cut, shelf, room, .. } = self;
+        let sources = Sources { network, observed, threads };
+        let room_of_new = std::mem::take(room);
+        let (reduced, model) = if let Some(before) = cut.take() {
+            let Cut { observed: then, reduced: old, model, .. } = before;
+            let Model { tree: mut old_tree, state: mut old_state } = model;
+            let structure = reduced.as_ref().map_or(&old.structure, |new| &new.structure);
+            let twins = Twins::new(network, (&old.structure, &then), (structure, observed));
+            let tree = structure.rebuild(sources, Some((&mut old_tree, &twins)), shelf);
+            let new = (&tree, &twins);
+            let state = old_state.inherit(&old_tree, new, room_of_new, network, evidence);
+            *room = old_state;
+            (reduced.unwrap_or(old), Model { tree, state })
+        } else if let Some(reduced) = reduced {
+            let tree = reduced.structure.rebuild(sources, None, shelf);
+            let mut state = room_of_new.renewed(&tree);
+            state.find_change(network, &tree, evidence);
+            (reduced, Model { tree, state })
+        } else {
+            return;
+        };
+        let constant = reduced.constant(network, observed);
+        *cut = Some(Cut { observed: observed.clone(), reduced, model, constant });
     }
 
     /// Forgets the messages in them.
@@ -200,10 +232,10 @@ impl<T: Real> Choice<T> {
             return None;
         }
         let limit = (least - fixed) / (NEAR_SHARE * ENTRY + MAKE_ENTRY);
-        // Memory that is taken over may be a quarter larger than it has to be.
         let width = T::PRECISION.bytes() as usize;
-        let found = reduce::reduce(network, &is_observed, limit as u64, cancel)
-            .filter(|reduced| reduced.structure.bytes(width) / 4 * 5 <= means.bytes);
+        let before = self.cut.as_ref().map(|cut| &cut.reduced);
+        let found = reduce::reduce(network, &is_observed, limit as u64, width, before, cancel)
+            .filter(|reduced| reduced.bytes <= means.bytes);
         // What was not looked for to the end says nothing about the next time.
         self.not_worth = (found.is_none() && !cancel.is_cancelled()).then_some(is_observed);
         found
@@ -211,20 +243,6 @@ impl<T: Real> Choice<T> {
 }
 
 impl<T: Real> Cut<T> {
-    fn new(
-        network: &Network,
-        reduced: Reduced,
-        observed: Vec<Option<usize>>,
-        memory: Option<Vec<T>>,
-        threads: Option<&ThreadPool>,
-    ) -> Self {
-        let constant = reduced.constant(network, &observed);
-        let sources = Sources { network, observed: &observed, threads };
-        let tree = reduced.structure.build(sources, Some(memory.unwrap_or_default()));
-        let model = Model::new(tree);
-        Self { observed, reduced, model, constant }
-    }
-
     /// Whether it is that without exactly the variables that are observed now.
     fn is_without(&self, observed: &[Option<usize>]) -> bool {
         let mut pairs = self.observed.iter().zip(observed);
@@ -269,7 +287,7 @@ fn forecast<T: Real>(
     let ways =
         stale.map(|((&needed, &up), &down)| f64::from(u8::from(needed && up) + u8::from(down)));
     let nodes = structure.layouts().iter().zip(&tree.nodes).zip(ways);
-    let of = |((layout, node), ways): ((&Layout, &Node<T>), f64)| {
+    let of = |((layout, node), ways): ((&Arc<Layout>, &Node<T>), f64)| {
         if ways == 0.0 {
             return 0.0;
         }

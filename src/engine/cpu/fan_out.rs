@@ -28,7 +28,9 @@ impl Shape {
         let mut children: Vec<BTreeMap<Vec<VariableId>, Vec<usize>>> =
             vec![BTreeMap::new(); self.cliques.len()];
         for clique in 0..self.cliques.len() {
-            if let Some(parent) = self.parents[clique] {
+            if let Some(parent) = self.parents[clique]
+                && counts[parent] > CHILDREN
+            {
                 children[parent].entry(self.separator(clique)).or_default().push(clique);
             }
         }

@@ -82,12 +82,13 @@ impl<T: Real> Loaded<T> {
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let nothing = vec![None; network.variables().len()];
-        let structure = Structure::new(network, shape);
+        let structure = Structure::new(network, shape, None);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let mut whole = Model::new(
-            structure
-                .build(Sources { network, observed: &nothing, threads: threads.as_deref() }, None),
-        );
+        let mut whole = Model::new(structure.build(Sources {
+            network,
+            observed: &nothing,
+            threads: threads.as_deref(),
+        }));
         support::compact(network, &mut whole, threads.as_deref());
         let Model { tree, state } = whole;
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");

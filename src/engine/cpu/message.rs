@@ -81,7 +81,8 @@ pub(super) fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
     }
 }
 
-fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+/// The message to the parent, of what this clique says and the findings that are entered there.
+pub(super) fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
     match (&node.permutation, mask) {
         (None, None) => up.copy_from_slice(raw),
         (None, Some(mask)) => {

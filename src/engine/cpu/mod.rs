@@ -14,6 +14,7 @@
 //! | [`tree`] | tables and where they stand; which messages sum out and are never computed |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
+//! | [`inherit`] | what such a tree takes over from the one before it |
 //! | [`change`] | what must be computed again when findings change |
 //! | [`batch`] | many cases at once, each on one thread; [`lanes`](super::lanes) where that is sooner |
 //! | [`state`], [`part`] | findings, messages, posteriors; subtrees and large tables on threads |
@@ -35,6 +36,7 @@ mod choice;
 mod compress;
 mod fan_out;
 mod fill;
+mod inherit;
 mod kernel;
 mod layout;
 mod loaded;
@@ -101,7 +103,7 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
         // Entries have indices of 32 bits.
         return u64::MAX;
     }
-    let structure = Structure::new(compiled.network(), shape(compiled).0);
+    let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     // Half for the whole tree, and half for that of what evidence leaves of it.
     2 * structure.bytes(precision.bytes() as usize) as u64
 }

@@ -13,6 +13,8 @@ use crate::network::{FactorId, Network, VariableId};
 #[derive(Debug)]
 pub(super) struct Reduced {
     pub structure: Structure,
+    /// Bytes that it takes with its tables.
+    pub bytes: usize,
     /// The factors of which nothing but one number is left: all their variables are observed.
     constants: Vec<FactorId>,
 }
@@ -35,11 +37,14 @@ impl Reduced {
 
 /// Triangulates what is left of `network` without the variables that `is_observed`.
 ///
-/// `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
+/// Entries of its tables are to be `width` bytes wide. What is the same in the tree `before` is taken
+/// over from there. `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
 pub(super) fn reduce(
     network: &Network,
     is_observed: &[bool],
     limit: u64,
+    width: usize,
+    before: Option<&Reduced>,
     cancel: &CancelToken,
 ) -> Option<Reduced> {
     let left: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
@@ -57,8 +62,10 @@ pub(super) fn reduce(
     let heuristics = if graph.len() > MANY { &HEURISTICS[..1] } else { &HEURISTICS };
     let tree = quick_tree(&graph, heuristics, limit, cancel)?;
     let (shape, constants) = shape(tree, &left, &families);
-    let structure = Structure::new(network, shape);
-    Some(Reduced { structure, constants })
+    let structure = Structure::new(network, shape, before.map(|before| &before.structure));
+    // Memory that is taken over may be larger than it has to be.
+    let bytes = structure.bytes(width) / 2 * 3;
+    Some(Reduced { structure, bytes, constants })
 }
 
 /// Those of which the best is taken; only the first where there are many variables.
@@ -87,8 +94,10 @@ fn shape(
             None => constants.push(factor),
         }
     }
-    for variable in shape.cliques.iter_mut().flatten() {
-        *variable = left[variable.index()];
+    for clique in &mut shape.cliques {
+        clique.iter_mut().for_each(|variable| *variable = left[variable.index()]);
+        // So that the same clique has the same table in another tree.
+        clique.sort_unstable();
     }
     (shape.with_bounded_fan_out().0, constants)
 }

@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::f64::consts::LN_2;
 
 use crate::engine::PropagationFailure;
-use crate::engine::cpu::change::Change;
+use crate::engine::cpu::change::{Change, Fresh};
 use crate::engine::cpu::compress::Kept;
-use crate::engine::cpu::message::Columns;
+use crate::engine::cpu::inherit::Twins;
+use crate::engine::cpu::message::{self, Columns};
 use crate::engine::cpu::part::Part;
-use crate::engine::cpu::tree::{Port, Tree};
+use crate::engine::cpu::tree::{Node, Port, Tree};
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::potential::{Axis, Real};
 use crate::propagation::Posteriors;
@@ -28,7 +29,7 @@ impl<T: Real> Model<T> {
 }
 
 /// All that a propagation writes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     /// Messages from the children of every clique and weights of private variables, by clique.
     up: Vec<f64>,
@@ -47,6 +48,8 @@ pub(super) struct State {
     told: Option<Evidence>,
     /// What differs between those and the findings of the propagation at work.
     change: Change,
+    /// Which messages have yet to be passed for `told` because the tree is a new one.
+    fresh: Option<Fresh>,
     /// The posteriors for `told`.
     posteriors: Option<Posteriors>,
     /// The states to be entered into tables, and those of one table; kept for their room.
@@ -80,36 +83,101 @@ pub(super) struct CliqueState {
     pub exponent: i64,
 }
 
+impl CliqueState {
+    fn new<T: Real>(node: &Node<T>) -> Self {
+        let mut state = Self::default();
+        for (child, &is_vector) in node.is_vector.iter().enumerate() {
+            state.all.push(node.word(child), is_vector);
+        }
+        state.active.scalars.reserve(state.all.scalars.len());
+        state.active.vectors.reserve(state.all.vectors.len());
+        state
+    }
+}
+
 impl State {
+    /// No messages in `tree`.
     pub fn new<T: Real>(tree: &Tree<T>) -> Self {
-        let cliques = tree.nodes.iter().map(|node| {
-            let mut state = CliqueState::default();
-            for (child, &is_vector) in node.is_vector.iter().enumerate() {
-                state.all.push(node.word(child), is_vector);
-            }
-            state.active.scalars.reserve(state.all.scalars.len());
-            state.active.vectors.reserve(state.all.vectors.len());
+        Self::default().renewed(tree)
+    }
+
+    /// No messages in `tree`, in the room of these.
+    pub fn renewed<T: Real>(self, tree: &Tree<T>) -> Self {
+        self.laid_out(tree, |_| None)
+    }
+
+    /// No messages in `tree`, in the room of these, with what is `known` of its cliques.
+    fn laid_out<T: Real>(
+        mut self,
+        tree: &Tree<T>,
+        mut known: impl FnMut(usize) -> Option<CliqueState>,
+    ) -> Self {
+        let of = |(clique, node): (usize, &Node<T>)| {
+            let mut state = known(clique).unwrap_or_else(|| CliqueState::new(node));
+            (state.is_masked, state.is_weighted) = (false, false);
             state
-        });
-        // What a child has left out of its table is never sent, and cannot be.
-        let mut up = vec![0.0; tree.below];
+        };
+        self.cliques.clear();
+        self.cliques.extend(tree.nodes.iter().enumerate().map(of));
+        // What a child has left out of its table is never sent, and cannot be. Of all else that is in
+        // the way from before nothing is read until it is written.
+        self.up.resize(tree.below, 0.0);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
-            up[private].fill(1.0);
+            self.up[private].fill(1.0);
         }
-        Self {
-            up,
-            beliefs: vec![0.0; tree.below],
-            raw: vec![1.0; tree.above],
-            down: vec![1.0; tree.above],
-            mask: vec![1.0; tree.above],
-            spare: vec![0.0; tree.spare],
-            cliques: cliques.collect(),
-            told: None,
-            change: Change::default(),
-            posteriors: None,
-            observations: Vec::new(),
-            states: Vec::new(),
+        self.beliefs.resize(tree.below, 0.0);
+        self.raw.resize(tree.above, 1.0);
+        self.down.resize(tree.above, 1.0);
+        self.mask.clear();
+        self.mask.resize(tree.above, 1.0);
+        self.spare.resize(tree.spare, 0.0);
+        (self.told, self.fresh, self.posteriors) = (None, None, None);
+        self
+    }
+
+    /// The messages in `tree`, in `room`, of which those that hold for `evidence` are taken over from
+    /// these in the tree `before`. What is left of these is room again.
+    pub fn inherit<T: Real>(
+        &mut self,
+        before: &Tree<T>,
+        (tree, twins): (&Tree<T>, &Twins),
+        room: Self,
+        network: &Network,
+        evidence: &Evidence,
+    ) -> Self {
+        let mut state = room.laid_out(tree, |clique| {
+            twins.alike(clique).map(|clique| std::mem::take(&mut self.cliques[clique]))
+        });
+        (state.told, state.posteriors) = (self.told.take(), self.posteriors.take());
+        let Some(told) = &state.told else {
+            state.find_change(network, tree, evidence);
+            return state;
+        };
+        let mut fresh = Fresh {
+            up: twins.same_below.iter().map(|is| !is).collect(),
+            down: (0..tree.nodes.len()).map(|clique| twins.alike(clique).is_none()).collect(),
+        };
+        // A finding may be entered at another clique than it was.
+        for (variable, _) in told.iter().chain(evidence.iter()) {
+            fresh.find_places(tree, variable);
         }
+        state.fresh = Some(fresh);
+        state.find_change(network, tree, evidence);
+        let Self { up, raw, beliefs, change, .. } = &mut state;
+        for (clique, node) in tree.nodes.iter().enumerate() {
+            let Some(twin) = twins.alike(clique) else { continue };
+            let twin = &before.nodes[twin];
+            if change.needed[clique] && !change.up[clique] {
+                let raw = &mut raw[node.above.clone()];
+                raw.copy_from_slice(&self.raw[twin.above.clone()]);
+                message::send_up(node, raw, None, &mut up[node.in_parent.clone()]);
+            }
+            if !change.down[clique] {
+                let beliefs = &mut beliefs[node.below.clone()];
+                beliefs.copy_from_slice(&self.beliefs[twin.below.clone()]);
+            }
+        }
+        state
     }
 
     /// Bytes of all messages.
@@ -130,6 +198,9 @@ impl State {
         evidence: &Evidence,
     ) -> &Change {
         self.change.find(network, tree, self.told.as_ref(), evidence);
+        if let (Some(_), Some(fresh)) = (&self.told, &self.fresh) {
+            self.change.add(fresh);
+        }
         &self.change
     }
 
@@ -308,7 +379,7 @@ impl State {
             }
             None => Posteriors::new(network, ln_p_evidence, read),
         };
-        self.told = Some(evidence.clone());
+        (self.told, self.fresh) = (Some(evidence.clone()), None);
         self.posteriors = Some(found.clone());
         found
     }

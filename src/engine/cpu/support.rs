@@ -101,7 +101,7 @@ fn cost<T>(node: &Node<T>, words: usize, values: usize) -> f64 {
 /// Puts into `node` what is left of its table, without the room that was not needed.
 fn replace<T: Real>(node: &mut Node<T>, left: Option<Room<T>>) {
     if let Some(Room { words, values, .. }) = left {
-        (node.words, node.values) = (words.clone(), values.clone().into());
+        (node.words, node.values) = (words.clone(), values.clone());
     }
 }
 

@@ -1,11 +1,8 @@
 //! The memory that cliques' tables are in.
 //!
 //! A tree of what evidence leaves is made for one propagation, and memory that was never written
-//! takes longer to write than to fill a table. So all its tables are in one piece, which the next
-//! tree takes over.
-
-use std::ops::{Deref, Range};
-use std::sync::Arc;
+//! takes longer to write than to fill a table. So what the tables of one tree were in is kept for
+//! those of the next.
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -15,34 +12,6 @@ use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::network::{Factor, FactorId, Network};
 use crate::potential::Real;
-
-/// A table, alone or among others.
-#[derive(Clone, Debug)]
-pub(super) struct Table<T> {
-    memory: Arc<Vec<T>>,
-    range: Range<usize>,
-}
-
-impl<T> Deref for Table<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.memory[self.range.clone()]
-    }
-}
-
-impl<T> From<Vec<T>> for Table<T> {
-    fn from(values: Vec<T>) -> Self {
-        Self { range: 0..values.len(), memory: Arc::new(values) }
-    }
-}
-
-impl<T> Table<T> {
-    /// The memory, if no other table is in it.
-    pub fn into_memory(self) -> Option<Vec<T>> {
-        Arc::into_inner(self.memory)
-    }
-}
 
 /// What the tables of a tree are made of.
 #[derive(Clone, Copy)]
@@ -54,71 +23,134 @@ pub(super) struct Sources<'a> {
     pub threads: Option<&'a ThreadPool>,
 }
 
-/// Makes the table of each clique, given its layout and its factors, and the exponent of its scale:
-/// each by itself, or all in `memory`.
-pub(super) fn make<T: Real>(
-    sources: Sources<'_>,
-    layouts: &[Layout],
-    families: &[Vec<FactorId>],
-    memory: Option<Vec<T>>,
-) -> Vec<(Table<T>, i32)> {
-    let all: usize = layouts.iter().map(Layout::entries).sum();
+/// Memory of tables that are no more.
+#[derive(Debug)]
+pub(super) struct Shelf<T> {
+    /// The smallest first.
+    tables: Vec<Vec<T>>,
+    /// Entries that they have room for.
+    entries: usize,
+}
+
+impl<T: Real> Shelf<T> {
+    /// Fewer entries than these are as soon had from the allocator.
+    const WORTH_KEEPING: usize = 512;
+
+    /// Of the memory that is there a table is given at most so many times what it needs.
+    const MOST: f64 = 1.25;
+
+    pub fn new() -> Self {
+        Self { tables: Vec::new(), entries: 0 }
+    }
+
+    /// Keeps the memory of `table`.
+    pub fn put(&mut self, table: Vec<T>) {
+        if table.capacity() >= Self::WORTH_KEEPING {
+            let place = self.tables.partition_point(|other| other.capacity() < table.capacity());
+            self.entries += table.capacity();
+            self.tables.insert(place, table);
+        }
+    }
+
+    /// Lets go of memory until there is room for no more than `entries`, of the largest first.
+    fn shrink(&mut self, entries: usize) {
+        while self.entries > entries
+            && let Some(table) = self.tables.pop()
+        {
+            self.entries -= table.capacity();
+        }
+    }
+
+    /// Memory for a table of `entries`, if there is any that is not far larger.
+    fn take(&mut self, entries: usize) -> Option<Vec<T>> {
+        let place = self.tables.partition_point(|table| table.capacity() < entries);
+        let most = (entries as f64 * Self::MOST) as usize + Self::WORTH_KEEPING;
+        if self.tables.get(place)?.capacity() > most {
+            return None;
+        }
+        let mut table = self.tables.remove(place);
+        self.entries -= table.capacity();
+        table.resize(entries, T::ZERO);
+        Some(table)
+    }
+
+    /// Memory for tables of so many entries each, part of which is new. In all, with what stays here,
+    /// no more than half as much again as they and other tables of `others` entries need.
+    pub fn rooms(&mut self, tables: &[usize], others: usize) -> Vec<Vec<T>> {
+        let all = tables.iter().sum::<usize>() + others;
+        let found: Vec<_> = tables.iter().map(|&entries| self.take(entries)).collect();
+        self.shrink(all / 8);
+        let new = |entries: usize| {
+            // Pages are taken as they are written, so that some more cost nothing.
+            let mut table = vec![T::ZERO; entries + entries / 8];
+            table.truncate(entries);
+            table
+        };
+        let rooms = found.into_iter().zip(tables);
+        rooms.map(|(room, &entries)| room.unwrap_or_else(|| new(entries))).collect()
+    }
+}
+
+/// A table to be made: of a clique with this layout, of these factors, in this memory.
+pub(super) type Unmade<'a, T> = (&'a Layout, &'a [FactorId], Vec<T>);
+
+/// Makes tables, each with the exponent of its scale.
+pub(super) fn make<T: Real>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<(Vec<T>, i32)> {
+    let all: usize = work.iter().map(|(.., table)| table.len()).sum();
     let threads = sources.threads.filter(|_| all >= WORTH_THREADS);
-    let fill = |filler: &mut Filler,
-                (layout, factors): (&Layout, &Vec<FactorId>),
-                table: &mut _| {
+    let of = |filler: &mut Filler, (layout, factors, mut table): Unmade<'_, T>| {
         let network = sources.network;
         let factors: Vec<&Factor> = factors.iter().map(|&factor| network.factor(factor)).collect();
-        filler.product(network, layout, &factors, sources.observed, table, threads.is_some())
+        let forks = threads.is_some();
+        let exponent =
+            filler.product(network, layout, &factors, sources.observed, &mut table, forks);
+        (table, exponent)
     };
-    let cliques: Vec<_> = layouts.iter().zip(families).collect();
-    let Some(mut memory) = memory else {
-        // These outlast the call, so they are in memory of this thread, whichever fills them.
-        let room = |layout: &Layout| vec![T::ZERO; layout.entries()];
-        let work: Vec<_> = cliques.into_iter().zip(layouts.iter().map(room)).collect();
-        let of = |filler: &mut Filler, (clique, mut table): (_, Vec<T>)| {
-            let exponent = fill(filler, clique, &mut table);
-            (Table::from(table), exponent)
-        };
-        let mut filler = Filler::default();
-        return match threads {
-            Some(threads) => {
-                let work = work.into_par_iter().with_max_len(1);
-                threads.install(|| work.map_init(Filler::default, of).collect())
-            }
-            None => work.into_iter().map(|work| of(&mut filler, work)).collect(),
-        };
-    };
-    if memory.capacity() / 5 > all / 4 {
-        memory = Vec::new();
-    }
-    memory.truncate(all);
-    if memory.capacity() < all {
-        memory = vec![T::ZERO; all];
-    }
-    memory.resize(all, T::ZERO);
-    let mut rest = &mut memory[..];
-    let slots = layouts.iter().map(|layout| {
-        let (own, after) = std::mem::take(&mut rest).split_at_mut(layout.entries());
-        rest = after;
-        own
-    });
-    let of = |filler: &mut Filler, (clique, table): (_, &mut [T])| fill(filler, clique, table);
-    let work: Vec<_> = cliques.into_iter().zip(slots).collect();
-    let mut filler = Filler::default();
-    let exponents: Vec<i32> = match threads {
+    match threads {
         Some(threads) => {
-            let work = work.into_par_iter();
+            let work = work.into_par_iter().with_max_len(1);
             threads.install(|| work.map_init(Filler::default, of).collect())
         }
-        None => work.into_iter().map(|work| of(&mut filler, work)).collect(),
-    };
-    let memory = Arc::new(memory);
-    let mut start = 0;
-    let table = |(layout, exponent): (&Layout, i32)| {
-        let range = start..start + layout.entries();
-        start = range.end;
-        (Table { memory: Arc::clone(&memory), range }, exponent)
-    };
-    layouts.iter().zip(exponents).map(table).collect()
+        None => {
+            let mut filler = Filler::default();
+            work.into_iter().map(|work| of(&mut filler, work)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_given_to_what_it_fits_and_what_is_far_too_much_is_let_go() {
+        let mut shelf = Shelf::<f64>::new();
+        let sizes = [100, 1_000, 4_000, 20_000, 4_100];
+        let first = shelf.rooms(&sizes, 0);
+        assert!(first.iter().zip(sizes).all(|(table, entries)| table.len() == entries));
+        let places: Vec<_> = first.iter().map(|table| table.as_ptr()).collect();
+        first.into_iter().for_each(|table| shelf.put(table));
+        // A little larger fits into what was left beside, and smaller than half does not.
+        let again = shelf.rooms(&[4_400, 9_000, 1_100, 3_900], 100_000);
+        assert_eq!(again[0].as_ptr(), places[2]);
+        assert!(again[1].capacity() < 20_000);
+        assert_eq!(again[2].as_ptr(), places[1]);
+        assert_eq!(again[3].as_ptr(), places[4]);
+        assert_eq!(shelf.tables.len(), 0, "the largest is more than an eighth of all");
+        assert_eq!(shelf.entries, 0);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_by_what_is_needed() {
+        let mut shelf = Shelf::<f32>::new();
+        for round in 1..40_usize {
+            let sizes: Vec<usize> = (1..30).map(|table| round * 7_919 % 997 * table).collect();
+            let rooms = shelf.rooms(&sizes, 0);
+            let held: usize = rooms.iter().map(Vec::capacity).sum();
+            let needed: usize = sizes.iter().sum();
+            let bound = needed * 3 / 2 + sizes.len() * Shelf::<f32>::WORTH_KEEPING;
+            assert!(held + shelf.entries <= bound, "round {round}");
+            rooms.into_iter().for_each(|table| shelf.put(table));
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
+use std::sync::Arc;
+
 use crate::engine::cpu::compress::{Kept, States};
 use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
-use crate::engine::cpu::tables::{self, Sources, Table};
+use crate::engine::cpu::tables::{self, Sources};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::{Axis, Real, write_mapping};
 
@@ -65,7 +67,7 @@ pub(super) struct Piece {
 }
 
 /// A clique with its table.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Node<T> {
     /// The variables of the clique.
     pub variables: Vec<VariableId>,
@@ -110,9 +112,18 @@ pub(super) struct Node<T> {
     pub pieces: Vec<Piece>,
     pub words: Vec<u32>,
     pub stride: usize,
-    pub values: Table<T>,
+    pub values: Vec<T>,
     /// The table is `values` times two to this power.
     pub exponent: i32,
+}
+
+/// The table of a clique, to be put in its place.
+pub(super) struct Ready<T> {
+    pub values: Vec<T>,
+    /// The table is `values` times two to this power.
+    pub exponent: i32,
+    /// The clique in another tree where all its ports were the same.
+    pub node: Option<Node<T>>,
 }
 
 /// Where a variable stands in the tables that cliques exchange.
@@ -136,6 +147,14 @@ pub(super) enum Port {
     Above(usize),
     /// The private variables of this clique.
     Private(usize),
+}
+
+impl Place {
+    /// Leaves nothing but room.
+    fn clear(&mut self) {
+        self.separators.clear();
+        (self.top, self.private, self.home) = (0, None, None);
+    }
 }
 
 impl<T: Real> Node<T> {
@@ -181,13 +200,6 @@ impl<T> Node<T> {
 }
 
 impl<T> Tree<T> {
-    /// The memory that all tables are in, if they are in one piece.
-    pub fn into_memory(mut self) -> Option<Vec<T>> {
-        let root = self.nodes.swap_remove(0).values;
-        self.nodes.clear();
-        root.into_memory()
-    }
-
     /// `clique` and all those between it and the root, without the root.
     pub fn path_to_root(&self, clique: usize) -> impl Iterator<Item = usize> {
         let parent = |&clique: &usize| self.nodes[clique].parent;
@@ -234,11 +246,17 @@ pub(super) struct Structure {
     separators: Vec<Vec<VariableId>>,
     children: Vec<Vec<usize>>,
     private: Vec<Vec<VariableId>>,
-    layouts: Vec<Layout>,
+    layouts: Vec<Arc<Layout>>,
+    /// For each clique that of the tree before with the same variables.
+    like: Vec<Option<usize>>,
 }
 
 impl Structure {
-    pub fn new(network: &Network, shape: Shape) -> Self {
+    /// The cliques of `shape` in order.
+    ///
+    /// What is the same in the tree `before` is taken over from there, for which the variables of all
+    /// cliques have to be in ascending order in both.
+    pub fn new(network: &Network, shape: Shape, before: Option<&Self>) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
         let mut children = vec![Vec::new(); count];
@@ -253,31 +271,80 @@ impl Structure {
             clique.iter().copied().filter(|v| !shared[v.index()]).collect()
         };
         let private: Vec<Vec<VariableId>> = shape.cliques.iter().map(alone).collect();
-        let mut ports: Vec<&[VariableId]> = Vec::new();
-        let layouts = (0..count).map(|clique| {
-            ports.clear();
-            ports.extend(shape.parents[clique].map(|_| &*separators[clique]));
-            ports.extend(children[clique].iter().map(|&child| &*separators[child]));
-            ports.extend(Some(&*private[clique]).filter(|private| !private.is_empty()));
-            Layout::new(network, &shape.cliques[clique], &ports)
-        });
-        let layouts: Vec<Layout> = layouts.collect();
-        Self { shape, separators, children, private, layouts }
+        let like = match before {
+            Some(before) => alike(network, &before.shape.cliques, &shape.cliques),
+            None => vec![None; count],
+        };
+        let mut structure =
+            Self { shape, separators, children, private, layouts: Vec::with_capacity(count), like };
+        for clique in 0..count {
+            let known = before.and_then(|before| before.layout_like(&structure, clique));
+            let layout = known.unwrap_or_else(|| Arc::new(structure.layout(network, clique)));
+            structure.layouts.push(layout);
+        }
+        structure
     }
 
-    /// The tree with the tables of `sources`, each by itself or all in `memory`.
-    pub fn build<T: Real>(&self, sources: Sources<'_>, memory: Option<Vec<T>>) -> Tree<T> {
-        let Sources { network, observed, .. } = sources;
-        let mut places: Vec<Place> =
-            (0..network.variables().len()).map(|_| Place::default()).collect();
+    fn layout(&self, network: &Network, clique: usize) -> Layout {
+        let separator = |clique: usize| &*self.separators[clique];
+        let ports = self.shape.parents[clique].map(|_| separator(clique)).into_iter();
+        let ports = ports.chain(self.children[clique].iter().map(|&child| separator(child)));
+        let private = Some(&*self.private[clique]).filter(|private| !private.is_empty());
+        let ports: Vec<&[VariableId]> = ports.chain(private).collect();
+        Layout::new(network, &self.shape.cliques[clique], &ports)
+    }
+
+    /// The layout here of a clique of another tree, if it has all ports in common with one of this.
+    fn layout_like(&self, other: &Self, clique: usize) -> Option<Arc<Layout>> {
+        let own = other.like[clique]?;
+        let (children, others) = (&self.children[own], &other.children[clique]);
+        let has_same_separator =
+            |(&a, &b): (&usize, &usize)| self.separators[a] == other.separators[b];
+        let is_same = self.shape.parents[own].is_some() == other.shape.parents[clique].is_some()
+            && self.separators[own] == other.separators[clique]
+            && self.private[own] == other.private[clique]
+            && children.len() == others.len()
+            && children.iter().zip(others).all(has_same_separator);
+        is_same.then(|| Arc::clone(&self.layouts[own]))
+    }
+
+    /// The clique of the tree before, `before` or this itself, with the same variables, and whether
+    /// all its ports are the same too.
+    pub fn like(&self, clique: usize, before: &Self) -> Option<(usize, bool)> {
+        if std::ptr::eq(self, before) {
+            return Some((clique, true));
+        }
+        let like = self.like[clique]?;
+        Some((like, Arc::ptr_eq(&self.layouts[clique], &before.layouts[like])))
+    }
+
+    /// The tree with the tables of `sources`.
+    pub fn build<T: Real>(&self, sources: Sources<'_>) -> Tree<T> {
+        // All are in memory of this thread, whichever fills them: they outlast the call.
+        let room = |layout: &Layout| vec![T::ZERO; layout.entries()];
+        let families = self.shape.families.iter().map(Vec::as_slice);
+        let unmade = self.layouts.iter().zip(families).map(|(l, factors)| (&**l, factors, room(l)));
+        let tables = tables::make(sources, unmade.collect());
+        let ready = |(values, exponent)| Ready { values, exponent, node: None };
+        self.assemble(sources, tables.into_iter().map(ready), Vec::new())
+    }
+
+    /// The tree with these tables, in the room of `places`.
+    pub fn assemble<T: Real>(
+        &self,
+        Sources { network, observed, .. }: Sources<'_>,
+        tables: impl Iterator<Item = Ready<T>>,
+        mut places: Vec<Place>,
+    ) -> Tree<T> {
+        places.resize_with(network.variables().len(), Place::default);
+        places.iter_mut().for_each(Place::clear);
         let mut nodes: Vec<Node<T>> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
         // Where each separator stands in its parent's region; filled in by the parent.
         let mut in_parent = vec![0..0; self.layouts.len()];
         // Entries of the table from which each variable is read.
         let mut smallest = vec![usize::MAX; network.variables().len()];
-        let tables = tables::make(sources, &self.layouts, &self.shape.families, memory);
-        for (clique, table) in tables.into_iter().enumerate() {
+        for (clique, table) in tables.enumerate() {
             let node = self.node(clique, table, above, below, &mut in_parent);
             (above, below) = (node.above.end, node.below.end);
             self.place(clique, &node, &mut places, &mut smallest);
@@ -318,15 +385,30 @@ impl Structure {
         held + making.max(compacting)
     }
 
+    /// The variables of every clique.
+    pub fn cliques(&self) -> &[Vec<VariableId>] {
+        &self.shape.cliques
+    }
+
+    /// The children of a clique.
+    pub fn children(&self, clique: usize) -> &[usize] {
+        &self.children[clique]
+    }
+
+    /// The factors of every clique.
+    pub fn families(&self) -> &[Vec<FactorId>] {
+        &self.shape.families
+    }
+
     /// The order of every clique's variables.
-    pub fn layouts(&self) -> &[Layout] {
+    pub fn layouts(&self) -> &[Arc<Layout>] {
         &self.layouts
     }
 
     fn node<T: Real>(
         &self,
         clique: usize,
-        (values, exponent): (Table<T>, i32),
+        Ready { values, exponent, node }: Ready<T>,
         above: usize,
         below: usize,
         in_parent: &mut [std::ops::Range<usize>],
@@ -347,36 +429,28 @@ impl Structure {
         let has_private = !self.private[clique].is_empty();
         let private = has_private.then(|| below + starts[starts.len() - 1]..end);
         let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
-        Node {
+        let mut node = node.unwrap_or_else(|| Node {
             variables: self.shape.cliques[clique].clone(),
-            parent,
-            children: self.children[clique].clone(),
-            end: 0,
-            work: 0,
-            spare: 0..0,
-            pieces: Vec::new(),
             port: parent.map(|_| ParentPort {
                 word: ROW_HEAD,
                 start: 0,
                 is_vector: layout.ports[0].is_vector,
             }),
-            above: above..above + if parent.is_some() { entries } else { 0 },
-            in_parent: in_parent[clique].clone(),
-            permutation: parent.and_then(|parent| self.permutation(clique, parent)),
-            below: below..end,
-            private,
             is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
-            full: 0,
-            above_kept: Kept::default(),
-            states: States::default(),
-            in_parent_kept: Kept::default(),
-            private_kept: Kept::default(),
-            sums_out: false,
             words: rows(layout, &starts),
             stride: ROW_HEAD + layout.ports.len(),
-            values,
-            exponent,
-        }
+            ..Node::default()
+        });
+        node.children.clear();
+        node.children.extend_from_slice(&self.children[clique]);
+        node.parent = parent;
+        node.above = above..above + if parent.is_some() { entries } else { 0 };
+        node.in_parent = in_parent[clique].clone();
+        node.permutation = parent.and_then(|parent| self.permutation(clique, parent));
+        (node.below, node.private) = (below..end, private);
+        node.sums_out = false;
+        (node.values, node.exponent) = (values, exponent);
+        node
     }
 
     fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
@@ -449,6 +523,26 @@ impl Structure {
             }
         }
     }
+}
+
+/// For each of `cliques` that of `others` with the same variables. All are in ascending order.
+fn alike(
+    network: &Network,
+    others: &[Vec<VariableId>],
+    cliques: &[Vec<VariableId>],
+) -> Vec<Option<usize>> {
+    // Those that begin with the same variable in chains.
+    let mut first = vec![None; network.variables().len()];
+    let mut next = vec![None; others.len()];
+    for (number, other) in others.iter().enumerate() {
+        let first = other.first().map(|v| &mut first[v.index()]);
+        next[number] = first.and_then(|first| first.replace(number));
+    }
+    let find = |clique: &Vec<VariableId>| {
+        let first = first[clique.first()?.index()];
+        std::iter::successors(first, |&at| next[at]).find(|&at| others[at] == *clique)
+    };
+    cliques.iter().map(find).collect()
 }
 
 /// The rows of a full table: `starts` says where the table of each port begins.
