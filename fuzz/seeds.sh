@@ -35,15 +35,10 @@ gather net net oobn
 gather uai uai
 
 # Files of our own, which show most of what each format has.
-cp ../tests/fixtures/small.bif seeds/bif/
-cp ../tests/fixtures/small.xml seeds/xmlbif/
-cp ../tests/fixtures/small.xdsl seeds/xdsl/
-cp ../tests/fixtures/small.dne seeds/dnet/
-cp ../tests/fixtures/small.dsl seeds/dsl/
-cp ../tests/fixtures/small.dsc seeds/dsc/
-cp ../tests/fixtures/small.net seeds/net/
-cp ../tests/fixtures/*.uai seeds/uai/
-cp ../tests/fixtures/small.{bif,xml,xdsl,dne,dsl,dsc,net,uai} seeds/any/
+for pair in bif:bif xmlbif:xml xdsl:xdsl dnet:dne dsl:dsl dsc:dsc net:net uai:uai; do
+    cp ../tests/fixtures/*."${pair#*:}" "seeds/${pair%:*}/"
+    cp ../tests/fixtures/*."${pair#*:}" seeds/any/
+done
 
 # The first byte tells the format, by its place in CaseFormat::ALL.
 index=0

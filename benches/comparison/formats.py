@@ -7,8 +7,9 @@ quotes) is read here a second time, by regular expressions. So is DNET, which it
 XDSL and of UAI it lets the first parent turn fastest, where SMILE and the definition of UAI let the
 last; both are read here, too.
 
-Decision nodes count as chance nodes with equal chances, utility and function nodes as absent. Where
-inference takes more memory than there is, the tables are compared instead.
+Decision nodes count as chance nodes with equal chances, utility and function nodes as absent, and
+instances as copies of their class. Rows of zeros count as equal chances. Where inference takes more
+memory than there is, the tables are compared instead.
 """
 
 import argparse
@@ -67,6 +68,7 @@ def compare(path, options):
         network, reader = load(path)
         names = [network.variable(node).name() for node in sorted(network.nodes())]
         for name in names:
+            without_zeros(network.cpt(name))
             network.cpt(name).normalizeAsCPT()
         inference = gum.LazyPropagation(network)
         inference.makeInference()
@@ -90,6 +92,19 @@ def compare(path, options):
     return verdict, f"{len(names)} variables, off by {worst:.1e} ({reader})"
 
 
+def without_zeros(cpt):
+    """Rows of zeros, whose parents cannot be so, become equal chances."""
+    rows = gum.Instantiation()
+    for name in cpt.names[1:]:
+        rows.add(cpt.variable(name))
+    rows.setFirst()
+    for _ in range(rows.domainSize()):
+        row = {name: rows.val(name) for name in cpt.names[1:]}
+        if not any(cpt[row] if row else cpt.toarray()):
+            cpt[row] = [1.0] * cpt.variable(0).domainSize()
+        rows.inc()
+
+
 def tables(path, network, options):
     """Compares all tables, by way of BIF."""
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +126,7 @@ def load(path):
         return build(dnet(path.read_text(errors="replace"))), "read here"
     if path.suffix == ".xdsl":
         return build(xdsl(path)), "read here"
-    if path.suffix == ".xml":
+    if path.suffix == ".xml" or path.suffix == ".bifxml" and b'TYPE="decision"' in path.read_bytes():
         return without_decisions(path), "pyAgrum"
     if path.suffix == ".uai":
         return build(uai(path.read_text())), "read here"
@@ -180,6 +195,53 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|%[^\n]*|//[^\n]*|/\*.*?\*/|[{}()=;|,]|[^\
 
 def net(text):
     tokens = [token for token in TOKEN.findall(text) if not token.startswith(("%", "//", "/*"))]
+    if "instance" in tokens:
+        return oobn(tokens)
+    return plain_net(tokens)
+
+
+def oobn(tokens):
+    """The last class of a file with the copies that its instances stand for, name by name."""
+    classes, at = {}, 0
+    while at < len(tokens):
+        name, start, depth = tokens[at + 1], at + 3, 1
+        at = start
+        while depth:
+            depth += {"{": 1, "}": -1}.get(tokens[at], 0)
+            at += 1
+        classes[name] = tokens[start:at - 1]
+        last = name
+
+    def unfold(name, prefix, bound):
+        body, plain, instances, at = classes[name], [], [], 0
+        while at < len(body):
+            if body[at] == "instance":
+                close = body.index(")", at)
+                halves = " ".join(body[at + 5:close]).split(";")
+                pairs = [dict(re.findall(r"(\S+) = ([^\s,]+)", half)) for half in halves] + [{}]
+                instances.append((body[at + 1], body[at + 3], pairs[0], pairs[1]))
+                at = close + 1 + (body[close + 1:].index("}") + 1)
+            elif body[at + 1] == "=":
+                at = body.index(";", at) + 1
+            else:
+                end = at + body[at:].index("}") + 1
+                plain += body[at:end]
+                at = end
+        own = plain_net(plain)
+        names = {node: bound.get(node, prefix + node) for node in own}
+        for instance, of, _, outputs in instances:
+            names.update({alias: f"{prefix}{instance}.{inner}" for alias, inner in outputs.items()})
+        result = {names[node]: (states, [names[p] for p in parents], numbers)
+                  for node, (states, parents, numbers) in own.items() if node not in bound}
+        for instance, of, inputs, _ in instances:
+            actual = {formal: names[node] for formal, node in inputs.items()}
+            result.update(unfold(of, f"{prefix}{instance}.", actual))
+        return result
+
+    return unfold(last, "", {})
+
+
+def plain_net(tokens):
     kinds = ("node", "discrete", "continuous", "decision", "utility", "function")
     nodes, data, at = {}, {}, 0
 
@@ -205,7 +267,8 @@ def net(text):
             close = tokens.index(")", at)
             names = [t for t in tokens[at + 2:close] if t not in "|,"]
             inside, at = fields(close + 2)
-            data[names[0]] = (names[1:], inside.get("data", []))
+            expression = inside.get("model_data") and "data" not in inside
+            data[names[0]] = (names[1:], None if expression else inside.get("data", []))
         else:
             at += 1
     kept = {name for name, (kind, _) in nodes.items() if not {"utility", "function"} & set(kind)}
@@ -213,9 +276,12 @@ def net(text):
     for name, (kind, count) in nodes.items():
         if name in kept:
             parents, numbers = data.get(name, ([], []))
+            if numbers is None:
+                raise ValueError(f"'{name}' is given by an expression, which is not computed here")
             numbers = [float(number) for number in numbers] if "decision" not in kind else []
             states = [f"s{state}" for state in range(count)]
-            result[name] = (states, [p for p in parents if p in kept], numbers or None)
+            keep = [p for p in parents if p in kept or p not in nodes]  # or an alias
+            result[name] = (states, keep, numbers or None)
     return result
 
 

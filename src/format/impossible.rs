@@ -73,17 +73,23 @@ fn refusal(
     fixed: &[(VariableId, usize)],
     zero: &ZeroRow,
 ) -> FormatError {
-    let name = |&(parent, state): &(VariableId, usize)| {
+    let child = variables[zero.child.index()].name();
+    if fixed.is_empty() {
+        let message =
+            format!("the table of '{child}': all its numbers are zero, expected a sum of 1");
+        return source.error(zero.at, message);
+    }
+    let state = |&(parent, state): &(VariableId, usize)| {
         let parent = &variables[parent.index()];
         format!("{} = {}", parent.name(), parent.states()[state])
     };
-    let parents: Vec<_> = fixed.iter().map(name).collect();
-    let why = if parents.is_empty() {
-        "expected a sum of 1".to_owned()
-    } else {
-        format!("and nothing in the file excludes {}; expected a sum of 1", parents.join(", "))
-    };
-    source.error(zero.at, format!("{}: all its numbers are zero, {why}", zero.title))
+    let parents: Vec<_> = fixed.iter().map(state).collect();
+    let message = format!(
+        "the row of '{child}' for {}: all its numbers are zero, and nothing in the file excludes these \
+         states; expected a sum of 1",
+        parents.join(", ")
+    );
+    source.error(zero.at, message)
 }
 
 /// The states of the parents in row `row`.

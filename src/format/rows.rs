@@ -38,8 +38,6 @@ pub(super) struct ZeroRow {
     /// Its place in the table; `None` for the row that stands in for all that are not given.
     pub row: Option<usize>,
     pub at: usize,
-    /// What it is called in messages.
-    pub title: String,
 }
 
 impl RowAudit {

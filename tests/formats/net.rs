@@ -144,7 +144,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "potential (a) { data = (0 0); }",
-            "4:25: the row of the table of 'a': all its numbers are zero, expected a sum of 1",
+            "4:25: the table of 'a': all its numbers are zero, expected a sum of 1",
         ),
         (
             "potential (a) { data = (-1 2); }",
@@ -222,4 +222,23 @@ fn a_table_is_computed_where_only_its_expression_is_given() {
     assert_eq!(values(&network, "stops"), stops);
     let both = text.replace("model_data = ( Poisson", "data = (1 1 2); model_data = ( Poisson");
     assert_eq!(values(&read(&both).network, "faults"), [0.25, 0.25, 0.5], "numbers come first");
+}
+
+/// The fixture of expressions, worked out by hand.
+#[test]
+fn expressions_of_causes_and_intervals_become_tables() {
+    let read = super::read("no ending", include_str!("../fixtures/expressions.net"));
+    let effect = [0.75, 0.25, 0.375, 0.625, 0.1875, 0.8125, 0.09375, 0.90625];
+    super::assert_close(values(&read.network, "effect"), &effect);
+    // The triangle over 0 and 3 with its tip at 1 has a third of its area left of the tip.
+    super::assert_close(values(&read.network, "size"), &[1.0 / 3.0, 2.0 / 3.0]);
+    // Twice 1/8, 3/8, 5/8 and 7/8 lies below 2; twice 1.25, 1.75, 2.25 and 2.75 above, half of it below 4.
+    super::assert_close(values(&read.network, "twice"), &[1.0, 0.0, 0.0, 0.0, 0.5, 0.5]);
+    assert_eq!(
+        super::warnings(&read),
+        [
+            "no ending: function nodes were left out: half",
+            "no ending: tables were estimated from points in the intervals of their parents: twice"
+        ]
+    );
 }

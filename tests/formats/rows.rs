@@ -109,8 +109,8 @@ fn a_row_of_zeros_whose_parents_may_be_so_is_refused() {
     let row = "(n, n) 1 0; (n, y) 1 0;\n(y, y) 0 0; (y, n) 1 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, row)),
-        "t.bif:9:1: the row of 'c' for (y, y): all its numbers are zero, and nothing in the file \
-         excludes a = y, b = y; expected a sum of 1"
+        "t.bif:9:1: the row of 'c' for a = y, b = y: all its numbers are zero, and nothing in the \
+         file excludes these states; expected a sum of 1"
     );
     assert_eq!(
         refused("t.bif", &bif("0 0", SAME, "default 1 0;")),
@@ -121,12 +121,12 @@ fn a_row_of_zeros_whose_parents_may_be_so_is_refused() {
     let default = "(n, n) 1 0; default 0 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, default)),
-        "t.bif:8:13: the default row of 'c': all its numbers are zero, and nothing in the file \
-         excludes a = y, b = y; expected a sum of 1"
+        "t.bif:8:13: the row of 'c' for a = y, b = y: all its numbers are zero, and nothing in the \
+         file excludes these states; expected a sum of 1"
     );
     // A row of zeros above says nothing, and a default that no row needs does not count.
     let both = bif("0.5 0.5", "(n) 1 0; (y) 0 0;", "default 1 0; (y, n) 0 0;");
-    assert!(refused("t.bif", &both).contains("the row of 'b' for (y): all its numbers are zero"));
+    assert!(refused("t.bif", &both).contains("the row of 'b' for a = y: all its numbers are zero"));
     let unused = "(n, n) 1 0; (n, y) 1 0; (y, n) 1 0; (y, y) 1 0; default 0 0;";
     assert_eq!(read("t.bif", &bif("0.5 0.5", SAME, unused)).warnings, []);
     // Cycles are told of as such.
@@ -150,5 +150,22 @@ fn zeros(root: &str) -> String {
 fn many_zeros_take_little_time() {
     let read = read("t.uai", &zeros("2 1 0\n"));
     assert_eq!(read.warnings.len(), 1, "all but the first have a parent in an impossible state");
-    assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("row 2 of the table of 18"));
+    assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("the row of 'x18' for x0 = 0"));
+}
+
+#[test]
+fn the_fixture_of_scales_has_the_numbers_worked_out() {
+    let read = read("no ending", include_str!("../fixtures/scales.bif"));
+    assert_close(values(&read.network, "draw"), &[0.5, 0.333, 0.167]);
+    assert_close(values(&read.network, "seen"), &[0.75, 0.25, 1.0, 0.0, 0.0, 1.0]);
+    assert_close(values(&read.network, "told"), &[0.5; 12]);
+    assert_eq!(
+        warnings(&read),
+        [
+            "no ending: tables in percent were divided by 100: draw (line 5)",
+            "no ending: tables of counts were divided by the sums of their rows: seen (line 6)",
+            "no ending: 2 rows of zeros, the first in line 7, were given equal chances: their parents \
+             cannot be in these states"
+        ]
+    );
 }

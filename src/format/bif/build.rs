@@ -172,7 +172,7 @@ impl<'s> Builder<'_, 's> {
         let scale = self.audit.scale(table.chunks(states), block.child.text, block.child.at);
         for (row, values) in table.chunks_mut(states).enumerate() {
             if self.normalise(block, entry, values, scale)? {
-                self.leave_zero(block, entry, child, Some(row));
+                self.audit.leave_zero(ZeroRow { child, row: Some(row), at: entry.at });
             }
         }
         Ok(())
@@ -217,7 +217,7 @@ impl<'s> Builder<'_, 's> {
             }
             if self.normalise(block, entry, values, scale)? {
                 match given {
-                    Some(row) => self.leave_zero(block, entry, child, Some(row)),
+                    Some(_) => self.audit.leave_zero(ZeroRow { child, row: given, at: entry.at }),
                     None => default_is_zero = Some(entry),
                 }
             }
@@ -230,7 +230,7 @@ impl<'s> Builder<'_, 's> {
             return Err(self.missing_row(block, parents, &given_at, missing));
         };
         if let Some(entry) = default_is_zero {
-            self.leave_zero(block, entry, child, None);
+            self.audit.leave_zero(ZeroRow { child, row: None, at: entry.at });
         }
         for (values, _) in table.chunks_mut(states).zip(given_at).filter(|(_, at)| at.is_none()) {
             values.copy_from_slice(&default);
@@ -337,17 +337,6 @@ impl<'s> Builder<'_, 's> {
                 Err(self.source.error(entry.at, message))
             }
         }
-    }
-
-    fn leave_zero(
-        &mut self,
-        block: &ProbabilityBlock<'_>,
-        entry: &Entry,
-        child: VariableId,
-        row: Option<usize>,
-    ) {
-        let title = self.title(block, entry);
-        self.audit.leave_zero(ZeroRow { child, row, at: entry.at, title });
     }
 
     /// What an entry is about, for messages.

@@ -208,13 +208,16 @@ impl<'n, 's> Builder<'n, 's> {
             } else {
                 self.audit.normalise(values, scale, at)
             };
-            if let Err(error) = read {
-                let title =
-                    format!("{} of the table of '{name}'", row_title(row, node.parents.len()));
-                if error != RowError::AllZero {
-                    return Err(self.source.error(at, format!("{title}: {error}")));
+            match read {
+                Ok(()) => {}
+                Err(RowError::AllZero) => {
+                    self.audit.leave_zero(ZeroRow { child, row: Some(row), at });
                 }
-                self.audit.leave_zero(ZeroRow { child, row: Some(row), at, title });
+                Err(error) => {
+                    let row = row_title(row, node.parents.len());
+                    let message = format!("{row} of the table of '{name}': {error}");
+                    return Err(self.source.error(at, message));
+                }
             }
         }
         Ok(values)

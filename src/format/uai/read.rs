@@ -86,12 +86,17 @@ fn bayesian(
         let states = variables[child.index()].cardinality();
         let scale = audit.scale(values.chunks(states), variables[child.index()].name(), values_at);
         for (row, values) in values.chunks_mut(states).enumerate() {
-            let Err(error) = audit.normalise(values, scale, values_at) else { continue };
-            let title = format!("row {} of the table of {}", row + 1, child.index());
-            if error != RowError::AllZero {
-                return Err(source.error(values_at, format!("{title}: {error}")));
+            match audit.normalise(values, scale, values_at) {
+                Ok(()) => {}
+                Err(RowError::AllZero) => {
+                    audit.leave_zero(ZeroRow { child, row: Some(row), at: values_at });
+                }
+                Err(error) => {
+                    let message =
+                        format!("row {} of the table of {}: {error}", row + 1, child.index());
+                    return Err(source.error(values_at, message));
+                }
             }
-            audit.leave_zero(ZeroRow { child, row: Some(row), at: values_at, title });
         }
         cpts.push(Cpt::new(child, scope, values));
     }
