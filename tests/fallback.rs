@@ -77,10 +77,14 @@ fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
     let engine = Broken::new("gpu-like", Breaks::WithEvidence);
     let session = Session::start(|| {});
     session.submit(request(engine.choice(), &[]));
-    assert_eq!(checked(&until_rest(&session)).engine, engine.choice());
+    let prior = checked(&until_rest(&session));
+    assert_eq!(prior.engine, engine.choice());
+    assert_eq!(Some(prior.took()), prior.untraced, "on a device the timing of messages costs");
     session.submit(request(engine.choice(), &XRAY));
     let updates = until_rest(&session);
     assert_eq!(reasons(&updates), ["the device is lost"]);
+    let stand_in = checked(&updates);
+    assert_eq!((stand_in.untraced, stand_in.took()), (None, stand_in.trace.elapsed));
     assert_eq!(steps(&updates), [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]);
     assert_eq!(checked(&updates).engine, default_choice());
 

@@ -93,6 +93,8 @@ pub struct Document {
     pub stand_in: Option<(EngineChoice, String)>,
     /// What the engine's launches and copies take with empty kernels, if it launches anything.
     pub launch_overhead: Option<Duration>,
+    /// What one launch takes on this machine, if the engine launches anything.
+    pub launch: Option<Duration>,
 }
 
 impl Document {
@@ -150,6 +152,19 @@ impl Document {
         }
     }
 
+    /// What the propagation of [that trace](Self::trace) takes when its messages are not timed, where
+    /// that was measured.
+    #[must_use]
+    pub fn untraced(&self) -> Option<Duration> {
+        match (&self.shown, &self.running, &self.result) {
+            (Some(recorded), ..) => {
+                Some(Duration::from_secs_f64(recorded.run.propagate_us.median / 1e6))
+            }
+            (None, None, Some(result)) if self.is_of_this_tree(result) => result.untraced,
+            _ => None,
+        }
+    }
+
     /// The trace of the recording that is shown, or else of the newest propagation, if it ran on
     /// the tree that is shown.
     #[must_use]
@@ -198,7 +213,7 @@ pub struct MeasuredOverhead {
     pub engine: String,
     /// Its launches and copies with empty kernels, microseconds.
     pub overhead_us: f64,
-    /// All of the propagation, its messages timed, microseconds.
+    /// All of the propagation, microseconds.
     pub whole_us: f64,
 }
 

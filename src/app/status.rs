@@ -115,8 +115,13 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         if is_bayesian {
             fact(ui, "P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
         }
-        let time = numbers::duration(result.elapsed);
-        fact(ui, "propagation", time, "The last propagation, with the timing of its messages");
+        let time = numbers::duration(result.took());
+        let traced = numbers::duration(result.trace.elapsed);
+        let hover = match result.untraced {
+            Some(_) => format!("The last propagation. With the timing of its messages: {traced}"),
+            None => "The last propagation, with the timing of its messages".to_owned(),
+        };
+        fact(ui, "propagation", time, &hover);
     }
 }
 

@@ -177,7 +177,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         Arc::new(Propagation {
             evidence: evidence.clone(),
             posteriors,
-            elapsed: trace.elapsed,
+            untraced: None,
             trace,
             engine: choice,
             compiled: Arc::clone(&compiled),
@@ -205,6 +205,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         engine_bytes: Some(loaded.peak_bytes()),
         stand_in: None,
         launch_overhead: None,
+        launch: None,
     }
 }
 

@@ -75,10 +75,11 @@ impl Workbench {
                 self.model.hover = Highlight::default();
                 self.go_on_improving();
             }
-            Update::Loaded { peak_bytes, launch_overhead, .. } => {
+            Update::Loaded { peak_bytes, launch_overhead, launch, .. } => {
                 if let Some(document) = self.document() {
                     document.engine_bytes = Some(peak_bytes);
                     document.launch_overhead = launch_overhead;
+                    document.launch = launch;
                 }
             }
             Update::Propagating(watch) => {
@@ -124,7 +125,7 @@ impl Workbench {
             network: document.title(),
             engine: result.engine.title(),
             overhead_us: overhead.as_secs_f64() * 1e6,
-            whole_us: result.elapsed.as_secs_f64() * 1e6,
+            whole_us: result.took().as_secs_f64() * 1e6,
         };
         let same = |known: &MeasuredOverhead| {
             known.network == measured.network && known.engine == measured.engine
@@ -170,6 +171,7 @@ impl Workbench {
             engine_bytes: None,
             stand_in: None,
             launch_overhead: None,
+            launch: None,
         });
         self.forget_messages();
         self.model.selection = Highlight::default();

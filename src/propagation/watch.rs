@@ -1,6 +1,6 @@
 //! How a running propagation is watched and stopped.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
@@ -36,7 +36,9 @@ pub struct Watch {
     /// One span a message of the plan; empty where messages are not timed.
     messages: Box<[Span]>,
     savings: OnceLock<Savings>,
-    finished: OnceLock<Duration>,
+    /// When the posteriors were there.
+    ended: OnceLock<Duration>,
+    is_finished: AtomicBool,
 }
 
 /// A moment of a propagation, as a [`Watch`] tells it: nanoseconds since its start, or nothing of
@@ -107,7 +109,8 @@ impl Watch {
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
             savings: OnceLock::new(),
-            finished: OnceLock::new(),
+            ended: OnceLock::new(),
+            is_finished: AtomicBool::new(false),
         }
     }
 
@@ -226,15 +229,22 @@ impl Watch {
         let _ = self.savings.set(savings);
     }
 
-    /// Notes that the propagation is over, whatever came of it. Only the first call counts.
+    /// Notes that the posteriors are there: what follows, such as fetching the times of messages from
+    /// a device, is no part of the propagation. Only the first call counts.
+    pub fn note_end(&self) {
+        self.ended.get_or_init(|| self.elapsed());
+    }
+
+    /// Notes that the propagation is over, whatever came of it, and that all was noted.
     pub fn finish(&self) {
-        let _ = self.finished.set(self.elapsed());
+        self.note_end();
+        self.is_finished.store(true, Ordering::Release);
     }
 
     /// Whether the propagation is over.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished.get().is_some()
+        self.is_finished.load(Ordering::Acquire)
     }
 
     /// Messages computed so far, and messages in all; both zero where messages are not timed.
@@ -273,7 +283,7 @@ impl Watch {
             stages: stages.collect(),
             messages: messages.collect(),
             savings: self.savings.get().copied().unwrap_or_default(),
-            elapsed: self.finished.get().copied().unwrap_or_else(|| self.elapsed()),
+            elapsed: self.ended.get().copied().unwrap_or_else(|| self.elapsed()),
         }
     }
 
@@ -316,9 +326,12 @@ mod tests {
         let trace = watch.trace();
         assert_eq!(trace.messages.len(), 2);
         assert_eq!((trace.messages[0].message, trace.messages[0].lane), (first, 3));
+        watch.note_end();
+        let elapsed = watch.trace().elapsed;
         assert!(!watch.is_finished());
         watch.finish();
-        assert_eq!(watch.trace().elapsed, watch.trace().elapsed);
+        assert!(watch.is_finished());
+        assert_eq!(watch.trace().elapsed, elapsed, "what follows the end is not counted");
     }
 
     #[test]

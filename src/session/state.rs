@@ -32,6 +32,8 @@ pub(super) struct Loaded {
     pub(super) engine: EngineChoice,
     /// If it stands in: the run at which what was asked for was tried last.
     pub(super) tried: Option<u64>,
+    /// Whether it computes on a device, where the timing of messages takes time of its own.
+    pub(super) on_device: bool,
     pub(super) propagator: Box<dyn Propagator>,
 }
 

@@ -26,8 +26,17 @@ pub struct Propagation {
     pub engine: EngineChoice,
     /// The tree it ran on.
     pub compiled: Arc<CompiledNetwork>,
-    /// From entering the evidence to the last posterior.
-    pub elapsed: Duration,
+    /// What it takes on a device when its messages are not timed, which costs time there.
+    pub untraced: Option<Duration>,
+}
+
+impl Propagation {
+    /// From entering the evidence to the last posterior; without the timing of messages, where that
+    /// was measured.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.untraced.unwrap_or(self.trace.elapsed)
+    }
 }
 
 /// One thing that happened in the worker, in order.
@@ -57,6 +66,8 @@ pub enum Update {
         peak_bytes: u64,
         /// What its launches and copies take with empty kernels, if it launches anything.
         launch_overhead: Option<Duration>,
+        /// What one launch takes there.
+        launch: Option<Duration>,
     },
     /// A propagation has begun; the watch can be read while it runs.
     Propagating(Arc<Watch>),

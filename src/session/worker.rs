@@ -3,9 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, propagate};
+use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, launch_time, propagate};
 use crate::experiment::Progress;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, Watch, compile};
@@ -389,8 +390,10 @@ impl Worker {
         let peak_bytes = propagator.peak_bytes();
         let launch_overhead = propagator.launch_overhead(EMPTY_RUNS);
         let (wanted, memory) = (request.engine, request.memory);
-        self.state.loaded = Some(Loaded { wanted, memory, engine, tried, propagator });
-        self.tell(Update::Loaded { engine, peak_bytes, launch_overhead });
+        let on_device = launch_overhead.is_some();
+        let launch = if on_device { launch_time() } else { None };
+        self.state.loaded = Some(Loaded { wanted, memory, engine, tried, on_device, propagator });
+        self.tell(Update::Loaded { engine, peak_bytes, launch_overhead, launch });
     }
 
     fn propagate_prior(&mut self, request: &Request, token: &CancelToken) -> Result<(), Stopped> {
@@ -462,12 +465,13 @@ impl Worker {
         let loaded = self.state.loaded.as_mut().expect("loaded before");
         match propagate(&mut *loaded.propagator, &compiled, evidence, watch) {
             Ok(posteriors) => {
-                let trace = watch.trace();
+                let is_traced = loaded.on_device && watch.times_messages();
+                let untraced = || untraced(&mut *loaded.propagator, &compiled, evidence, watch);
                 Ok(Some(Arc::new(Propagation {
                     evidence: evidence.clone(),
                     posteriors,
-                    elapsed: trace.elapsed,
-                    trace,
+                    untraced: is_traced.then(untraced).flatten(),
+                    trace: watch.trace(),
                     engine: loaded.engine,
                     compiled,
                 })))
@@ -488,6 +492,19 @@ impl Worker {
             }
         }
     }
+}
+
+/// What a propagation takes when its messages are not timed. A failure shows the next time that
+/// posteriors are wanted.
+fn untraced(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    evidence: &Evidence,
+    traced: &Watch,
+) -> Option<Duration> {
+    let watch = traced.aside();
+    propagate(propagator, compiled, evidence, &watch).ok()?;
+    Some(watch.trace().elapsed)
 }
 
 fn load_engine(

@@ -278,7 +278,7 @@ fn number(name: &str, model: &Model) -> Option<String> {
         return Some(numbers::thousands(document.network().variables().len() as u64));
     }
     if name == "time" {
-        return Some(numbers::duration(document.result.as_ref()?.elapsed));
+        return Some(numbers::duration(document.result.as_ref()?.took()));
     }
     let compiled = model.compiled()?;
     let tree = compiled.statistics();

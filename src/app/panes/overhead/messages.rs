@@ -1,6 +1,7 @@
 //! A point a message: how large its tables are against how long it takes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use eframe::egui::Ui;
 
@@ -102,6 +103,7 @@ impl Run {
 pub(super) struct Cloud {
     of: Arc<CompiledNetwork>,
     runs: Vec<Run>,
+    launch: Option<Duration>,
     /// The messages of each series.
     messages: Vec<Vec<MessageId>>,
     /// Entries of both cliques' tables across, microseconds upward.
@@ -111,7 +113,8 @@ pub(super) struct Cloud {
 }
 
 impl Cloud {
-    pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run]) -> Self {
+    /// The points of `runs`; `launch` is what one launch takes on this machine, if it has a GPU.
+    pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run], launch: Option<Duration>) -> Self {
         let mut series = Vec::new();
         let mut messages = Vec::new();
         for run in runs {
@@ -124,13 +127,14 @@ impl Cloud {
             messages.push(timings.iter().map(|timing| timing.message).collect());
         }
         let mut marks = Vec::new();
-        let floor = runs.iter().find_map(|run| match run {
-            Run::Recorded(recorded) => recorded.run.launch_us,
+        let recorded = runs.iter().find_map(|run| match run {
+            Run::Recorded(recorded) => Some((recorded.run.launch_us?, Origin::Recorded)),
             Run::Here(_) => None,
         });
-        if let Some(floor) = floor {
+        let here = launch.map(|launch| (launch.as_secs_f64() * 1e6, Origin::Live));
+        if let Some((floor, origin)) = here.or(recorded) {
             let label = format!("one launch: {}", numbers::nanoseconds(floor * 1e3));
-            marks.push(Mark { label, origin: Origin::Recorded, at: At::Y(floor) });
+            marks.push(Mark { label, origin, at: At::Y(floor) });
         }
         let summary = compare(runs, &series, &mut marks);
         let panel = Panel {
@@ -140,12 +144,17 @@ impl Cloud {
             series,
             marks,
         };
-        Self { of: Arc::clone(compiled), runs: runs.to_vec(), messages, panel, summary }
+        Self { of: Arc::clone(compiled), runs: runs.to_vec(), launch, messages, panel, summary }
     }
 
     /// Whether it was made of this.
-    pub fn is_of(&self, compiled: &Arc<CompiledNetwork>, runs: &[Run]) -> bool {
-        Arc::ptr_eq(&self.of, compiled) && self.runs == runs
+    pub fn is_of(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        runs: &[Run],
+        launch: Option<Duration>,
+    ) -> bool {
+        Arc::ptr_eq(&self.of, compiled) && self.runs == runs && self.launch == launch
     }
 
     /// The message that a point stands for.
@@ -163,10 +172,14 @@ impl Cloud {
     }
 }
 
-/// Marks where the first GPU run overtakes the first CPU run, and says so.
+/// Marks where the first GPU run overtakes the first CPU run of the same machine, and says so.
 fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
-    let (gpu, cpu) = (runs.iter().position(Run::on_gpu), runs.iter().position(|r| !r.on_gpu()));
-    let Some((gpu, cpu)) = gpu.zip(cpu) else {
+    let pair = [Origin::Live, Origin::Recorded].into_iter().find_map(|origin| {
+        let first =
+            |on_gpu| runs.iter().position(|run| run.origin() == origin && run.on_gpu() == on_gpu);
+        first(true).zip(first(false)).map(|pair| (pair, origin))
+    });
+    let Some(((gpu, cpu), origin)) = pair else {
         return "A message is a point: how large its tables are, how long it takes.".to_owned();
     };
     let points = |index: usize| -> Vec<(f64, f64)> {
@@ -177,10 +190,6 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
         Crossover::At(entries) => {
             let size = numbers::short(entries);
             let label = format!("crossover: {size} entries");
-            let origin = match (runs[gpu].origin(), runs[cpu].origin()) {
-                (Origin::Live, Origin::Live) => Origin::Live,
-                _ => Origin::Recorded,
-            };
             marks.push(Mark { label, origin, at: At::X(entries) });
             format!("From about {size} entries on, a message of {fast} is faster than of {slow}.")
         }

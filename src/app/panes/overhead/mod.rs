@@ -24,7 +24,7 @@ const WIDE: f32 = 760.0;
 /// The pane and what is chosen in it.
 #[derive(Default)]
 pub struct OverheadPane {
-    /// The engine whose recorded bars are shown; `None` is the paper's.
+    /// The engine whose bars were chosen.
     engine: Option<String>,
     as_share: bool,
     /// Where there is room for one of the two only: the messages.
@@ -59,37 +59,40 @@ impl OverheadPane {
         }
     }
 
+    /// The engine whose bars are shown: what was chosen, what was measured here last, or that of the
+    /// paper's Figure 7.
+    fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
+        let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
+        let here = || model.overheads.last().map(|measured| &measured.engine);
+        let paper = || engines.iter().find(|engine| engine.starts_with("gpu-paper"));
+        chosen.or_else(here).or_else(paper).or(engines.first()).cloned()
+    }
+
     fn networks(&mut self, ui: &mut Ui, model: &Model, engines: &[String], height: f32) {
         let top = ui.cursor().top();
         ui.horizontal_wrapped(|ui| {
             ui.strong("Networks");
-            let chosen = self.engine.take().filter(|engine| engines.contains(engine));
-            // The engine of the paper's Figure 7 where there is a choice.
-            let first = engines.iter().find(|engine| engine.starts_with("gpu-paper"));
-            let mut chosen = chosen.or_else(|| first.or(engines.first()).cloned());
-            if let Some(engine) = &mut chosen {
-                ComboBox::from_id_salt("overhead engine").selected_text(engine.as_str()).show_ui(
-                    ui,
-                    |ui| {
-                        for other in engines {
-                            ui.selectable_value(engine, other.clone(), other);
+            if let Some(shown) = self.shown(model, engines) {
+                ComboBox::from_id_salt("overhead engine").selected_text(&shown).show_ui(ui, |ui| {
+                    for engine in engines {
+                        if ui.selectable_label(*engine == shown, engine).clicked() {
+                            self.engine = Some(engine.clone());
                         }
-                    },
-                );
+                    }
+                });
             }
-            self.engine = chosen;
             ui.selectable_value(&mut self.as_share, false, "Time");
             ui.selectable_value(&mut self.as_share, true, "Share");
         });
-        let Some(engine) = &self.engine else {
+        let Some(engine) = self.shown(model, engines) else {
             ui.weak(
                 "Nothing was propagated on a GPU yet, and no recording is there: choose an engine \
                  that runs on a GPU.",
             );
             return;
         };
-        let panel = networks::panel(model, engine, self.as_share);
-        if let Some(credit) = networks::credit(model, engine) {
+        let panel = networks::panel(model, &engine, self.as_share);
+        if let Some(credit) = networks::credit(model, &engine) {
             ui.colored_label(Palette::of(ui).warning, credit);
         }
         let legend = Legend::of(ui, std::slice::from_ref(&panel));
@@ -141,8 +144,8 @@ impl OverheadPane {
             return;
         }
         let cloud = match self.cloud.take() {
-            Some(cloud) if cloud.is_of(compiled, &shown) => cloud,
-            _ => Arc::new(Cloud::new(compiled, &shown)),
+            Some(cloud) if cloud.is_of(compiled, &shown, document.launch) => cloud,
+            _ => Arc::new(Cloud::new(compiled, &shown, document.launch)),
         };
         ui.label(&cloud.summary);
         let legend = Legend::of(ui, std::slice::from_ref(&cloud.panel));

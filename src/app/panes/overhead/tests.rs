@@ -95,3 +95,37 @@ fn without_recordings_and_without_a_gpu_it_says_what_to_do() {
     let harness = pane(model(""));
     label_containing(&harness, "Open a network");
 }
+
+#[test]
+fn what_was_measured_here_last_is_shown_until_something_is_chosen() {
+    let mut model = recorded();
+    let pane_of = |pane: &OverheadPane, model: &Model| pane.shown(model, &networks::engines(model));
+    let mut pane = OverheadPane::default();
+    assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"), "the only one recorded");
+    model.overheads.push(MeasuredOverhead {
+        network: "asia".to_owned(),
+        engine: "gpu-paper f32, naive, 48 threads a block".to_owned(),
+        overhead_us: 10.0,
+        whole_us: 50.0,
+    });
+    let here = "gpu-paper f32, naive, 48 threads a block";
+    assert_eq!(pane_of(&pane, &model).as_deref(), Some(here));
+    pane.engine = Some("gpu f32".to_owned());
+    assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"));
+}
+
+#[test]
+fn the_floor_is_that_of_this_machine_where_it_has_one() {
+    use crate::experiment::Origin::{Live, Recorded};
+    let model = recorded();
+    let document = model.document.as_ref().unwrap();
+    let (runs, compiled) = (messages::runs(document), model.compiled().unwrap());
+    let floor = |launch| {
+        let marks = Cloud::new(compiled, &runs, launch).panel.marks;
+        let floor = marks.into_iter().find(|mark| mark.label.starts_with("one launch")).unwrap();
+        (floor.label, floor.origin)
+    };
+    assert_eq!(floor(None), ("one launch: 2.00 µs".to_owned(), Recorded));
+    let here = Some(std::time::Duration::from_nanos(3_500));
+    assert_eq!(floor(here), ("one launch: 3.50 µs".to_owned(), Live));
+}

@@ -20,6 +20,9 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
         ui.spacing_mut().item_spacing.x = 5.0;
         let title = if scene.live { "so far" } else { "total" };
         fact(ui, title, &numbers::duration(scene.trace.elapsed));
+        if let Some(untraced) = scene.untraced {
+            fact(ui, "untraced", &numbers::duration(untraced));
+        }
         for (stage, colour) in
             [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
         {

@@ -8,6 +8,8 @@ pub(super) mod recorded;
 mod scale;
 mod versus;
 
+use std::time::Duration;
+
 use eframe::egui::{
     self, EventFilter, Key, Label, PointerButton, Rect, Response, RichText, Sense, Ui, WidgetInfo,
     WidgetType,
@@ -58,6 +60,8 @@ struct Scene<'a> {
     launches: Vec<(f64, f64)>,
     /// Nanoseconds that the axis can show: to the end, or to now while it runs.
     total: f64,
+    /// What all of it takes when messages are not timed.
+    untraced: Option<Duration>,
     live: bool,
 }
 
@@ -102,6 +106,7 @@ impl TimelinePane {
             on_gpu,
             launches: if on_gpu && !live { between_stages(&trace) } else { Vec::new() },
             total: trace.elapsed.as_nanos() as f64,
+            untraced: document.untraced(),
             live,
         };
         header::show(ui, &scene, commands);

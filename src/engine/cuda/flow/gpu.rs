@@ -171,9 +171,6 @@ impl Executor for Gpu {
     ) -> Result<(), PropagationFailure> {
         let kind = if stamped { Kind::Stamped } else { Kind::Plain };
         self.launch(has_evidence, kind)?;
-        if stamped {
-            self.stream.synchronize()?;
-        }
         Ok(())
     }
 

@@ -46,12 +46,14 @@ impl<E: Executor> Propagator for Loaded<E> {
         let stamped = watch.times_messages();
         let _alone = self.executor.alone();
         self.executor.start(&self.flow, !evidence.is_empty(), stamped)?;
+        let launched = watch.elapsed();
+        let posteriors = self.read(evidence, self.exponent + exponent);
+        // The stamps are fetched by whoever wants to see them, when all is done.
+        watch.note_end();
         if stamped {
-            let now = watch.elapsed();
-            self.trace(watch, now)?;
+            self.trace(watch, launched)?;
         }
-        watch.check()?;
-        watch.stage(Stage::Read, || self.read(evidence, self.exponent + exponent))
+        posteriors
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
@@ -169,12 +171,20 @@ impl<E: Executor> Loaded<E> {
         shape.finish(values, exponent, self.wait_for(shape.states(), results)?)
     }
 
-    /// Tells `watch` when each message was computed, on the GPU's clock set so that its last item
-    /// ended `now`.
-    pub(super) fn trace(&mut self, watch: &Watch, now: Duration) -> Result<(), PropagationFailure> {
+    /// Tells `watch` when each message was computed, on the GPU's clock set so that its first block
+    /// began when the launch was made, and that the host was reading from the last item on.
+    pub(super) fn trace(
+        &mut self,
+        watch: &Watch,
+        launched: Duration,
+    ) -> Result<(), PropagationFailure> {
+        let over = watch.trace().elapsed;
         let stamps = self.executor.stamps(&self.flow)?;
-        let Some(last) = stamps.iter().map(|stamp| stamp.end).max() else { return Ok(()) };
-        let at = |time: u64| now.saturating_sub(Duration::from_nanos(last.saturating_sub(time)));
+        let Some(began) = stamps.iter().map(|stamp| stamp.began).min() else { return Ok(()) };
+        let at = |time: u64| {
+            let since = Duration::from_nanos(time.saturating_sub(began));
+            (launched + since).min(over)
+        };
         let first = &self.flow.items.first;
         let mut bounds = [None::<(Duration, Duration)>; 2];
         for (edge, &(up, down)) in self.flow.operations.of_separator.iter().enumerate() {
@@ -194,9 +204,11 @@ impl<E: Executor> Loaded<E> {
             }
         }
         for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
-            let (start, end) = bounds.unwrap_or((now, now));
+            let (start, end) = bounds.unwrap_or((launched, launched));
             watch.note_stage(stage, start, end);
         }
+        let last = stamps.iter().map(|stamp| stamp.end).max().map_or(over, at);
+        watch.note_stage(Stage::Read, last, over);
         Ok(())
     }
 }
