@@ -57,6 +57,15 @@ fn classes_may_hold_instances_and_pass_on_what_is_in_them() {
 }
 
 #[test]
+fn the_order_of_classes_does_not_count() {
+    let (first, second) = FIXTURE.split_once("class Stud").unwrap();
+    let turned = format!("class Stud{second}\n{first}");
+    let (one, other) = (read("t.net", FIXTURE).network, read("t.net", &turned).network);
+    assert_eq!(one.variables(), other.variables());
+    assert_eq!(values(&one, "sold"), values(&other, "sold"));
+}
+
+#[test]
 fn mistakes_are_reported_where_they_stand() {
     let class = "class C { node x { states = (\"a\"); } node y { states = (\"a\" \"b\"); } }\n";
     let cases = [
@@ -95,9 +104,13 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         ("class C { }", "2:1: a second class is called 'C'"),
         (
+            "class M { instance n : N {} instance c : C {} } class N { instance m : M {} }",
+            "1:1: every class is within another, expected a network",
+        ),
+        (
             "class M { node z { states = (\"a\"); } }",
-            "1:1: no instance of the class 'C' is in 'M', the last class, which is read as the network; \
-             expected one network in the file",
+            "2:1: the classes 'C' and 'M' are two networks, as neither is within another class; \
+             expected one in the file",
         ),
         ("class M { instance i C { } }", "2:22: expected ':', found 'C'"),
         ("class M { instance i : C (x) { } }", "2:28: expected '=', found ')'"),

@@ -65,8 +65,8 @@ fn a_class_is_a_network() {
     assert_eq!(read(text).network.name(), "Sprinkler");
     assert_eq!(
         refused("class A { }\nclass B { }"),
-        "a.net:1:1: no instance of the class 'A' is in 'B', the last class, which is read as the \
-         network; expected one network in the file"
+        "a.net:2:1: the classes 'A' and 'B' are two networks, as neither is within another class; \
+         expected one in the file"
     );
 }
 

@@ -12,17 +12,15 @@ use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{self, Annotation, Network};
 
-/// Makes the network that `classes` describe: the last, with what it takes from the others.
+/// Makes the network that is one of `classes`, with what it takes from the others.
 pub(super) fn network<'s>(
     source: Source<'s>,
     mut classes: Vec<Class<'s>>,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
     let potentials: Vec<_> =
         classes.iter_mut().map(|class| std::mem::take(&mut class.potentials)).collect();
-    let Some(last) = classes.last() else {
-        return Err(source.error(0, "there is no network in this file"));
-    };
     let names = Classes::new(source, &classes)?;
+    let class = &classes[names.network];
     let mut built = Vec::with_capacity(classes.len());
     let (mut spent, mut sampled) = (Spent::default(), Vec::new());
     for (index, potentials) in potentials.into_iter().enumerate() {
@@ -34,13 +32,13 @@ pub(super) fn network<'s>(
         spent = models.spent;
         sampled.append(&mut models.sampled);
     }
-    let found = if last.instances.is_empty() {
-        with_full_names(last, built.pop().unwrap_or_default())
+    let found = if class.instances.is_empty() {
+        with_full_names(class, built.swap_remove(names.network))
     } else {
         names.unfold(&built)?
     };
-    let name = text(&last.attributes, NAME).map_or(Cow::Borrowed(last.name), Cow::Owned);
-    let note = annotation(&last.attributes, &["inputs", "outputs", "name"]);
+    let name = text(&class.attributes, NAME).map_or(Cow::Borrowed(class.name), Cow::Owned);
+    let note = annotation(&class.attributes, &["inputs", "outputs", "name"]);
     let (network, mut warnings) = nodes::network(source, &name, note, &found, IfMissing::Uniform)?;
     if !sampled.is_empty() {
         warnings.push(Warning::Sampled { file: source.file.to_owned(), nodes: sampled });

@@ -4,7 +4,7 @@
 //! "The NET language". `instance I : C (input = actual; alias = output) { ... }` stands for a copy of
 //! the nodes of the class C, called `I.node`. An input is the node that it is bound to, or has its own
 //! table where it is bound to none. An alias is the name by which the class around the instance
-//! knows a node in it. The network is the last class of the file, and all others serve it.
+//! knows a node in it. The network is the class of which nothing else in the file is an instance.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,10 +32,12 @@ pub(super) struct Classes<'c, 's> {
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
     /// For each instance by its number, what its inputs are bound to.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
+    /// The class that is the network.
+    pub network: usize,
 }
 
 impl<'c, 's> Classes<'c, 's> {
-    /// Looks up what instances are of, beginning with the last of `classes`.
+    /// Looks up what instances are of, and which of the `classes` is the network.
     pub fn new(source: Source<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {
@@ -58,41 +60,42 @@ impl<'c, 's> Classes<'c, 's> {
             let inputs = instance.inputs.iter();
             (instance.number, inputs.map(|(formal, actual)| (&*formal.text, actual)).collect())
         });
-        let found = Self {
+        let mut found = Self {
             source,
             classes,
             by_name,
             nodes: classes.iter().map(nodes).collect(),
             aliases: classes.iter().map(aliases).collect(),
             bindings: bindings.collect(),
+            network: 0,
         };
-        found.check_use()?;
+        found.network = found.root()?;
         Ok(found)
     }
 
-    /// Whether every class serves the last, and every instance is of a class in this file.
-    fn check_use(&self) -> Result<(), FormatError> {
-        let Some(last) = self.classes.len().checked_sub(1) else { return Ok(()) };
+    /// The class of which there is no instance in another.
+    fn root(&self) -> Result<usize, FormatError> {
         let mut used = vec![false; self.classes.len()];
-        let mut open = vec![last];
-        while let Some(index) = open.pop() {
-            if std::mem::replace(&mut used[index], true) {
-                continue;
-            }
-            for instance in &self.classes[index].instances {
-                open.push(self.class_of(instance)?);
+        for (index, class) in self.classes.iter().enumerate() {
+            for instance in &class.instances {
+                let of = self.class_of(instance)?;
+                used[of] |= of != index;
             }
         }
-        match used.iter().position(|used| !used) {
-            None => Ok(()),
-            Some(unused) => {
-                let class = &self.classes[unused];
+        let mut roots = (0..used.len()).filter(|&class| !used[class]);
+        let Some(first) = roots.next() else {
+            let at = self.classes.first().map_or(0, |class| class.at);
+            return Err(self.source.error(at, "every class is within another, expected a network"));
+        };
+        match roots.next().map(|second| &self.classes[second]) {
+            None => Ok(first),
+            Some(second) => {
                 let message = format!(
-                    "no instance of the class '{}' is in '{}', the last class, which is read as the \
-                     network; expected one network in the file",
-                    class.name, self.classes[last].name
+                    "the classes '{}' and '{}' are two networks, as neither is within another class; \
+                     expected one in the file",
+                    self.classes[first].name, second.name
                 );
-                Err(self.source.error(class.at, message))
+                Err(self.source.error(second.at, message))
             }
         }
     }
@@ -122,7 +125,7 @@ impl<'c, 's> Classes<'c, 's> {
         None
     }
 
-    /// The nodes of the last class and of all that is in it; `built` has those of each class alone.
+    /// The nodes of the network and of all that is in it; `built` has those of each class alone.
     pub fn unfold(&self, built: &[Vec<Node<'s>>]) -> Result<Vec<Node<'s>>, FormatError> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
@@ -133,8 +136,7 @@ impl<'c, 's> Classes<'c, 's> {
             states: built.iter().map(states).collect(),
             unfolded: Unfolded::default(),
         };
-        let index = self.classes.len() - 1;
-        copies.copy(&Scope { index, instance: None, around: None, depth: 0 })?;
+        copies.copy(&Scope { index: self.network, instance: None, around: None, depth: 0 })?;
         Ok(copies.unfolded.nodes)
     }
 

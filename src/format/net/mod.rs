@@ -4,8 +4,8 @@
 //! settled by what programs write:
 //!
 //! * A file is `net { ... }` with nodes and potentials behind it, or `class NAME { ... }` with them
-//!   inside. The last of several classes is the network; the instances in it of the others are
-//!   unfolded, and places are left out where there are any, because each class has its own.
+//!   inside. Of several classes that one is the network which is within no other; the instances in it
+//!   are unfolded, and places are left out where there are any, because each class has its own.
 //! * Names are words or quoted; a remark goes from `%` to the end of the line.
 //! * `data` is in odometer order: the first parent slowest, the node itself fastest; parentheses
 //!   among the numbers mean nothing more.
