@@ -29,8 +29,11 @@ pub struct CliqueTree {
     pub position: Vec<usize>,
 }
 
-/// The tree of the least total table size, below `limit`, that one run of each of `heuristics`
-/// finds for `graph`; `None` if all exceed it or once `cancel` is set.
+/// The tree of a total table size below `limit` that a run of one of `heuristics` finds for `graph`,
+/// and which of them; `None` if none does or once `cancel` is set.
+///
+/// The first that finds one is preferred. Another takes its place if it stays below the limit that
+/// `worth` gives for the total so far, and is not run where that is zero.
 ///
 /// The largest clique of the component that has it is the root, and that of every other component
 /// hangs below it by an empty separator. No variables give one empty clique.
@@ -43,15 +46,20 @@ pub fn quick_tree(
     graph: &MoralGraph,
     heuristics: &[Heuristic],
     limit: u64,
+    worth: impl Fn(u64) -> u64,
     cancel: &CancelToken,
-) -> Option<CliqueTree> {
-    let mut best: Option<Found> = None;
+) -> Option<(CliqueTree, Heuristic)> {
+    let mut best: Option<(Found, Heuristic)> = None;
     for &heuristic in heuristics {
-        let bound = best.as_ref().map_or(limit, |best| best.entries);
+        let bound = best.as_ref().map_or(limit, |(best, _)| worth(best.entries));
+        if bound == 0 {
+            continue;
+        }
         let greedy = Greedy::new(graph, heuristic, cancel).ok()?;
-        best = greedy.run(0, Some(bound), cancel).ok()?.found.or(best);
+        let found = greedy.run(0, Some(bound), cancel).ok()?.found;
+        best = found.map(|found| (found, heuristic)).or(best);
     }
-    best.map(|found| contract(graph, &found))
+    best.map(|(found, heuristic)| (contract(graph, &found), heuristic))
 }
 
 fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
@@ -148,7 +156,10 @@ mod tests {
             let graph = MoralGraph::new(states, &families);
             let cancel = CancelToken::new();
             let heuristic = Heuristic::ALL[round % 4];
-            let found = quick_tree(&graph, &[heuristic], u64::MAX, &cancel).expect("no limit");
+            let quick = |heuristics: &[Heuristic], limit, worth: fn(u64) -> u64| {
+                quick_tree(&graph, heuristics, limit, worth, &cancel)
+            };
+            let found = quick(&[heuristic], u64::MAX, |_| 0).expect("no limit").0;
 
             let elimination = eliminate(&graph, heuristic, 0, &cancel).expect("not cancelled");
             let size = |clique: &Vec<VariableId>| {
@@ -184,14 +195,32 @@ mod tests {
                 let home = &cliques[found.home[first.expect("not empty").index()]].variables;
                 assert!(family.iter().all(|v| home.contains(v)), "graph {round}");
             }
-            assert!(quick_tree(&graph, &[heuristic], total, &cancel).is_none(), "graph {round}");
+            assert!(quick(&[heuristic], total, |_| 0).is_none(), "graph {round}");
+
+            // Of all the first stays where it is as good, and goes where another is half as large.
+            let entries = |found: Option<(CliqueTree, Heuristic)>| {
+                let (tree, which) = found.expect("there is no limit");
+                (tree.cliques.iter().map(&size).sum::<u64>(), which)
+            };
+            let of = |heuristic| entries(quick(&[heuristic], u64::MAX, |_| 0)).0;
+            let least = Heuristic::ALL.map(of).into_iter().min().expect("there are four");
+            assert_eq!(entries(quick(&Heuristic::ALL, u64::MAX, |total| total)).0, least);
+            let first = of(Heuristic::ALL[0]);
+            let (total, which) = entries(quick(&Heuristic::ALL[..2], u64::MAX, |total| total / 2));
+            let second = of(Heuristic::ALL[1]);
+            let is_half = second < first / 2;
+            let expected =
+                if is_half { (second, Heuristic::ALL[1]) } else { (first, Heuristic::ALL[0]) };
+            assert_eq!((total, which), expected, "graph {round}");
         }
     }
 
     #[test]
     fn nothing_has_one_empty_clique() {
         let graph = MoralGraph::new(Vec::new(), &[]);
-        let tree = quick_tree(&graph, &Heuristic::ALL, 9, &CancelToken::new()).expect("it fits");
+        let worth = |entries| entries;
+        let found = quick_tree(&graph, &Heuristic::ALL, 9, worth, &CancelToken::new());
+        let (tree, _) = found.expect("it fits");
         assert_eq!((tree.cliques, tree.parents), (vec![vec![]], vec![None]));
     }
 }

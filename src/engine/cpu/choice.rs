@@ -9,8 +9,6 @@
 
 use std::sync::Arc;
 
-use rayon::ThreadPool;
-
 use crate::cancel::CancelToken;
 use crate::engine::cpu::change::Change;
 use crate::engine::cpu::inherit::Twins;
@@ -46,6 +44,9 @@ const MAKE_ENTRY: f64 = 1.0;
 /// For a variable of which a new tree is made.
 const MAKE_VARIABLE: f64 = 2200.0;
 
+/// The share of the entries that a tree has to make where it takes others over from one before.
+const NEW_SHARE: f64 = 0.3;
+
 /// A tree is looked for where the best that there is takes so many times what looking does, which is
 /// lost if none is found.
 const WORTH_LOOKING: f64 = 2.0;
@@ -59,8 +60,9 @@ pub(super) struct Choice<T> {
     /// What the tables of trees before were in, and the messages in them, for the next.
     shelf: Shelf<T>,
     room: State,
-    /// A set of variables without which no tree is worth making, where that was found out last.
-    not_worth: Option<Vec<bool>>,
+    /// A set of variables without which there is no tree of so few entries, where that was found out
+    /// last.
+    not_worth: Option<(Vec<bool>, u64)>,
 }
 
 /// A tree of what observed variables leave.
@@ -118,15 +120,15 @@ impl<T: Real> Choice<T> {
         }
         let is_known = self.cut.as_ref().is_some_and(|cut| cut.is_without(&self.observed));
         if !is_known && let Some(reduced) = self.reduce(network, best.0, means, cancel) {
-            // Trees that do not fit into memory together do not share anything.
-            let bytes = self.cut.as_ref().map_or(0, |cut| cut.reduced.bytes);
-            if bytes + reduced.bytes > means.bytes {
+            // Tables give way to each other. If all else does not fit beside it, nothing is shared.
+            let before = self.cut.as_ref().map_or(0, |cut| cut.reduced.other_bytes);
+            if before + reduced.bytes() > means.bytes {
                 self.drop_cut();
             }
-            self.make(network, Some(reduced), evidence, means.threads);
+            self.make(network, Some(reduced), evidence, means);
             best.1 = Way::Remade;
         } else if best.1 == Way::Remade {
-            self.make(network, None, evidence, means.threads);
+            self.make(network, None, evidence, means);
         }
         best.1 != Way::Whole
     }
@@ -173,10 +175,13 @@ impl<T: Real> Choice<T> {
         network: &Network,
         reduced: Option<Reduced>,
         evidence: &Evidence,
-        threads: Option<&ThreadPool>,
+        means: Means<'_>,
     ) {
         let Self { observed, cut, shelf, room, .. } = self;
-        let sources = Sources { network, observed, threads };
+        let sources = Sources { network, observed, threads: means.threads };
+        let new = reduced.as_ref().or(cut.as_ref().map(|cut| &cut.reduced));
+        let left = means.bytes.saturating_sub(new.map_or(0, Reduced::bytes));
+        shelf.set_most(left / T::PRECISION.bytes() as usize);
         let room_of_new = std::mem::take(room);
         let (reduced, model) = if let Some(before) = cut.take() {
             let Cut { observed: then, reduced: old, model, .. } = before;
@@ -225,19 +230,22 @@ impl<T: Real> Choice<T> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let left = is_observed.iter().filter(|is| !*is).count();
         let fixed = means.making * MAKE_VARIABLE * left as f64;
-        if left == is_observed.len()
-            || least < WORTH_LOOKING * fixed
-            || self.not_worth.as_ref() == Some(&is_observed)
-        {
+        let made = if self.cut.is_some() { NEW_SHARE } else { 1.0 };
+        let limit = ((least - fixed) / (NEAR_SHARE * ENTRY + made * MAKE_ENTRY)) as u64;
+        let is_in_vain = self
+            .not_worth
+            .as_ref()
+            .is_some_and(|(out, least)| *out == is_observed && limit <= *least);
+        if left == is_observed.len() || least < WORTH_LOOKING * fixed || is_in_vain {
             return None;
         }
-        let limit = (least - fixed) / (NEAR_SHARE * ENTRY + MAKE_ENTRY);
         let width = T::PRECISION.bytes() as usize;
         let before = self.cut.as_ref().map(|cut| &cut.reduced);
-        let found = reduce::reduce(network, &is_observed, limit as u64, width, before, cancel)
-            .filter(|reduced| reduced.bytes <= means.bytes);
+        let found = reduce::reduce(network, &is_observed, limit, width, before, cancel)
+            .filter(|reduced| reduced.bytes() <= means.bytes);
         // What was not looked for to the end says nothing about the next time.
-        self.not_worth = (found.is_none() && !cancel.is_cancelled()).then_some(is_observed);
+        self.not_worth =
+            (found.is_none() && !cancel.is_cancelled()).then_some((is_observed, limit));
         found
     }
 }
@@ -264,7 +272,7 @@ impl<T: Real> Cut<T> {
             (forecast(&self.reduced.structure, tree, change, observed), Way::Kept)
         } else if is_without {
             let entries: usize = tree.nodes.iter().map(|node| node.values.len()).sum();
-            (entries as f64 * (ENTRY + MAKE_ENTRY), Way::Remade)
+            (entries as f64 * (ENTRY + NEW_SHARE * MAKE_ENTRY), Way::Remade)
         } else {
             (f64::INFINITY, Way::Remade)
         }

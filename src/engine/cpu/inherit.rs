@@ -88,9 +88,8 @@ impl Structure {
         }
         let missing: Vec<usize> =
             (0..ready.len()).filter(|&clique| ready[clique].is_none()).collect();
-        let inherited = ready.iter().flatten().map(|ready| ready.values.len()).sum();
         let sizes: Vec<usize> = missing.iter().map(|&c| self.layouts()[c].entries()).collect();
-        let rooms = shelf.rooms(&sizes, inherited);
+        let rooms = shelf.rooms(&sizes);
         let unmade = missing
             .iter()
             .zip(rooms)

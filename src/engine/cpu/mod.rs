@@ -105,7 +105,8 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     }
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     // Half for the whole tree, and half for that of what evidence leaves of it.
-    2 * structure.bytes(precision.bytes() as usize) as u64
+    let (tables, others) = structure.bytes(precision.bytes() as usize, true);
+    2 * (tables + others) as u64
 }
 
 /// The shape of a compiled network's tree, every clique before its children, and for each clique

@@ -13,13 +13,22 @@ use crate::network::{FactorId, Network, VariableId};
 #[derive(Debug)]
 pub(super) struct Reduced {
     pub structure: Structure,
-    /// Bytes that it takes with its tables.
-    pub bytes: usize,
+    /// What found the tree.
+    heuristic: Heuristic,
+    /// Bytes that its tables take, in memory that may be larger than it has to be.
+    pub table_bytes: usize,
+    /// Bytes that it takes beside them.
+    pub other_bytes: usize,
     /// The factors of which nothing but one number is left: all their variables are observed.
     constants: Vec<FactorId>,
 }
 
 impl Reduced {
+    /// Bytes that it takes in all.
+    pub fn bytes(&self) -> usize {
+        self.table_bytes + self.other_bytes
+    }
+
     /// ln of the product of what is left of tables all of whose variables are observed, in the
     /// states in `observed`; `None` if it is zero.
     pub fn constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
@@ -59,21 +68,34 @@ pub(super) fn reduce(
         })
         .collect();
     let graph = MoralGraph::new(cardinalities, &families);
-    let heuristics = if graph.len() > MANY { &HEURISTICS[..1] } else { &HEURISTICS };
-    let tree = quick_tree(&graph, heuristics, limit, cancel)?;
+    let mut heuristics = HEURISTICS;
+    if let Some(before) = before {
+        // The same again, so that most stays the same.
+        heuristics.sort_by_key(|&heuristic| heuristic != before.heuristic);
+    }
+    let heuristics = if graph.len() > MANY { &heuristics[..2] } else { &heuristics[..] };
+    let worth = |entries: u64| match before {
+        _ if graph.len() > MANY && entries / WORTH_ANOTHER < graph.len() as u64 => 0,
+        Some(_) => entries / 4 * 3,
+        None => entries,
+    };
+    let (tree, heuristic) = quick_tree(&graph, heuristics, limit, worth, cancel)?;
     let (shape, constants) = shape(tree, &left, &families);
     let structure = Structure::new(network, shape, before.map(|before| &before.structure));
-    // Memory that is taken over may be larger than it has to be.
-    let bytes = structure.bytes(width) / 2 * 3;
-    Some(Reduced { structure, bytes, constants })
+    let (tables, other_bytes) = structure.bytes(width, false);
+    let table_bytes = tables / 2 * 3;
+    Some(Reduced { structure, heuristic, table_bytes, other_bytes, constants })
 }
 
-/// Those of which the best is taken; only the first where there are many variables.
+/// Those of which the best is taken; of the first two where there are many variables.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
 /// More variables than this are many.
 const MANY: usize = 200;
+
+/// Entries of tables for each of many variables from which on a second heuristic is worth its time.
+const WORTH_ANOTHER: u64 = 1400;
 
 /// The shape of `tree`, whose variables are numbered as in `left`, and what fits nowhere.
 fn shape(

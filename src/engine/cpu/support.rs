@@ -100,8 +100,10 @@ fn cost<T>(node: &Node<T>, words: usize, values: usize) -> f64 {
 
 /// Puts into `node` what is left of its table, without the room that was not needed.
 fn replace<T: Real>(node: &mut Node<T>, left: Option<Room<T>>) {
-    if let Some(Room { words, values, .. }) = left {
-        (node.words, node.values) = (words.clone(), values.clone());
+    if let Some(Room { mut words, mut values, .. }) = left {
+        words.shrink_to_fit();
+        values.shrink_to_fit();
+        (node.words, node.values) = (words, values);
     }
 }
 

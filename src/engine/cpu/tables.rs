@@ -30,6 +30,8 @@ pub(super) struct Shelf<T> {
     tables: Vec<Vec<T>>,
     /// Entries that they have room for.
     entries: usize,
+    /// Entries that they may have room for when others have what they need.
+    most: usize,
 }
 
 impl<T: Real> Shelf<T> {
@@ -37,10 +39,10 @@ impl<T: Real> Shelf<T> {
     const WORTH_KEEPING: usize = 512;
 
     /// Of the memory that is there a table is given at most so many times what it needs.
-    const MOST: f64 = 1.25;
+    const MOST: f64 = 1.5;
 
     pub fn new() -> Self {
-        Self { tables: Vec::new(), entries: 0 }
+        Self { tables: Vec::new(), entries: 0, most: 0 }
     }
 
     /// Keeps the memory of `table`.
@@ -52,9 +54,14 @@ impl<T: Real> Shelf<T> {
         }
     }
 
-    /// Lets go of memory until there is room for no more than `entries`, of the largest first.
-    fn shrink(&mut self, entries: usize) {
-        while self.entries > entries
+    /// Has tables for which no one has asked take no more than so many entries.
+    pub fn set_most(&mut self, entries: usize) {
+        self.most = entries;
+    }
+
+    /// Lets go of what is too much, of the largest first.
+    fn shrink(&mut self) {
+        while self.entries > self.most
             && let Some(table) = self.tables.pop()
         {
             self.entries -= table.capacity();
@@ -74,12 +81,10 @@ impl<T: Real> Shelf<T> {
         Some(table)
     }
 
-    /// Memory for tables of so many entries each, part of which is new. In all, with what stays here,
-    /// no more than half as much again as they and other tables of `others` entries need.
-    pub fn rooms(&mut self, tables: &[usize], others: usize) -> Vec<Vec<T>> {
-        let all = tables.iter().sum::<usize>() + others;
+    /// Memory for tables of so many entries each, part of which is new.
+    pub fn rooms(&mut self, tables: &[usize]) -> Vec<Vec<T>> {
         let found: Vec<_> = tables.iter().map(|&entries| self.take(entries)).collect();
-        self.shrink(all / 8);
+        self.shrink();
         let new = |entries: usize| {
             // Pages are taken as they are written, so that some more cost nothing.
             let mut table = vec![T::ZERO; entries + entries / 8];
@@ -126,30 +131,32 @@ mod tests {
     fn memory_is_given_to_what_it_fits_and_what_is_far_too_much_is_let_go() {
         let mut shelf = Shelf::<f64>::new();
         let sizes = [100, 1_000, 4_000, 20_000, 4_100];
-        let first = shelf.rooms(&sizes, 0);
+        let first = shelf.rooms(&sizes);
         assert!(first.iter().zip(sizes).all(|(table, entries)| table.len() == entries));
         let places: Vec<_> = first.iter().map(|table| table.as_ptr()).collect();
         first.into_iter().for_each(|table| shelf.put(table));
-        // A little larger fits into what was left beside, and smaller than half does not.
-        let again = shelf.rooms(&[4_400, 9_000, 1_100, 3_900], 100_000);
+        // A little larger fits into what was left beside, and far smaller does not.
+        shelf.set_most(20_000);
+        let again = shelf.rooms(&[4_400, 9_000, 1_100, 3_900]);
         assert_eq!(again[0].as_ptr(), places[2]);
         assert!(again[1].capacity() < 20_000);
         assert_eq!(again[2].as_ptr(), places[1]);
         assert_eq!(again[3].as_ptr(), places[4]);
-        assert_eq!(shelf.tables.len(), 0, "the largest is more than an eighth of all");
-        assert_eq!(shelf.entries, 0);
+        assert_eq!(shelf.entries, 0, "the largest is too much");
+        assert!(shelf.tables.is_empty());
     }
 
     #[test]
-    fn what_is_kept_is_bounded_by_what_is_needed() {
+    fn what_is_kept_is_bounded() {
         let mut shelf = Shelf::<f32>::new();
+        shelf.set_most(5_000);
         for round in 1..40_usize {
             let sizes: Vec<usize> = (1..30).map(|table| round * 7_919 % 997 * table).collect();
-            let rooms = shelf.rooms(&sizes, 0);
+            let rooms = shelf.rooms(&sizes);
             let held: usize = rooms.iter().map(Vec::capacity).sum();
             let needed: usize = sizes.iter().sum();
             let bound = needed * 3 / 2 + sizes.len() * Shelf::<f32>::WORTH_KEEPING;
-            assert!(held + shelf.entries <= bound, "round {round}");
+            assert!(held <= bound && shelf.entries <= 5_000, "round {round}");
             rooms.into_iter().for_each(|table| shelf.put(table));
         }
     }

@@ -359,10 +359,10 @@ impl Structure {
         tree
     }
 
-    /// Bytes that a tree takes with full tables of numbers of `width` bytes, that one
-    /// propagation through it takes, and that making the tables takes beside them.
-    pub fn bytes(&self, width: usize) -> usize {
-        let (mut held, mut making, mut compacting) = (0, 0, 0);
+    /// Bytes of full tables of numbers of `width` bytes, and bytes beside them: what describes them,
+    /// what one propagation takes, and what making them takes, and leaving out zeros if that is done.
+    pub fn bytes(&self, width: usize, compacts: bool) -> (usize, usize) {
+        let (mut held, mut values, mut making, mut compacting) = (0, 0, 0, 0);
         for (clique, layout) in self.layouts.iter().enumerate() {
             let entries = layout.entries();
             let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
@@ -372,17 +372,20 @@ impl Structure {
             let below = layout.ports.len() - usize::from(above > 0);
             let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
                 + ports.skip(layout.ports.len() - below).sum::<usize>() * 24;
-            held += entries * width + words * 4 + tables;
+            values += entries * width;
+            held += words * 4 + tables;
             let ports = layout.ports.iter().map(|port| port.scope.entries());
             let tables: usize = ports.skip(layout.ports.len() - below).sum();
             held += (parts(entries, tables) - 1) * tables * 8;
             let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
-            compacting = compacting.max(entries * width + compacted);
+            if compacts {
+                compacting = compacting.max(entries * width + compacted);
+            }
             if self.shape.families[clique].len() > AT_ONCE {
                 making += entries * 8;
             }
         }
-        held + making.max(compacting)
+        (values, held + making.max(compacting))
     }
 
     /// The variables of every clique.
