@@ -140,6 +140,7 @@ fn mistakes_are_reported_where_they_stand() {
             "t.dne:9:6: rows of 'B' that are given by one word have, with those before, more than \
              2097152 numbers, which is refused",
         ),
+        (with("node B { states = (); probs = (#75); };"), "t.dne:9:6: 'B' has no states"),
         (
             with("node B { discrete = TRUE; };"),
             "t.dne:9:6: 'B' has neither 'states' nor 'numstates'",

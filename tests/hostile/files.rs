@@ -78,9 +78,10 @@ fn how_a_text_is_stored_changes_nothing() {
 /// What the fuzz targets have found, so that it is not found again.
 #[test]
 fn what_broke_a_reader_once_does_so_no_more() {
-    let found: [&[u8]; 2] = [
+    let found: [&[u8]; 3] = [
         b"\xfe\xff\xfe\xff\x91\x93\0\0\0\xff\x01\0\xbc",
         b"\xff\xfe\xff\xfe\0\0\0e\xff\xff\xf6\xff\0\0}\xff&#\x0f\0-5;\0\0",
+        b"bnet n { node a { states = (); probs = (#75, 1); }; };",
     ];
     for bytes in found {
         for format in Format::ALL {

@@ -62,6 +62,9 @@ pub(super) fn sketch<'b, 's>(
             format!("'{}' is continuous, expected 'levels' that cut it into intervals", name.text);
         return Err(source.error(name.at, message));
     };
+    if states.is_empty() {
+        return Err(source.error(name.at, format!("'{}' has no states", name.text)));
+    }
     if let Some((entries, at)) = view.list("delays")
         && role == Role::Chance
         && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))

@@ -49,6 +49,10 @@ enum Domain {
 impl Domain {
     fn new(source: Source<'_>, block: &NodeBlock<'_>) -> Result<Self, FormatError> {
         let labels = states::labels(source, block)?;
+        if labels.is_empty() {
+            let name = &block.name;
+            return Err(source.error(name.at, format!("'{}' has no states", name.text)));
+        }
         let subtype = states::subtype(block);
         let expected = match subtype {
             Some("boolean") if labels.len() == 2 => return Ok(Self::Boolean),

@@ -250,6 +250,22 @@ fn tables_that_are_too_large_are_refused_before_they_are_filled() {
 }
 
 #[test]
+fn nodes_without_states_are_refused_before_their_tables_are_made() {
+    for (attributes, model) in [
+        ("subtype = number;", "Poisson (1)"),
+        ("subtype = number;", "1"),
+        ("subtype = interval; state_values = (0);", "Uniform (0, 1)"),
+        ("", "Distribution ()"),
+    ] {
+        let text = format!(
+            "net {{}} node a {{ states = (); {attributes} }} potential (a) {{ model_data = ({model}); }}"
+        );
+        let error = open_bytes("a.net", text).unwrap_err().to_string();
+        assert_eq!(error, "a.net:1:13: 'a' has no states", "{model}");
+    }
+}
+
+#[test]
 fn functions_that_call_each_other_end() {
     let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
     for g in 1..30 {
