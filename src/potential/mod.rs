@@ -11,6 +11,6 @@ mod table;
 
 pub use mapping::{IndexMapping, Odometer, write_mapping};
 pub use mapping_tables::MappingTables;
-pub use real::{Precision, Real, ratio};
+pub use real::{Entry, Precision, Real, ratio};
 pub use scope::{Axis, Scope};
 pub use table::Potential;

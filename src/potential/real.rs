@@ -52,31 +52,38 @@ impl FromStr for Precision {
     }
 }
 
-/// `f32` or `f64`: what the tables of an engine are made of.
-pub trait Real:
-    Copy
-    + Default
-    + PartialOrd
-    + fmt::Debug
-    + Send
-    + Sync
-    + AddAssign
-    + MulAssign
-    + Mul<Output = Self>
-    + 'static
-{
+/// What tables are made of: a [`Real`], or `u8` for whether an entry is more than nothing.
+pub trait Entry: Copy + Default + PartialOrd + fmt::Debug + Send + Sync + 'static {
     /// Zero.
     const ZERO: Self;
-    /// One.
-    const ONE: Self;
-    /// Which precision this is.
-    const PRECISION: Precision;
 
-    /// The nearest number of this type.
+    /// The nearest number of this type; of `u8` one for all that is not zero.
     fn from_f64(value: f64) -> Self;
 
     /// The same number in double precision.
     fn to_f64(self) -> f64;
+}
+
+impl Entry for u8 {
+    const ZERO: Self = 0;
+
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        Self::from(value != 0.0)
+    }
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// `f32` or `f64`: what the tables of an engine are made of.
+pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
+    /// One.
+    const ONE: Self;
+    /// Which precision this is.
+    const PRECISION: Precision;
 
     /// `self / denominator`, with no convention for zero; see [`ratio`].
     fn divide(self, denominator: Self) -> Self;
@@ -113,10 +120,8 @@ fn binary_exponent(value: f64) -> i32 {
 
 macro_rules! impl_real {
     ($real:ident, $precision:ident) => {
-        impl Real for $real {
+        impl Entry for $real {
             const ZERO: Self = 0.0;
-            const ONE: Self = 1.0;
-            const PRECISION: Precision = Precision::$precision;
 
             #[inline]
             fn from_f64(value: f64) -> Self {
@@ -127,6 +132,11 @@ macro_rules! impl_real {
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
+        }
+
+        impl Real for $real {
+            const ONE: Self = 1.0;
+            const PRECISION: Precision = Precision::$precision;
 
             #[inline]
             fn divide(self, denominator: Self) -> Self {

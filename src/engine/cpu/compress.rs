@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::tree::{Node, Tree};
-use crate::potential::{Axis, Real};
+use crate::potential::{Axis, Entry};
 
 /// Which entries of a table were kept: for each entry of the full table, and for its end, how many
 /// before it were; `None` for all.
@@ -130,7 +130,7 @@ fn touched<T>(node: &Node<T>, word: usize, is_vector: bool, port: Range<usize>) 
     touched
 }
 
-impl<T: Real> Tree<T> {
+impl<T: Entry> Tree<T> {
     /// Leaves out what no row points at. To be done once, after the tables have lost their zeros.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);

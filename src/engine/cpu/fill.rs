@@ -14,7 +14,7 @@ use crate::engine::cpu::kernel::dispatched;
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::message::NEAR_ONE;
 use crate::network::{Factor, Network, VariableId};
-use crate::potential::{Odometer, Real, Scope, write_mapping};
+use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
 /// Least entries of a run, if the table has so many.
 const SHORTEST_RUN: usize = 24;
@@ -40,6 +40,18 @@ pub(super) struct Filler {
     copies: Vec<f64>,
 }
 
+/// What is left of a table of which some entries are left out.
+#[derive(Clone, Copy)]
+pub(super) struct Left<'a> {
+    /// The first entry of every row that is left, in the table with all entries.
+    pub starts: &'a [u32],
+    /// The words that describe the rows, and how many describe one.
+    pub words: &'a [u32],
+    pub stride: usize,
+    /// For each entry that is left whether it is more than nothing.
+    pub possible: &'a [u8],
+}
+
 /// A factor as the runs of a table meet it.
 struct Part<'a> {
     /// Where in [`Filler::starts`] it is said where the factor begins.
@@ -59,16 +71,15 @@ enum Source<'a> {
 }
 
 impl Filler {
-    /// Fills `table` with the product of `factors` of `network` in the order of `layout`, and gives
-    /// the exponent of its scale. Its largest entry is near one.
+    /// Fills `table` with the product of factors of `network` in the order of a layout, or with what
+    /// is to be left of it, and gives the exponent of its scale. Its largest entry is near one.
     ///
     /// Of a variable that was taken out of the clique the state in `observed` is taken. A large table
     /// is filled by several threads if it `forks`.
-    pub fn product<'a, T: Real>(
+    pub fn product<'a, T: Entry>(
         &mut self,
         network: &'a Network,
-        layout: &Layout,
-        factors: &[&'a Factor],
+        (layout, factors, left): (&Layout, &[&'a Factor], Option<Left<'_>>),
         observed: &[Option<usize>],
         table: &mut [T],
         forks: bool,
@@ -79,12 +90,13 @@ impl Filler {
         let (mut before, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
         for group in groups {
             let parts = self.parts(network, (&outer, &inner), group, observed);
-            let mut values = vec![0.0; table.len()];
-            exponent += self.fill(inner.entries(), &parts, before.as_deref(), &mut values, forks);
+            let mut values = vec![0.0; layout.entries()];
+            let given = (&*parts, before.as_deref(), None);
+            exponent += self.fill(inner.entries(), given, &mut values, forks);
             before = Some(values);
         }
         let parts = self.parts(network, (&outer, &inner), last, observed);
-        exponent + self.fill(inner.entries(), &parts, before.as_deref(), table, forks)
+        exponent + self.fill(inner.entries(), (&parts, before.as_deref(), left), table, forks)
     }
 
     /// How the runs of a table meet each of `factors`.
@@ -147,23 +159,30 @@ impl Filler {
         part(&copied, Source::Copy(first..copies.len()))
     }
 
-    /// Fills `table`, which has runs of `length` entries, with the product of all `parts` and of
-    /// `before`, and gives the exponent of its scale.
-    fn fill<T: Real>(
+    /// Fills `table`, which has runs of `length` entries or what is left of them, with the product of
+    /// all parts and of a table that was made before, and gives the exponent of its scale.
+    fn fill<T: Entry>(
         &mut self,
         length: usize,
-        parts: &[Part<'_>],
-        before: Option<&[f64]>,
+        (parts, before, left): (&[Part<'_>], Option<&[f64]>, Option<Left<'_>>),
         table: &mut [T],
         forks: bool,
     ) -> i32 {
         let product = Product { parts, starts: &self.starts, copies: &self.copies, before, length };
-        let largest = product.fill(1.0, table, forks);
+        let fill = |factor: f64, table: &mut [T]| match left {
+            None => product.fill(factor, table, forks),
+            Some(left) => {
+                let (mut largest, mut run) = (0.0, vec![0.0; length]);
+                multiply_left(product, left, factor, &mut run, table, &mut largest);
+                largest
+            }
+        };
+        let largest = fill(1.0, table);
         let scale = largest.scale_exponent().unwrap_or(0);
         if NEAR_ONE.contains(&scale) {
             return 0;
         }
-        product.fill(1.0.scale(scale), table, forks);
+        fill(1.0.scale(scale), table);
         -scale
     }
 }
@@ -181,7 +200,7 @@ struct Product<'a> {
 
 impl Product<'_> {
     /// Fills `table` with the product times `factor`, and gives its largest entry.
-    fn fill<T: Real>(self, factor: f64, table: &mut [T], forks: bool) -> f64 {
+    fn fill<T: Entry>(self, factor: f64, table: &mut [T], forks: bool) -> f64 {
         let pieces = if forks { (table.len() / PIECE).max(1) } else { 1 };
         let runs = (table.len() / self.length).div_ceil(pieces).max(1);
         let fill = |(piece, table): (usize, &mut [T])| {
@@ -213,7 +232,7 @@ fn runs(network: &Network, layout: &Layout) -> (Scope, Scope) {
 dispatched!(
     /// Writes the product times `factor` into `table`, which begins with run number `first`, and
     /// into `largest` its largest entry. `run` is the room for one.
-    multiply, multiply_runs,
+    multiply<Entry>, multiply_runs,
     (
         product: Product<'_>,
         first: usize,
@@ -225,7 +244,7 @@ dispatched!(
 );
 
 #[inline(always)]
-fn multiply_runs<T: Real>(
+fn multiply_runs<T: Entry>(
     product: Product<'_>,
     first: usize,
     factor: f64,
@@ -271,6 +290,70 @@ fn multiply_runs<T: Real>(
             run.fill(1.0);
         }
         let terms = entries.iter_mut().zip(&*run);
+        terms.for_each(|(entry, value)| *entry = T::from_f64(factor * value));
+        let own = factor * largest_of(run);
+        *largest = if own > *largest { own } else { *largest };
+    }
+}
+
+dispatched!(
+    /// Writes what is left of the product times `factor` into `table`, and into `largest` its largest
+    /// entry. `run` is the room for one run.
+    multiply_left<Entry>, multiply_rows,
+    (
+        product: Product<'_>,
+        left: Left<'_>,
+        factor: f64,
+        run: &mut [f64],
+        table: &mut [T],
+        largest: &mut f64
+    )
+);
+
+#[inline(always)]
+fn multiply_rows<T: Entry>(
+    product: Product<'_>,
+    left: Left<'_>,
+    factor: f64,
+    run: &mut [f64],
+    table: &mut [T],
+    largest: &mut f64,
+) {
+    let Product { parts, starts, copies, before, length } = product;
+    for (row, &at) in left.words.chunks_exact(left.stride).zip(left.starts) {
+        let range = row[0] as usize..(row[0] + row[1]) as usize;
+        let (number, offset) = (at as usize / length, at as usize % length);
+        let run = &mut run[..range.len()];
+        let mut factor = factor;
+        let mut is_first = true;
+        if let Some(before) = before {
+            put(run, &before[at as usize..], &mut is_first);
+        }
+        for part in parts {
+            let start = starts[part.starts + number] as usize;
+            match &part.source {
+                Source::Scalar(values) => factor *= values[start],
+                Source::Run(values) => put(run, &values[start + offset..], &mut is_first),
+                Source::Copy(range) => {
+                    put(run, &copies[range.clone()][start + offset..], &mut is_first);
+                }
+                Source::Scattered(values, along) => {
+                    let values = &values[start..];
+                    let terms = run.iter_mut().zip(&along[offset..]);
+                    if std::mem::take(&mut is_first) {
+                        terms.for_each(|(entry, &along)| *entry = values[along as usize]);
+                    } else {
+                        terms.for_each(|(entry, &along)| *entry *= values[along as usize]);
+                    }
+                }
+            }
+        }
+        if is_first {
+            run.fill(1.0);
+        }
+        let possible = &left.possible[range.clone()];
+        run.iter_mut().zip(possible).for_each(|(value, &is)| *value *= f64::from(is));
+        let terms = table[range].iter_mut().zip(&*run);
         terms.for_each(|(entry, value)| *entry = T::from_f64(factor * value));
         let own = factor * largest_of(run);
         *largest = if own > *largest { own } else { *largest };
@@ -342,6 +425,36 @@ mod tests {
         scope.variables().iter().fold(0, |at, v| at * STATES[v.index()] + states[v.index()])
     }
 
+    /// What is left of a table is what stands there in the whole one.
+    fn check_left(
+        filler: &mut Filler,
+        network: &Network,
+        (layout, factors): (&Layout, &[&Factor]),
+        observed: &[Option<usize>],
+        whole: &[f64],
+        exponent: i32,
+    ) {
+        let (mut words, mut starts, mut possible) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, row) in whole.chunks(layout.row()).enumerate().filter(|(row, _)| row % 3 > 0) {
+            let (start, end) = (row.len() / 4, row.len() - row.len() / 5);
+            words.extend([possible.len() as u32, (end - start) as u32, u32::MAX]);
+            starts.push((number * row.len() + start) as u32);
+            possible.extend((start..end).map(|at| u8::from(at % 7 > 0)));
+        }
+        let left = Left { starts: &starts, words: &words, stride: 3, possible: &possible };
+        let mut table = vec![f64::NAN; possible.len()];
+        let product = (layout, factors, Some(left));
+        let own_exponent = filler.product(network, product, observed, &mut table, false);
+        for (row, &start) in words.chunks(3).zip(&starts) {
+            for at in 0..row[1] as usize {
+                let own = row[0] as usize + at;
+                let expected = whole[start as usize + at] * f64::from(possible[own]);
+                let found = table[own].scale(own_exponent - exponent);
+                assert!((found - expected).abs() <= 1e-290, "{found:e} is not {expected:e}");
+            }
+        }
+    }
+
     #[test]
     fn a_table_is_the_product_of_its_factors() {
         let mut rng = Pcg64Mcg::seed_from_u64(5);
@@ -363,12 +476,14 @@ mod tests {
             let layout = Layout::new(&network, &order, &ports);
             let factors: Vec<&Factor> = network.factors().collect();
             let mut table = vec![f64::NAN; layout.outer.entries() * layout.row()];
-            let exponent =
-                filler.product(&network, &layout, &factors, &observed, &mut table, round % 2 == 0);
+            let forks = round % 2 == 0;
+            let whole = (&layout, &*factors, None);
+            let exponent = filler.product(&network, whole, &observed, &mut table, forks);
             scaled += usize::from(exponent != 0);
             let order = layout.outer.variables().iter().chain(layout.inner.variables());
             let scope = Scope::of(&network, order.copied());
             assert_eq!(table.len(), scope.entries());
+            check_left(&mut filler, &network, (&layout, &factors), &observed, &table, exponent);
             // Compared as logarithms: products of many small numbers are nothing.
             let mut states = observed.map(Option::unwrap_or_default);
             for (at, &found) in table.iter().enumerate() {

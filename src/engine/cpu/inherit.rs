@@ -5,7 +5,7 @@
 //! same factors in the same states has the same table, to the last bit; and where all of a subtree
 //! is the same, so is its message.
 
-use crate::engine::cpu::tables::{self, Shelf, Sources};
+use crate::engine::cpu::tables::{self, Shelf, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Ready, Structure, Tree};
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
@@ -90,10 +90,10 @@ impl Structure {
             (0..ready.len()).filter(|&clique| ready[clique].is_none()).collect();
         let sizes: Vec<usize> = missing.iter().map(|&c| self.layouts()[c].entries()).collect();
         let rooms = shelf.rooms(&sizes);
-        let unmade = missing
-            .iter()
-            .zip(rooms)
-            .map(|(&clique, room)| (&*self.layouts()[clique], &*self.families()[clique], room));
+        let unmade = missing.iter().zip(rooms).map(|(&clique, table)| {
+            let (layout, factors) = (&*self.layouts()[clique], &*self.families()[clique]);
+            Unmade { layout, factors, left: None, table }
+        });
         let made = tables::make(sources, unmade.collect());
         for (clique, (values, exponent)) in missing.into_iter().zip(made) {
             ready[clique] = Some(Ready { values, exponent, node: None });

@@ -6,7 +6,7 @@
 //! multiply-add is used and the number of lanes is fixed, so all three give the same bits.
 
 use crate::engine::cpu::layout::LONGEST_ROW;
-use crate::potential::Real;
+use crate::potential::Entry;
 
 /// Words of a row before those of the ports: the first entry and the number of entries.
 pub(super) const ROW_HEAD: usize = 2;
@@ -47,17 +47,17 @@ pub(super) struct ParentPort {
 }
 
 macro_rules! dispatched {
-    ($(#[$meta:meta])* $vis:vis $name:ident, $body:ident, ($($argument:ident: $type:ty),*)) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident<$bound:ident>, $body:ident, ($($argument:ident: $type:ty),*)) => {
         $(#[$meta])*
-        $vis fn $name<T: Real>($($argument: $type),*) {
+        $vis fn $name<T: $bound>($($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-                fn avx512<T: Real>($($argument: $type),*) {
+                fn avx512<T: $bound>($($argument: $type),*) {
                     $body($($argument),*);
                 }
                 #[target_feature(enable = "avx2")]
-                fn avx2<T: Real>($($argument: $type),*) {
+                fn avx2<T: $bound>($($argument: $type),*) {
                     $body($($argument),*);
                 }
                 if is_x86_feature_detected!("avx512f")
@@ -83,7 +83,7 @@ dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
     ///
     /// Rows for which `mask`, indexed as `sums`, is zero are left out.
-    pub(super) collect, collect_rows,
+    pub(super) collect<Entry>, collect_rows,
     (rows: Rows<'_, T>, inputs: Inputs<'_>, parent: ParentPort, mask: Option<&[f64]>, sums: &mut [f64])
 );
 
@@ -91,7 +91,7 @@ dispatched!(
     /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
     ///
     /// `scalars` and `vectors` are the words of a row that point into `sums`.
-    pub(super) distribute, distribute_rows,
+    pub(super) distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
@@ -103,7 +103,7 @@ dispatched!(
 );
 
 #[inline(always)]
-fn collect_rows<T: Real>(
+fn collect_rows<T: Entry>(
     rows: Rows<'_, T>,
     inputs: Inputs<'_>,
     parent: ParentPort,
@@ -148,7 +148,7 @@ fn collect_rows<T: Real>(
 }
 
 #[inline(always)]
-fn distribute_rows<T: Real>(
+fn distribute_rows<T: Entry>(
     rows: Rows<'_, T>,
     inputs: Inputs<'_>,
     from_parent: Option<(ParentPort, &[f64])>,
@@ -195,7 +195,7 @@ fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
 
 /// Fills `buffer` with the products of a row's entries and its factors.
 #[inline(always)]
-fn multiply<T: Real>(
+fn multiply<T: Entry>(
     values: &[T],
     factor: f64,
     along: Option<&[f64]>,
@@ -238,7 +238,7 @@ fn add(sums: &mut [f64], terms: &[f64]) {
 }
 
 #[inline(always)]
-fn sum<T: Real>(values: &[T]) -> f64 {
+fn sum<T: Entry>(values: &[T]) -> f64 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest: f64 = chunks.remainder().iter().fold(0.0, |sum, v| sum + v.to_f64());
@@ -249,7 +249,7 @@ fn sum<T: Real>(values: &[T]) -> f64 {
 }
 
 #[inline(always)]
-fn dot<T: Real>(values: &[T], x: &[f64]) -> f64 {
+fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let others = x.chunks_exact(LANES);
@@ -263,7 +263,7 @@ fn dot<T: Real>(values: &[T], x: &[f64]) -> f64 {
 }
 
 #[inline(always)]
-fn dot3<T: Real>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
+fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));

@@ -9,7 +9,7 @@ use crate::engine::cpu::batch;
 use crate::engine::cpu::choice::Choice;
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
-use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::state::State;
 use crate::engine::cpu::support;
 use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::{Structure, Tree};
@@ -84,13 +84,9 @@ impl<T: Real> Loaded<T> {
         let nothing = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape, None);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let mut whole = Model::new(structure.build(Sources {
-            network,
-            observed: &nothing,
-            threads: threads.as_deref(),
-        }));
-        support::compact(network, &mut whole, threads.as_deref());
-        let Model { tree, state } = whole;
+        let sources = Sources { network, observed: &nothing, threads: threads.as_deref() };
+        let tree = support::build(&structure, sources);
+        let state = State::new(&tree);
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
         let shared = Shared { compiled, structure, tree, messages, bytes };

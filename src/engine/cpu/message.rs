@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::kernel::{self, Inputs, Rows};
 use crate::engine::cpu::tree::{Node, Piece};
-use crate::potential::{Real, ratio};
+use crate::potential::{Entry, Real, ratio};
 
 /// Exponents of scales that are not worth a pass over a table.
 pub(super) const NEAR_ONE: Range<i32> = -16..17;
@@ -45,7 +45,7 @@ impl Columns {
 /// Computes `raw` from the messages in `below`, and from it the message to the parent, `up`.
 ///
 /// Returns the exponent that `up` must be scaled by to be the product; `None` if it is zero.
-pub(super) fn collect<T: Real>(
+pub(super) fn collect<T: Entry>(
     node: &Node<T>,
     columns: &Columns,
     below: &[f64],
@@ -137,7 +137,7 @@ fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
 
 /// Sums the rows of `pieces`, which give the entries of `raw`, the first of them number `start` of
 /// the whole, on several threads.
-fn collect_pieces<T: Real>(
+fn collect_pieces<T: Entry>(
     node: &Node<T>,
     pieces: &[Piece],
     inputs: Inputs<'_>,
@@ -167,7 +167,7 @@ fn collect_pieces<T: Real>(
 /// Of the two columns the first are all ports of the clique, the second those whose messages are
 /// not one everywhere. A large table is summed in parts, for which `spare` is the room; they are the same
 /// however many threads there are.
-pub(super) fn distribute<T: Real>(
+pub(super) fn distribute<T: Entry>(
     node: &Node<T>,
     columns: (&Columns, &Columns),
     below: &[f64],
@@ -192,7 +192,7 @@ struct Pass<'a, T> {
     forks: bool,
 }
 
-impl<T: Real> Pass<'_, T> {
+impl<T: Entry> Pass<'_, T> {
     /// Sums `rows` into `beliefs` in `parts` parts.
     fn distribute(self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], spare: &mut [f64]) {
         let node = self.node;

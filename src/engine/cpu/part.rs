@@ -12,7 +12,7 @@ use crate::engine::cpu::message;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::CliqueState;
 use crate::engine::cpu::tree::Tree;
-use crate::potential::Real;
+use crate::potential::Entry;
 use crate::propagation::Phase;
 
 /// A subtree of less work than this, in entries of tables, stays on one thread.
@@ -88,7 +88,7 @@ impl Part<'_> {
 
     /// Passes all stale messages of this part, the subtree below its first clique, toward that clique;
     /// and that clique's own, into `up`, if it has a parent.
-    pub fn collect<T: Real>(
+    pub fn collect<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
         up: Option<&mut [f64]>,
@@ -125,7 +125,7 @@ impl Part<'_> {
     }
 
     /// Passes the message of the first clique to its parent.
-    fn send_up<T: Real>(
+    fn send_up<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
         up: &mut [f64],
@@ -155,7 +155,7 @@ impl Part<'_> {
     }
 
     /// Finds the ports of the first clique at which something is to be multiplied.
-    fn activate<T: Real>(&mut self, tree: &Tree<T>) {
+    fn activate<T: Entry>(&mut self, tree: &Tree<T>) {
         let node = &tree.nodes[self.first];
         let mut active = std::mem::take(&mut self.cliques[0].active);
         active.clear();
@@ -176,7 +176,7 @@ impl Part<'_> {
 
     /// Passes the stale messages of this part, the subtree below its first clique, away from that
     /// clique; and first the one into it, from `belief`, if it has a parent.
-    pub fn distribute<T: Real>(
+    pub fn distribute<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
         belief: Option<&[f64]>,
@@ -228,7 +228,7 @@ impl Part<'_> {
     }
 
     /// Finds the beliefs at all ports of the first clique.
-    fn spread<T: Real>(&mut self, work: &Work<'_, T>) {
+    fn spread<T: Entry>(&mut self, work: &Work<'_, T>) {
         let node = &work.tree.nodes[self.first];
         if !node.below.is_empty() {
             let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
@@ -241,7 +241,7 @@ impl Part<'_> {
 }
 
 /// Collects in the subtrees of `children`, into `slots`, which begins at `start` of the whole.
-fn collect_children<T: Real>(
+fn collect_children<T: Entry>(
     mut part: Part<'_>,
     work: &Work<'_, T>,
     children: &[usize],
@@ -264,7 +264,7 @@ fn collect_children<T: Real>(
 }
 
 /// Distributes in the subtrees of `children`, from `slots`, which begins at `start` of the whole.
-fn distribute_children<T: Real>(
+fn distribute_children<T: Entry>(
     mut part: Part<'_>,
     work: &Work<'_, T>,
     children: &[usize],

@@ -11,7 +11,7 @@ use crate::engine::cpu::message::{self, Columns};
 use crate::engine::cpu::part::Part;
 use crate::engine::cpu::tree::{Node, Port, Tree};
 use crate::network::{Evidence, Finding, Network, VariableId};
-use crate::potential::{Axis, Real};
+use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
 
 /// A tree and the messages in it.
@@ -19,13 +19,6 @@ use crate::propagation::Posteriors;
 pub(super) struct Model<T> {
     pub tree: Tree<T>,
     pub state: State,
-}
-
-impl<T: Real> Model<T> {
-    /// A tree and the messages in it.
-    pub fn new(tree: Tree<T>) -> Self {
-        Self { state: State::new(&tree), tree }
-    }
 }
 
 /// All that a propagation writes.
@@ -84,7 +77,7 @@ pub(super) struct CliqueState {
 }
 
 impl CliqueState {
-    fn new<T: Real>(node: &Node<T>) -> Self {
+    fn new<T: Entry>(node: &Node<T>) -> Self {
         let mut state = Self::default();
         for (child, &is_vector) in node.is_vector.iter().enumerate() {
             state.all.push(node.word(child), is_vector);
@@ -97,17 +90,17 @@ impl CliqueState {
 
 impl State {
     /// No messages in `tree`.
-    pub fn new<T: Real>(tree: &Tree<T>) -> Self {
+    pub fn new<T: Entry>(tree: &Tree<T>) -> Self {
         Self::default().renewed(tree)
     }
 
     /// No messages in `tree`, in the room of these.
-    pub fn renewed<T: Real>(self, tree: &Tree<T>) -> Self {
+    pub fn renewed<T: Entry>(self, tree: &Tree<T>) -> Self {
         self.laid_out(tree, |_| None)
     }
 
     /// No messages in `tree`, in the room of these, with what is `known` of its cliques.
-    fn laid_out<T: Real>(
+    fn laid_out<T: Entry>(
         mut self,
         tree: &Tree<T>,
         mut known: impl FnMut(usize) -> Option<CliqueState>,
@@ -137,7 +130,7 @@ impl State {
 
     /// The messages in `tree`, in `room`, of which those that hold for `evidence` are taken over from
     /// these in the tree `before`. What is left of these is room again.
-    pub fn inherit<T: Real>(
+    pub fn inherit<T: Entry>(
         &mut self,
         before: &Tree<T>,
         (tree, twins): (&Tree<T>, &Twins),
@@ -206,7 +199,7 @@ impl State {
 
     /// Enters the findings of `evidence` in place of those before, where they differ as it was
     /// [found](Self::find_change).
-    pub fn enter<T: Real>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
+    pub fn enter<T: Entry>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
         let change = std::mem::take(&mut self.change);
         for (clique, node) in tree.nodes.iter().enumerate() {
             let state = &mut self.cliques[clique];
@@ -298,7 +291,7 @@ impl State {
     }
 
     /// Enters a likelihood where the variable turns up first: it counts once.
-    fn enter_likelihood<T: Real>(
+    fn enter_likelihood<T: Entry>(
         &mut self,
         tree: &Tree<T>,
         change: &Change,
@@ -393,7 +386,7 @@ impl State {
     }
 
     /// The belief at any port of the root, summed, with its exponent, as ln P(e).
-    pub fn ln_p_evidence<T: Real>(&self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
+    pub fn ln_p_evidence<T: Entry>(&self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
         let root = &tree.nodes[0];
         let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
         let total: f64 = match first.or(root.private.clone()) {

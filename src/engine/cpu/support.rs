@@ -5,20 +5,20 @@
 //! without evidence is zero for ever. One propagation finds it. Its messages are made to say only
 //! whether, 0 or 1, and the tables' entries are at least 1e-300, so no small number is taken for zero.
 
-use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
+use crate::engine::cpu::fill::Left;
 use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::loaded::WORTH_THREADS;
-use crate::engine::cpu::message::Columns;
 use crate::engine::cpu::part::Work;
 use crate::engine::cpu::report::Report;
-use crate::engine::cpu::state::{Model, State};
-use crate::engine::cpu::tree::{Node, Tree};
-use crate::network::{Evidence, Network};
-use crate::potential::Real;
+use crate::engine::cpu::state::State;
+use crate::engine::cpu::tables::{self, Sources, Unmade};
+use crate::engine::cpu::tree::{Node, Structure, Tree};
+use crate::network::{Evidence, Factor};
+use crate::potential::Entry;
 use crate::propagation::Watch;
 
 /// Zeros between two runs of non-zero entries that are multiplied all the same: a row more costs
@@ -28,41 +28,60 @@ pub(super) const GAP: usize = 12;
 /// A table is replaced where no more than this share of its entries is left.
 const WORTH: f64 = 0.9;
 
-/// Leaves out of the tables of `model` the entries that are zero in the joint distribution; with
-/// all `threads` there are if the tables are large.
-pub(super) fn compact<T: Real>(
-    network: &Network,
-    model: &mut Model<T>,
-    threads: Option<&ThreadPool>,
-) {
-    let Model { tree, state } = model;
-    state.find_change(network, tree, &Evidence::none());
-    state.enter(tree, &Evidence::none());
-    match threads.filter(|_| state.work() >= WORTH_THREADS) {
-        Some(threads) => {
-            let rooms: Vec<_> = tree.nodes.iter().map(Room::new).collect();
-            let tables: Vec<_> = threads.install(|| {
-                find(tree, state, true);
-                let nodes = rooms.into_par_iter().enumerate().with_max_len(1);
-                nodes.map(|(clique, room)| left_of(tree, state, clique, room)).collect()
-            });
-            tree.nodes.iter_mut().zip(tables).for_each(|(node, table)| replace(node, table));
-        }
-        None => {
-            find(tree, state, false);
-            for clique in 0..tree.nodes.len() {
-                let table = left_of(tree, state, clique, Room::new(&tree.nodes[clique]));
-                replace(&mut tree.nodes[clique], table);
-            }
-        }
+/// The tree of `structure` with tables of `sources` in which entries are left out that are zero in
+/// the joint distribution; made and found with all threads there are if the tables are large.
+pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tree<T> {
+    let network = sources.network;
+    let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
+    if !network.factors().any(has_zeros) {
+        return structure.build(sources);
     }
+    // First only whether entries are more than nothing, which takes far less room.
+    let mut tree = structure.build::<u8>(sources);
+    let mut state = State::new(&tree);
+    state.find_change(network, &tree, &Evidence::none());
+    state.enter(&tree, &Evidence::none());
+    let threads = sources.threads.filter(|_| state.work() >= WORTH_THREADS);
+    let rooms: Vec<_> = tree.nodes.iter().map(Room::new).collect();
+    let rooms: Vec<Option<Room>> = match threads {
+        Some(threads) => threads.install(|| {
+            find(&tree, &mut state, true);
+            let rooms = rooms.into_par_iter().enumerate().with_max_len(1);
+            rooms.map(|(clique, room)| left_of(&tree, &state, clique, room)).collect()
+        }),
+        None => {
+            find(&tree, &mut state, false);
+            let rooms = rooms.into_iter().enumerate();
+            rooms.map(|(clique, room)| left_of(&tree, &state, clique, room)).collect()
+        }
+    };
+    drop(state);
+    let stride = |clique: usize| tree.nodes[clique].stride;
+    let unmade = rooms.iter().enumerate().map(|(clique, room)| {
+        let (layout, factors) = (&*structure.layouts()[clique], &*structure.families()[clique]);
+        let left = room.as_ref().map(|room| room.left(stride(clique)));
+        let entries = left.map_or(layout.entries(), |left| left.possible.len());
+        Unmade { layout, factors, left, table: vec![T::ZERO; entries] }
+    });
+    let made = tables::make(sources, unmade.collect());
+    let words = rooms.into_iter().zip(&mut tree.nodes).map(|(room, node)| match room {
+        // Without the room that was not needed.
+        Some(mut room) => {
+            room.words.shrink_to_fit();
+            room.words
+        }
+        None => std::mem::take(&mut node.words),
+    });
+    let words: Vec<Vec<u32>> = words.collect();
+    let tables = made.into_iter().zip(words);
+    let mut tree = tree.with_tables(tables.map(|((v, exponent), words)| (v, exponent, words)));
     tree.compress();
     tree.divide();
-    *state = State::new(tree);
+    tree
 }
 
 /// Propagates without evidence, with messages that only say what can be.
-fn find<T: Real>(tree: &Tree<T>, state: &mut State, forks: bool) {
+fn find(tree: &Tree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, ids: &[] };
     let work = Work { tree, report, forks, is_support: true };
@@ -71,60 +90,50 @@ fn find<T: Real>(tree: &Tree<T>, state: &mut State, forks: bool) {
     let _ = state.part().distribute(&work, None);
 }
 
-/// Room for the rows of what is left of a table, and for its entries. One thread gives it to all: if
-/// each had its own, their allocators would hold at times this one's and at times that one's.
-struct Room<T> {
+/// Room for what is left of a table. One thread gives it to all: if each had its own, their allocators
+/// would hold at times this one's and at times that one's.
+struct Room {
+    /// The words that describe its rows, and where each of these begins in the whole table.
     words: Vec<u32>,
-    values: Vec<T>,
+    starts: Vec<u32>,
+    /// For each entry that is left whether it is more than nothing.
+    possible: Vec<u8>,
     /// The most that what is left may cost.
     limit: f64,
 }
 
-impl<T: Real> Room<T> {
+impl Room {
     /// Enough for what is worth leaving of the table of `node`. Pages are taken as they are written.
-    fn new(node: &Node<T>) -> Self {
+    fn new(node: &Node<u8>) -> Self {
         let limit = WORTH * cost(node, node.words.len(), node.values.len());
         // A row is looked at as a whole before the limit is.
         let rows = (limit / ROW_COST) as usize + LONGEST_ROW.div_ceil(GAP);
-        let words = Vec::with_capacity(rows * node.stride);
-        Self { words, values: Vec::with_capacity(node.values.len()), limit }
+        Self {
+            words: Vec::with_capacity(rows * node.stride),
+            starts: Vec::with_capacity(rows),
+            possible: Vec::with_capacity(node.values.len()),
+            limit,
+        }
+    }
+
+    fn left(&self, stride: usize) -> Left<'_> {
+        let Self { words, starts, possible, .. } = self;
+        Left { starts, words, stride, possible }
     }
 }
 
 /// Entries that a row costs about as much as.
 const ROW_COST: f64 = 24.0;
 
-fn cost<T>(node: &Node<T>, words: usize, values: usize) -> f64 {
+fn cost(node: &Node<u8>, words: usize, values: usize) -> f64 {
     values as f64 + (words / node.stride) as f64 * ROW_COST
 }
 
-/// Puts into `node` what is left of its table, without the room that was not needed.
-fn replace<T: Real>(node: &mut Node<T>, left: Option<Room<T>>) {
-    if let Some(Room { mut words, mut values, .. }) = left {
-        words.shrink_to_fit();
-        values.shrink_to_fit();
-        (node.words, node.values) = (words, values);
-    }
-}
-
-fn left_of<T: Real>(
-    tree: &Tree<T>,
-    state: &State,
-    clique: usize,
-    room: Room<T>,
-) -> Option<Room<T>> {
+/// What is left of the table of a clique; `None` if it is not worth it.
+fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Option<Room> {
+    let node = &tree.nodes[clique];
     let (columns, below, down) = state.inputs(tree, clique);
-    left(&tree.nodes[clique], columns, (below, down), room)
-}
-
-/// What is left of the table of `node`; `None` if it is not worth it.
-fn left<T: Real>(
-    node: &Node<T>,
-    columns: &Columns,
-    (below, down): (&[f64], &[f64]),
-    mut room: Room<T>,
-) -> Option<Room<T>> {
-    let Room { words, values, limit } = &mut room;
+    let Room { words, starts, possible, limit } = &mut room;
     let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
     let mut supported = Vec::new();
     for row in node.words.chunks_exact(node.stride) {
@@ -136,40 +145,44 @@ fn left<T: Real>(
         }
         let entries = &node.values[row[0] as usize..][..row[1] as usize];
         supported.clear();
-        supported.extend(entries.iter().map(|&entry| entry != T::ZERO));
+        supported.extend(entries.iter().map(|&entry| entry != 0));
         let tables = columns.vectors.iter().map(|&word| &below[at(word)..]);
         let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
         for table in tables.chain(above) {
             supported.iter_mut().zip(table).for_each(|(is, &other)| *is &= other != 0.0);
         }
-        for (start, end) in runs(&supported) {
+        each_run(&supported, |start, end| {
             let head = words.len();
             words.extend_from_slice(row);
-            (words[head], words[head + 1]) = (values.len() as u32, (end - start) as u32);
+            (words[head], words[head + 1]) = (possible.len() as u32, (end - start) as u32);
+            starts.push(row[0] + start as u32);
             if parent_is_vector {
                 words[head + ROW_HEAD] += start as u32;
             }
             for (child, _) in node.is_vector.iter().enumerate().filter(|(_, is)| **is) {
                 words[head + node.word(child) as usize] += start as u32;
             }
-            let kept = entries[start..end].iter().zip(&supported[start..end]);
-            values.extend(kept.map(|(&entry, &is)| if is { entry } else { T::ZERO }));
-        }
-        if cost(node, words.len(), values.len()) > *limit {
+            possible.extend(supported[start..end].iter().map(|&is| u8::from(is)));
+        });
+        if cost(node, words.len(), possible.len()) > *limit {
             return None;
         }
     }
     Some(room)
 }
 
-/// The runs of what is supported, with gaps of at most [`GAP`] inside.
-fn runs(supported: &[bool]) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
+/// Calls `each` with start and end of every run of what is supported, with gaps of at most [`GAP`]
+/// inside.
+fn each_run(supported: &[bool], mut each: impl FnMut(usize, usize)) {
+    let mut run: Option<(usize, usize)> = None;
     for (at, _) in supported.iter().enumerate().filter(|(_, is)| **is) {
-        match runs.last_mut() {
-            Some((_, end)) if at - *end <= GAP => *end = at + 1,
-            _ => runs.push((at, at + 1)),
-        }
+        run = match run {
+            Some((start, end)) if at - end <= GAP => Some((start, at + 1)),
+            before => {
+                before.into_iter().for_each(|(start, end)| each(start, end));
+                Some((at, at + 1))
+            }
+        };
     }
-    runs
+    run.into_iter().for_each(|(start, end)| each(start, end));
 }

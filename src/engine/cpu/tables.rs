@@ -7,11 +7,11 @@
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::fill::Filler;
+use crate::engine::cpu::fill::{Filler, Left};
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::network::{Factor, FactorId, Network};
-use crate::potential::Real;
+use crate::potential::Entry;
 
 /// What the tables of a tree are made of.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) struct Shelf<T> {
     most: usize,
 }
 
-impl<T: Real> Shelf<T> {
+impl<T: Entry> Shelf<T> {
     /// Fewer entries than these are as soon had from the allocator.
     const WORTH_KEEPING: usize = 512;
 
@@ -96,19 +96,27 @@ impl<T: Real> Shelf<T> {
     }
 }
 
-/// A table to be made: of a clique with this layout, of these factors, in this memory.
-pub(super) type Unmade<'a, T> = (&'a Layout, &'a [FactorId], Vec<T>);
+/// A table to be made.
+pub(super) struct Unmade<'a, T> {
+    /// The layout of its clique.
+    pub layout: &'a Layout,
+    pub factors: &'a [FactorId],
+    /// What is left of it, if not all is.
+    pub left: Option<Left<'a>>,
+    /// The memory that it is to be in.
+    pub table: Vec<T>,
+}
 
 /// Makes tables, each with the exponent of its scale.
-pub(super) fn make<T: Real>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<(Vec<T>, i32)> {
-    let all: usize = work.iter().map(|(.., table)| table.len()).sum();
+pub(super) fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<(Vec<T>, i32)> {
+    let all: usize = work.iter().map(|unmade| unmade.table.len()).sum();
     let threads = sources.threads.filter(|_| all >= WORTH_THREADS);
-    let of = |filler: &mut Filler, (layout, factors, mut table): Unmade<'_, T>| {
+    let of = |filler: &mut Filler, Unmade { layout, factors, left, mut table }: Unmade<'_, T>| {
         let network = sources.network;
         let factors: Vec<&Factor> = factors.iter().map(|&factor| network.factor(factor)).collect();
         let forks = threads.is_some();
-        let exponent =
-            filler.product(network, layout, &factors, sources.observed, &mut table, forks);
+        let product = (layout, &*factors, left);
+        let exponent = filler.product(network, product, sources.observed, &mut table, forks);
         (table, exponent)
     };
     match threads {

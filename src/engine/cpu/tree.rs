@@ -7,9 +7,9 @@ use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
-use crate::engine::cpu::tables::{self, Sources};
+use crate::engine::cpu::tables::{self, Sources, Unmade};
 use crate::network::{FactorId, Network, VariableId};
-use crate::potential::{Axis, Real, write_mapping};
+use crate::potential::{Axis, Entry, write_mapping};
 
 /// Entries from which on a table is read by several threads.
 const PIECE: usize = 32_768;
@@ -157,7 +157,7 @@ impl Place {
     }
 }
 
-impl<T: Real> Node<T> {
+impl<T: Entry> Node<T> {
     pub fn rows(&self) -> Rows<'_, T> {
         Rows { words: &self.words, stride: self.stride, values: &self.values }
     }
@@ -207,7 +207,45 @@ impl<T> Tree<T> {
     }
 }
 
-impl<T: Real> Tree<T> {
+impl Tree<u8> {
+    /// The tree with these tables, each with its exponent and its rows.
+    pub fn with_tables<T>(self, tables: impl Iterator<Item = (Vec<T>, i32, Vec<u32>)>) -> Tree<T> {
+        let nodes = self.nodes.into_iter().zip(tables).map(|(node, table)| {
+            let (values, exponent, words) = table;
+            Node {
+                variables: node.variables,
+                parent: node.parent,
+                children: node.children,
+                end: node.end,
+                work: node.work,
+                port: node.port,
+                above: node.above,
+                in_parent: node.in_parent,
+                permutation: node.permutation,
+                below: node.below,
+                private: node.private,
+                is_vector: node.is_vector,
+                full: node.full,
+                above_kept: node.above_kept,
+                states: node.states,
+                in_parent_kept: node.in_parent_kept,
+                private_kept: node.private_kept,
+                sums_out: node.sums_out,
+                spare: node.spare,
+                pieces: node.pieces,
+                words,
+                stride: node.stride,
+                values,
+                exponent,
+            }
+        });
+        let nodes = nodes.collect();
+        let Self { places, below, above, spare, .. } = self;
+        Tree { nodes, places, below, above, spare }
+    }
+}
+
+impl<T: Entry> Tree<T> {
     /// Divides the work among threads; to be done again when tables change.
     pub fn divide(&mut self) {
         self.spare = 0;
@@ -319,18 +357,19 @@ impl Structure {
     }
 
     /// The tree with the tables of `sources`.
-    pub fn build<T: Real>(&self, sources: Sources<'_>) -> Tree<T> {
+    pub fn build<T: Entry>(&self, sources: Sources<'_>) -> Tree<T> {
         // All are in memory of this thread, whichever fills them: they outlast the call.
-        let room = |layout: &Layout| vec![T::ZERO; layout.entries()];
-        let families = self.shape.families.iter().map(Vec::as_slice);
-        let unmade = self.layouts.iter().zip(families).map(|(l, factors)| (&**l, factors, room(l)));
+        let unmade = self.layouts.iter().zip(&self.shape.families).map(|(layout, factors)| {
+            let table = vec![T::ZERO; layout.entries()];
+            Unmade { layout, factors, left: None, table }
+        });
         let tables = tables::make(sources, unmade.collect());
         let ready = |(values, exponent)| Ready { values, exponent, node: None };
         self.assemble(sources, tables.into_iter().map(ready), Vec::new())
     }
 
     /// The tree with these tables, in the room of `places`.
-    pub fn assemble<T: Real>(
+    pub fn assemble<T: Entry>(
         &self,
         Sources { network, observed, .. }: Sources<'_>,
         tables: impl Iterator<Item = Ready<T>>,
@@ -408,7 +447,7 @@ impl Structure {
         &self.layouts
     }
 
-    fn node<T: Real>(
+    fn node<T: Entry>(
         &self,
         clique: usize,
         Ready { values, exponent, node }: Ready<T>,

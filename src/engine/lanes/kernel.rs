@@ -24,7 +24,7 @@ pub struct Scales<T> {
 dispatched!(
     /// Computes the rows of `operation` from the entries of its `factors` into `result`, and the
     /// largest of each lane into `largest`.
-    pub compute, compute_rows,
+    pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,
         operation: &Operation,
