@@ -2,9 +2,10 @@
 //!
 //! The whole tree is there, without its zeros, and rows that an observation forbids are skipped. A
 //! tree of what is left can be far smaller, but has to be made for each set of observed variables,
-//! and its tables for each set of states. It serves as long as what was taken out of it is still
-//! observed; findings that come later are entered into it. In either tree only that is computed
-//! which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
+//! and its tables for each set of states; it takes over
+//! [what is the same](crate::engine::cpu::inherit) in the one before. It serves as long as what was
+//! taken out of it is still observed; findings that come later are entered into it. In either tree
+//! only that is computed which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
 //! forecast in nanoseconds; the constants are rough, they need only tell a factor of two.
 
 use std::sync::Arc;

@@ -265,35 +265,126 @@ fn multiply_runs<T: Entry>(
             entries.fill(T::ZERO);
             continue;
         }
-        let mut is_first = true;
-        if let Some(before) = before {
-            put(run, &before[number * length..], &mut is_first);
-        }
-        for part in parts {
-            let start = start(part);
-            match &part.source {
-                Source::Scalar(_) => {}
-                Source::Run(values) => put(run, &values[start..], &mut is_first),
-                Source::Copy(range) => put(run, &copies[range.clone()][start..], &mut is_first),
-                Source::Scattered(values, along) => {
-                    let values = &values[start..];
-                    let terms = run.iter_mut().zip(along);
-                    if std::mem::take(&mut is_first) {
-                        terms.for_each(|(entry, &along)| *entry = values[along as usize]);
-                    } else {
-                        terms.for_each(|(entry, &along)| *entry *= values[along as usize]);
-                    }
+        let before = before.map(|before| &before[number * length..]);
+        let own = multiply_run(parts, start, copies, (before, 0), factor, run, entries);
+        *largest = if own > *largest { own } else { *largest };
+    }
+}
+
+/// Writes a stretch of a run into `entries`, the product of `factor` and of all parts that are not one
+/// number for the whole run, and gives the largest entry. The stretch begins so many entries after
+/// the run; a table that was made before is given from where the stretch begins. `room` is as long as
+/// the stretch or longer.
+#[inline(always)]
+fn multiply_run<T: Entry>(
+    parts: &[Part<'_>],
+    start: impl Fn(&Part<'_>) -> usize,
+    copies: &[f64],
+    (before, offset): (Option<&[f64]>, usize),
+    factor: f64,
+    room: &mut [f64],
+    entries: &mut [T],
+) -> f64 {
+    let length = entries.len();
+    let room = &mut room[..length];
+    let mut is_first = true;
+    // The parts that stand side by side, and last the product of those that do not.
+    let mut streams: [&[f64]; AT_ONCE + 2] = [&[]; AT_ONCE + 2];
+    let mut count = 0;
+    let mut stream = |values| {
+        streams[count] = values;
+        count += 1;
+    };
+    if let Some(before) = before {
+        stream(&before[..length]);
+    }
+    for part in parts {
+        match &part.source {
+            Source::Scalar(_) => {}
+            Source::Run(values) => stream(&values[start(part) + offset..][..length]),
+            Source::Copy(range) => {
+                stream(&copies[range.clone()][start(part) + offset..][..length]);
+            }
+            Source::Scattered(values, along) => {
+                let values = &values[start(part)..];
+                let terms = room.iter_mut().zip(&along[offset..]);
+                if std::mem::take(&mut is_first) {
+                    terms.for_each(|(entry, &along)| *entry = values[along as usize]);
+                } else {
+                    terms.for_each(|(entry, &along)| *entry *= values[along as usize]);
                 }
             }
         }
-        if is_first {
-            run.fill(1.0);
-        }
-        let terms = entries.iter_mut().zip(&*run);
-        terms.for_each(|(entry, value)| *entry = T::from_f64(factor * value));
-        let own = factor * largest_of(run);
-        *largest = if own > *largest { own } else { *largest };
     }
+    if !is_first {
+        stream(room);
+    }
+    let largest = match streams[..count] {
+        [] => {
+            entries.fill(T::from_f64(factor));
+            1.0
+        }
+        [a] => multiply_streams([a], factor, entries),
+        [a, b] => multiply_streams([a, b], factor, entries),
+        [a, b, c] => multiply_streams([a, b, c], factor, entries),
+        [a, b, c, ref others @ ..] => {
+            let mut product = [0.0; LONGEST_AT_ONCE];
+            let mut largest = 0.0;
+            for (part, entries) in entries.chunks_mut(LONGEST_AT_ONCE).enumerate() {
+                let from = part * LONGEST_AT_ONCE;
+                let product = &mut product[..entries.len()];
+                let first = [a, b, c].map(|values| &values[from..][..entries.len()]);
+                multiply_streams(first, 1.0, product);
+                for values in others {
+                    let terms = product.iter_mut().zip(&values[from..]);
+                    terms.for_each(|(entry, value)| *entry *= value);
+                }
+                let own = multiply_streams([&*product], factor, entries);
+                largest = if own > largest { own } else { largest };
+            }
+            largest
+        }
+    };
+    factor * largest
+}
+
+/// Entries of a product of many factors that are computed at once.
+const LONGEST_AT_ONCE: usize = 256;
+
+/// Writes `factor` times the product of `streams` into `entries`, and gives the largest product.
+#[inline(always)]
+fn multiply_streams<const N: usize, T: Entry>(
+    streams: [&[f64]; N],
+    factor: f64,
+    entries: &mut [T],
+) -> f64 {
+    const LANES: usize = 8;
+    let streams = streams.map(|values| &values[..entries.len()]);
+    let product = |at: usize| {
+        let first = streams[0][at];
+        streams[1..].iter().fold(first, |product, values| product * values[at])
+    };
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    let whole = entries.len() / LANES * LANES;
+    let (chunks, rest) = entries.split_at_mut(whole);
+    let mut lanes = [0.0; LANES];
+    for (number, chunk) in chunks.chunks_exact_mut(LANES).enumerate() {
+        let from = number * LANES;
+        let parts = streams.map(|values| &values[from..from + LANES]);
+        for lane in 0..LANES {
+            let first = parts[0][lane];
+            let value = parts[1..].iter().fold(first, |product, values| product * values[lane]);
+            chunk[lane] = T::from_f64(factor * value);
+            lanes[lane] = larger(lanes[lane], value);
+        }
+    }
+    let mut largest = lanes.into_iter().fold(0.0, larger);
+    for (at, entry) in (whole..).zip(rest) {
+        let value = product(at);
+        *entry = T::from_f64(factor * value);
+        largest = larger(largest, value);
+    }
+    largest
 }
 
 dispatched!(
@@ -323,64 +414,20 @@ fn multiply_rows<T: Entry>(
     for (row, &at) in left.words.chunks_exact(left.stride).zip(left.starts) {
         let range = row[0] as usize..(row[0] + row[1]) as usize;
         let (number, offset) = (at as usize / length, at as usize % length);
-        let run = &mut run[..range.len()];
+        let start = |part: &Part<'_>| starts[part.starts + number] as usize;
         let mut factor = factor;
-        let mut is_first = true;
-        if let Some(before) = before {
-            put(run, &before[at as usize..], &mut is_first);
-        }
         for part in parts {
-            let start = starts[part.starts + number] as usize;
-            match &part.source {
-                Source::Scalar(values) => factor *= values[start],
-                Source::Run(values) => put(run, &values[start + offset..], &mut is_first),
-                Source::Copy(range) => {
-                    put(run, &copies[range.clone()][start + offset..], &mut is_first);
-                }
-                Source::Scattered(values, along) => {
-                    let values = &values[start..];
-                    let terms = run.iter_mut().zip(&along[offset..]);
-                    if std::mem::take(&mut is_first) {
-                        terms.for_each(|(entry, &along)| *entry = values[along as usize]);
-                    } else {
-                        terms.for_each(|(entry, &along)| *entry *= values[along as usize]);
-                    }
-                }
+            if let Source::Scalar(values) = part.source {
+                factor *= values[start(part)];
             }
         }
-        if is_first {
-            run.fill(1.0);
+        let before = before.map(|before| &before[at as usize..]);
+        let entries = &mut table[range.clone()];
+        let own = multiply_run(parts, start, copies, (before, offset), factor, run, entries);
+        for (entry, &is) in entries.iter_mut().zip(&left.possible[range]) {
+            *entry = if is == 0 { T::ZERO } else { *entry };
         }
-        let possible = &left.possible[range.clone()];
-        run.iter_mut().zip(possible).for_each(|(value, &is)| *value *= f64::from(is));
-        let terms = table[range].iter_mut().zip(&*run);
-        terms.for_each(|(entry, value)| *entry = T::from_f64(factor * value));
-        let own = factor * largest_of(run);
         *largest = if own > *largest { own } else { *largest };
-    }
-}
-
-#[inline(always)]
-fn largest_of(values: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let larger = |a: f64, b: f64| if b > a { b } else { a };
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().fold(0.0, |a, &b| larger(a, b));
-    let mut lanes = [0.0; LANES];
-    for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, &value)| *lane = larger(*lane, value));
-    }
-    lanes.into_iter().fold(rest, larger)
-}
-
-/// Writes `values` into `run`, or multiplies by them what is there if they are not the first.
-#[inline(always)]
-fn put(run: &mut [f64], values: &[f64], is_first: &mut bool) {
-    let terms = run.iter_mut().zip(values);
-    if std::mem::take(is_first) {
-        terms.for_each(|(entry, value)| *entry = *value);
-    } else {
-        terms.for_each(|(entry, value)| *entry *= value);
     }
 }
 
@@ -501,7 +548,7 @@ mod tests {
                 let agrees = found == expected || (found - expected).abs() < 1e-9;
                 assert!(agrees || is_small, "{round}: {found}, not {expected}");
             }
-            let largest = largest_of(&table);
+            let largest = table.iter().copied().fold(0.0, f64::max);
             assert!(largest == 0.0 || (1e-5..=1e5).contains(&largest), "{round}: {largest}");
         }
         assert!(scaled > 20, "{scaled} tables needed a scale");

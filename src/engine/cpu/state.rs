@@ -32,7 +32,7 @@ pub(super) struct State {
     raw: Vec<f64>,
     /// What the parent says of it.
     down: Vec<f64>,
-    /// The findings that are entered there.
+    /// The findings that are entered there, where some are.
     mask: Vec<f64>,
     /// Room for the beliefs that parts of a large table give.
     spare: Vec<f64>,
@@ -114,16 +114,15 @@ impl State {
         self.cliques.extend(tree.nodes.iter().enumerate().map(of));
         // What a child has left out of its table is never sent, and cannot be. Of all else that is in
         // the way from before nothing is read until it is written.
-        self.up.resize(tree.below, 0.0);
+        make_room(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);
         }
-        self.beliefs.resize(tree.below, 0.0);
-        self.raw.resize(tree.above, 1.0);
-        self.down.resize(tree.above, 1.0);
-        self.mask.clear();
-        self.mask.resize(tree.above, 1.0);
-        self.spare.resize(tree.spare, 0.0);
+        make_room(&mut self.beliefs, tree.below);
+        make_room(&mut self.raw, tree.above);
+        make_room(&mut self.down, tree.above);
+        make_room(&mut self.mask, tree.above);
+        make_room(&mut self.spare, tree.spare);
         (self.told, self.fresh, self.posteriors) = (None, None, None);
         self
     }
@@ -203,9 +202,7 @@ impl State {
         let change = std::mem::take(&mut self.change);
         for (clique, node) in tree.nodes.iter().enumerate() {
             let state = &mut self.cliques[clique];
-            if change.mask[clique] && std::mem::take(&mut state.is_masked) {
-                self.mask[node.above.clone()].fill(1.0);
-            }
+            state.is_masked &= !change.mask[clique];
             if change.weights[clique] && std::mem::take(&mut state.is_weighted) {
                 self.up[node.private.clone().expect("it was weighted")].fill(1.0);
             }
@@ -314,8 +311,11 @@ impl State {
                 weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
             }
         } else if change.mask[clique] {
-            state.is_masked = true;
-            weigh(&mut self.mask[node.above.clone()], &node.above_kept, axis, finding, scale);
+            let table = &mut self.mask[node.above.clone()];
+            if !std::mem::replace(&mut state.is_masked, true) {
+                table.fill(1.0);
+            }
+            weigh(table, &node.above_kept, axis, finding, scale);
         }
     }
 
@@ -419,6 +419,16 @@ impl State {
         for (state, run) in kept.runs(axis, beliefs.len()) {
             states[state] += beliefs[run].iter().sum::<f64>();
         }
+    }
+}
+
+/// Gives `values` so many entries, whatever they are. Pages that are new are taken as they are
+/// written, and then by all threads.
+fn make_room(values: &mut Vec<f64>, entries: usize) {
+    if values.capacity() < entries {
+        *values = vec![0.0; entries];
+    } else {
+        values.resize(entries, 0.0);
     }
 }
 

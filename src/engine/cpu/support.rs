@@ -2,8 +2,10 @@
 //!
 //! An entry of a clique can be non-zero although no state of the whole network agrees with it:
 //! some other table forbids it. Findings only take away, so what is zero in the joint distribution
-//! without evidence is zero for ever. One propagation finds it. Its messages are made to say only
-//! whether, 0 or 1, and the tables' entries are at least 1e-300, so no small number is taken for zero.
+//! without evidence is zero for ever. One propagation finds it, through tables of bytes that say only
+//! whether an entry is more than nothing, and with messages that do so too; the tables' entries are at
+//! least 1e-300, so no small number is taken for zero. Only then the numbers are computed, of what is
+//! left: memory that was never written takes longer to write than all the rest.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 

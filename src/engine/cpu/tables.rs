@@ -4,6 +4,8 @@
 //! takes longer to write than to fill a table. So what the tables of one tree were in is kept for
 //! those of the next.
 
+use std::cmp::Reverse;
+
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -83,7 +85,11 @@ impl<T: Entry> Shelf<T> {
 
     /// Memory for tables of so many entries each, part of which is new.
     pub fn rooms(&mut self, tables: &[usize]) -> Vec<Vec<T>> {
-        let found: Vec<_> = tables.iter().map(|&entries| self.take(entries)).collect();
+        // The largest first: what fits it may fit others, and not the other way round.
+        let mut order: Vec<usize> = (0..tables.len()).collect();
+        order.sort_unstable_by_key(|&table| Reverse(tables[table]));
+        let mut found: Vec<_> = tables.iter().map(|_| None).collect();
+        order.into_iter().for_each(|table| found[table] = self.take(tables[table]));
         self.shrink();
         let new = |entries: usize| {
             // Pages are taken as they are written, so that some more cost nothing.

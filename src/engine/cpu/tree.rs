@@ -590,24 +590,23 @@ fn alike(
 /// The rows of a full table: `starts` says where the table of each port begins.
 fn rows(layout: &Layout, starts: &[usize]) -> Vec<u32> {
     let row = layout.row();
-    let stride = ROW_HEAD + layout.ports.len();
-    let parts = row.div_ceil(LONGEST_ROW);
-    let mut words = vec![0; layout.outer.entries() * parts * stride];
-    for (at, words) in words.chunks_exact_mut(stride).enumerate() {
-        let (number, start) = (at / parts, at % parts * LONGEST_ROW);
-        words[0] = (number * row + start) as u32;
-        words[1] = (row - start).min(LONGEST_ROW) as u32;
+    let (outer, parts) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
+    // Port by port, where each run along the fastest group begins.
+    let mut offsets = Vec::with_capacity(outer * layout.ports.len());
+    for port in &layout.ports {
+        write_mapping(&layout.outer, &port.scope, &mut offsets);
     }
-    let mut offsets = Vec::new();
-    for (port, (layout_of, start)) in layout.ports.iter().zip(starts).enumerate() {
-        let rows = words.chunks_exact_mut(stride * parts);
-        let step = if layout_of.is_vector { LONGEST_ROW } else { 0 };
-        offsets.clear();
-        write_mapping(&layout.outer, &layout_of.scope, &mut offsets);
-        for (words, offset) in rows.zip(&offsets) {
-            for part in 0..parts {
-                words[part * stride + ROW_HEAD + port] = offset + (start + part * step) as u32;
-            }
+    let mut words = Vec::with_capacity(outer * parts * (ROW_HEAD + layout.ports.len()));
+    for number in 0..outer {
+        for part in 0..parts {
+            let start = part * LONGEST_ROW;
+            words.push((number * row + start) as u32);
+            words.push((row - start).min(LONGEST_ROW) as u32);
+            let ports = layout.ports.iter().zip(starts).zip(offsets.chunks_exact(outer));
+            words.extend(ports.map(|((port, first), offsets)| {
+                let along = if port.is_vector { start } else { 0 };
+                offsets[number] + (first + along) as u32
+            }));
         }
     }
     words
