@@ -2,8 +2,8 @@
 //!
 //! Such a row says that no state is possible where its parents are in certain states. That is no
 //! distribution, but it bears on no posterior where the parents cannot be in these states: any
-//! distribution would do there, and many programs that write networks leave zeros. A row is let in, with equal
-//! chances, if that can be shown; one whose parents may be so is a mistake in the file.
+//! distribution would do there, and some programs leave zeros. A row is let in, with equal chances, if
+//! that can be shown; one whose parents may be so is a mistake in the file.
 //!
 //! It is shown by support alone, without inference: the parents are held in their states, and what no
 //! table supports is taken away from all their ancestors until nothing changes (arc consistency). A
