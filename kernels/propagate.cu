@@ -25,6 +25,10 @@
 // All rows of an item may have a state that the evidence excludes: then they are zero, and written
 // at once.
 //
+// Posteriors go to the host by items of their own, the reports: each waits for the words of some
+// variables as for messages, normalises them, and writes them in a row to memory of the host. The
+// sign of each number says which run wrote it: runs take turns.
+//
 // Launch: grid = number of lists, all of which must be resident; block = 128 threads, no dynamic
 // shared memory. Nothing else that waits like this may run beside it.
 //
@@ -32,20 +36,22 @@
 // starts     first quarter (4 words) of each list in `records`, and the end of the last
 // evidence   a bit a state: possible or not; then a weight a state, as float bits
 // flags      1 if there is evidence, else that is not read; + 2 if the records are larger than the
-//            cache
+//            cache; + 4 every other run
 // states     of all variables
-// messages   all messages, a word of 64 bits an entry (see `packed`)
-// out        posteriors, not normalised, and P(e), as such words
+// messages   all messages and posteriors, not normalised, a word of 64 bits an entry (see `packed`)
+// out        P(e), as such a word
+// posteriors of all reports, as float bits with the sign of the run
 // tag        number of this run, in 1..4095
 //
 // A record, in words, a multiple of four of them; it is followed by what the block does next:
 //    0 words of this record, of the next one * 2^16
 //    1 chunks of 32 words on the stage: of messages, of findings * 2^16
 //    2 steps: entries of a row that one thread takes; threads that take part * 2^16
-//    3 passes over these threads, log2(lanes of a row) * 2^16, form * 2^24: 0 dense, 1 listed
+//    3 passes over these threads, log2(lanes of a row) * 2^16, form * 2^24: 0 dense, 1 listed,
+//      2 a report
 //    4 pairs of messages, of findings * 2^8, messages * 2^16
 //    5 words of the list
-//    6 1 if the result is for the host, 0 if a message
+//    6 1 if the result is P(e), 0 if a message or posterior
 //    7 room
 //    8 eight states of 16 bits that all rows have; 0xffff: none
 //   sources: for each word of the stage which entry of all messages, factor * 2^29; then which weight
@@ -56,6 +62,8 @@
 //   followed by the places of each pair, for these threads
 //   Places are in bytes, 16 bits each of the two of a pair; in dense form those of a row and of an
 //   entry are added. The first word of the stage is one, which pairs are filled up with.
+// A report has its number of variables in word 5, the first place of its results in word 6, and, after
+// the sources, for each variable the first of its sources, states * 2^16. Lanes share a variable.
 
 #include "numbers.cuh"
 
@@ -71,9 +79,18 @@ static const unsigned WARPS = T / 32;
 // Words of the stage for each thread.
 static const unsigned EACH = 6;
 
-// Chunks up to which all of a warp waits; where there are more, one thread does, to leave the
-// memory to those who work.
-static const unsigned FEW = 4;
+// Words for each thread up to which a warp waits by reading all that it lacks. Where there are more it
+// reads one word, to leave the memory to those who work.
+static const unsigned SPINNING = 2;
+
+// Words for each thread for which there is code of its own, because it is short: this, and one.
+static const unsigned MIDDLE = 3;
+
+// Blocks of a multiprocessor.
+static const unsigned BLOCKS = 7;
+
+// The kind of an item that brings posteriors to the host.
+static const unsigned REPORT = 2;
 
 // Tables have their largest entry near 2^PEAK.
 static const int PEAK = 24;
@@ -85,7 +102,8 @@ struct Shared {
     // That of this item and that of the next.
     uint4 record[2][MAX_RECORD / 4];
     float stage[4 + EACH * T];
-    int reference[MAX_FACTORS];
+    // By factor the largest exponent on the stage: of this item, and NOTHING for the next.
+    int4 reference[2][MAX_FACTORS / 4];
     unsigned bits[MAX_BITS];
 };
 
@@ -97,6 +115,12 @@ __device__ inline unsigned long long load(const unsigned long long *word)
 }
 
 __device__ inline void store(unsigned long long *word, unsigned long long value)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+// Where the host reads.
+__device__ inline void store_for_host(unsigned long long *word, unsigned long long value)
 {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
@@ -149,6 +173,7 @@ __device__ inline int largest_of_warp(int value)
 // Starts to copy a record to shared memory.
 __device__ inline void fetch(uint4 *to, const uint4 *from, unsigned quarters, unsigned long long policy)
 {
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < quarters; i += T) {
 #if __CUDA_ARCH__ >= 800
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
@@ -202,7 +227,7 @@ __device__ float part_of_sum(const char *stage, const unsigned *stream, unsigned
         }
     }
     float sum = 0.0f;
-#pragma unroll 4
+#pragma unroll 2
     for (unsigned k = 0; k < steps; ++k) {
         float value = __uint_as_float(*stream);
 #pragma unroll
@@ -231,23 +256,182 @@ __device__ float part_of_sum(unsigned pairs, const char *stage, const unsigned *
     }
 }
 
-// Whether all rows of a record have a state that the evidence excludes.
+// Whether all rows of a record have a state that the evidence excludes; all of a warp ask.
 __device__ inline bool is_excluded(const unsigned *bits, const unsigned *fixed)
 {
-    bool is = false;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned state = reinterpret_cast<const unsigned short *>(fixed)[lane % 8];
+    return __any_sync(ALL, state < 32 * MAX_BITS && !(bits[state / 32] >> state % 32 & 1));
+}
+
+// Waits for the messages that an item needs, N chunks at most for each warp.
+template <unsigned N>
+__device__ inline void gather(unsigned (&from)[N], unsigned long long (&word)[N], const unsigned *sources,
+                              unsigned chunks, const unsigned long long *messages, unsigned tag)
+{
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-        const unsigned a = fixed[i] & 0xffff, b = fixed[i] >> 16;
-        is |= a < 32 * MAX_BITS && !(bits[a / 32] >> a % 32 & 1);
-        is |= b < 32 * MAX_BITS && !(bits[b / 32] >> b % 32 & 1);
+    for (unsigned k = 0; k < N; ++k) {
+        const unsigned chunk = k * WARPS + warp;
+        from[k] = chunk < chunks ? sources[chunk * 32 + lane] : NO_SOURCE;
+        // What has no source is a zero of this run.
+        word[k] = static_cast<unsigned long long>(tag) << 32;
+        if ((from[k] & NO_SOURCE) != NO_SOURCE) {
+            word[k] = load(messages + (from[k] & NO_SOURCE));
+        }
     }
-    return is;
+    while (true) {
+        bool is_missing = false;
+#pragma unroll
+        for (unsigned k = 0; k < N; ++k) {
+            is_missing |= tag_of(word[k]) != tag;
+        }
+        const unsigned who = __ballot_sync(ALL, is_missing);
+        if (who == 0) {
+            break;
+        }
+        if (N > SPINNING) {
+            unsigned missing = 0;
+#pragma unroll
+            for (unsigned k = 0; k < N; ++k) {
+                if (tag_of(word[k]) != tag) {
+                    missing = from[k] & NO_SOURCE;
+                }
+            }
+            // All threads read the same word, so that none is ahead of the others.
+            missing = __shfl_sync(ALL, missing, 31 - __clz(who));
+            while (tag_of(load(messages + missing)) != tag) {
+            }
+        }
+#pragma unroll
+        for (unsigned k = 0; k < N; ++k) {
+            if (tag_of(word[k]) != tag) {
+                word[k] = load(messages + (from[k] & NO_SOURCE));
+            }
+        }
+    }
+}
+
+// Puts the messages that an item needs on the stage, and the largest exponent of each factor in
+// `reference`. All threads see them after the next barrier.
+template <unsigned N>
+__device__ inline void stage_messages(float *stage, int *reference, const unsigned *sources,
+                                      unsigned chunks, unsigned factors, int room,
+                                      const unsigned long long *messages, unsigned tag)
+{
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    unsigned from[N];
+    unsigned long long word[N];
+    gather<N>(from, word, sources, chunks, messages, tag);
+    if (N == 1 && chunks == factors) {
+        // Each factor is with one warp.
+        if (warp < chunks) {
+            const int exponent = exponent_of_word(word[0]);
+            const int largest = largest_of_warp(exponent);
+            if (lane == 0) {
+                reference[from[0] >> 29] = largest;
+            }
+            stage[1 + warp * 32 + lane] =
+                exponent == NOTHING ? 0.0f
+                                    : with_exponent(static_cast<unsigned>(word[0]), exponent - largest + room);
+        }
+        return;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < N; ++k) {
+        if (k * WARPS + warp < chunks) {
+            const int largest = largest_of_warp(exponent_of_word(word[k]));
+            if (lane == 0) {
+                atomicMax(reference + (from[k] >> 29), largest);
+            }
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < N; ++k) {
+        const unsigned chunk = k * WARPS + warp;
+        if (chunk < chunks) {
+            const int exponent = exponent_of_word(word[k]);
+            const int scaled = exponent - reference[from[k] >> 29] + room;
+            stage[1 + chunk * 32 + lane] =
+                exponent == NOTHING ? 0.0f : with_exponent(static_cast<unsigned>(word[k]), scaled);
+        }
+    }
+}
+
+// Puts the messages that a report needs into `raw` as they are.
+template <unsigned N>
+__device__ inline void gather_raw(unsigned long long *raw, const unsigned *sources, unsigned chunks,
+                                  const unsigned long long *messages, unsigned tag)
+{
+    unsigned from[N];
+    unsigned long long word[N];
+    gather<N>(from, word, sources, chunks, messages, tag);
+#pragma unroll
+    for (unsigned k = 0; k < N; ++k) {
+        const unsigned chunk = k * WARPS + threadIdx.x / 32;
+        if (chunk < chunks) {
+            raw[chunk * 32 + threadIdx.x % 32] = word[k];
+        }
+    }
+}
+
+// Normalises the posteriors of some variables and writes them for the host, with the sign of the
+// run. `list`: of each variable its first word, states * 2^16. 2^shift threads take a variable.
+__device__ inline void report(unsigned long long *raw, const unsigned *list, unsigned variables,
+                              unsigned shift, unsigned chunks, unsigned *out, bool turn)
+{
+    const unsigned share = 1u << shift;
+    const unsigned group = threadIdx.x >> shift, first = threadIdx.x & (share - 1);
+    for (unsigned all = 0; all < variables; all += T >> shift) {
+        const unsigned variable = all + group < variables ? list[all + group] : 0;
+        unsigned long long *words = raw + (variable & 0xffff);
+        const unsigned states = variable >> 16;
+        int largest = NOTHING;
+        for (unsigned i = first; i < states; i += share) {
+            largest = max(largest, exponent_of_word(words[i]));
+        }
+        for (unsigned half = share / 2; half > 0; half /= 2) {
+            largest = max(largest, __shfl_xor_sync(ALL, largest, half));
+        }
+        float sum = 0.0f;
+        for (unsigned i = first; i < states; i += share) {
+            const int exponent = exponent_of_word(words[i]);
+            const float value =
+                exponent == NOTHING ? 0.0f
+                                    : with_exponent(static_cast<unsigned>(words[i]), exponent - largest);
+            sum += value;
+            words[i] = __float_as_uint(value);
+        }
+        for (unsigned half = share / 2; half > 0; half /= 2) {
+            sum += __shfl_xor_sync(ALL, sum, half);
+        }
+        const float scale = sum > 0.0f ? 1.0f / sum : 0.0f;
+        for (unsigned i = first; i < states; i += share) {
+            words[i] = __float_as_uint(__uint_as_float(static_cast<unsigned>(words[i])) * scale);
+        }
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < 32 * chunks; i += T) {
+        const unsigned word = static_cast<unsigned>(raw[i]) & 0x7fffffff;
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(out + i),
+                     "r"(word | (turn ? 0x80000000u : 0u))
+                     : "memory");
+    }
+}
+
+// The sum of the references that are some.
+__device__ inline int sum_of(int4 of)
+{
+    return (of.x == NOTHING ? 0 : of.x) + (of.y == NOTHING ? 0 : of.y) +
+           (of.z == NOTHING ? 0 : of.z) + (of.w == NOTHING ? 0 : of.w);
 }
 
 #define PARAMETERS                                                                                 \
     const uint4 *records, const unsigned *starts, const unsigned *evidence, unsigned flags,        \
-        unsigned states, unsigned long long *messages, unsigned long long *out, unsigned tag,      \
-        const unsigned *first_stamps, unsigned long long *stamps
+        unsigned states, unsigned long long *messages, unsigned long long *out,                    \
+        unsigned *posteriors, unsigned tag, const unsigned *first_stamps,                          \
+        unsigned long long *stamps
 
 template <bool STAMPED> __device__ void run_list(PARAMETERS)
 {
@@ -268,10 +452,11 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         s.stage[0] = 1.0f;
     }
     if (thread < MAX_FACTORS) {
-        s.reference[thread] = NOTHING;
+        reinterpret_cast<int *>(s.reference[0])[thread] = NOTHING;
     }
     if (has_evidence) {
         const unsigned bit_words = (states + 31) / 32;
+#pragma unroll 1
         for (unsigned i = thread; i < MAX_BITS; i += T) {
             s.bits[i] = i < bit_words ? evidence[i] : ~0u;
         }
@@ -282,30 +467,59 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         __syncthreads();
         const unsigned long long began = STAMPED ? now() : 0;
         const unsigned *record = reinterpret_cast<const unsigned *>(s.record[turn]);
+        const uint4 head = s.record[turn][0], form = s.record[turn][1];
         next_record += next_quarters;
-        next_quarters = (record[0] >> 16) / 4;
+        next_quarters = (head.x >> 16) / 4;
         fetch(s.record[turn ^ 1], next_record, next_quarters, policy);
+        if (thread < MAX_FACTORS) {
+            reinterpret_cast<int *>(s.reference[turn ^ 1])[thread] = NOTHING;
+        }
 
-        const unsigned chunks = record[1] & 0xffff;
-        const unsigned of_findings = record[1] >> 16;
-        const unsigned passes = record[3] & 0xffff;
-        const unsigned shift = record[3] >> 16 & 0xff;
-        const bool is_listed = record[3] >> 24;
-        const unsigned all_pairs = (record[4] & 0xff) + (record[4] >> 8 & 0xff);
-        unsigned long long *result = record[6] ? out : messages;
-        const int room = static_cast<int>(record[7]);
+        const unsigned chunks = head.y & 0xffff;
+        const unsigned of_findings = head.y >> 16;
+        const unsigned passes = head.w & 0xffff;
+        const unsigned shift = head.w >> 16 & 0xff;
+        const unsigned kind = head.w >> 24;
+        const bool is_listed = kind == 1;
+        const unsigned all_pairs = (form.x & 0xff) + (form.x >> 8 & 0xff);
+        const unsigned factors = form.x >> 16;
+        const bool is_for_host = form.z;
+        const int room = static_cast<int>(form.w);
 
         const unsigned *sources = record + HEADER;
         const unsigned *list = sources + 32 * (chunks + of_findings);
-        const unsigned *of_rows = list + record[5];
-        const unsigned threads = record[2] >> 16;
+        const unsigned *of_rows = list + form.y;
+        const unsigned threads = head.z >> 16;
         const unsigned rows_of_pass = threads >> shift;
         const unsigned rows = passes * rows_of_pass;
+
+        if (kind == REPORT) {
+            unsigned long long *raw = reinterpret_cast<unsigned long long *>(
+                reinterpret_cast<unsigned *>(s.record[turn]) + (head.x & 0xffff));
+            if (chunks <= MIDDLE * WARPS) {
+                gather_raw<MIDDLE>(raw, sources, chunks, messages, tag);
+            } else {
+                gather_raw<EACH>(raw, sources, chunks, messages, tag);
+            }
+            __syncthreads();
+            const unsigned long long ready = STAMPED ? now() : 0;
+            report(raw, sources + 32 * chunks, form.y, shift, chunks, posteriors + form.z, flags & 4);
+            if (STAMPED && thread == 0) {
+                stamps[0] = began;
+                stamps[1] = ready;
+                stamps[2] = now();
+            }
+            continue;
+        }
 
         if (has_evidence && is_excluded(s.bits, record + 8)) {
             for (unsigned row = thread; row < rows; row += T) {
                 if (of_rows[row] != ~0u) {
-                    store(result + of_rows[row], packed(0.0f, 0, tag));
+                    if (is_for_host) {
+                        store_for_host(out + of_rows[row], packed(0.0f, 0, tag));
+                    } else {
+                        store(messages + of_rows[row], packed(0.0f, 0, tag));
+                    }
                 }
             }
             if (STAMPED && thread == 0) {
@@ -315,84 +529,28 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
             continue;
         }
 
-        unsigned from[EACH];
-        unsigned long long word[EACH];
-#pragma unroll
-        for (unsigned k = 0; k < EACH; ++k) {
-            const unsigned chunk = k * WARPS + warp;
-            from[k] = chunk < chunks ? sources[chunk * 32 + lane] : NO_SOURCE;
-            word[k] = 0;
-            if ((from[k] & NO_SOURCE) != NO_SOURCE) {
-                word[k] = load(messages + (from[k] & NO_SOURCE));
-            }
-        }
         if (has_evidence) {
+#pragma unroll 1
             for (unsigned i = thread; i < 32 * of_findings; i += T) {
                 const unsigned which = sources[32 * chunks + i] & NO_SOURCE;
                 s.stage[1 + 32 * chunks + i] =
                     which == NO_SOURCE ? 0.0f : __uint_as_float(__ldg(evidence + which));
             }
         }
-        while (true) {
-            unsigned missing = ~0u;
-#pragma unroll
-            for (unsigned k = 0; k < EACH; ++k) {
-                if ((from[k] & NO_SOURCE) != NO_SOURCE && tag_of(word[k]) != tag) {
-                    missing = from[k] & NO_SOURCE;
-                }
-            }
-            const unsigned who = __ballot_sync(ALL, missing != ~0u);
-            if (who == 0) {
-                break;
-            }
-            if (chunks > FEW) {
-                if (lane == 31 - __clz(who)) {
-                    while (tag_of(load(messages + missing)) != tag) {
-                    }
-                }
-                __syncwarp();
-            }
-#pragma unroll
-            for (unsigned k = 0; k < EACH; ++k) {
-                if ((from[k] & NO_SOURCE) != NO_SOURCE && tag_of(word[k]) != tag) {
-                    word[k] = load(messages + (from[k] & NO_SOURCE));
-                }
-            }
-        }
-#pragma unroll
-        for (unsigned k = 0; k < EACH; ++k) {
-            if (k * WARPS + warp < chunks) {
-                const int largest = largest_of_warp(exponent_of_word(word[k]));
-                if (lane == 0) {
-                    atomicMax(&s.reference[from[k] >> 29], largest);
-                }
-            }
-        }
-        __syncthreads();
-        int power = -PEAK;
-        for (unsigned f = 0; f < record[4] >> 16; ++f) {
-            const int reference = s.reference[f];
-            power += (reference == NOTHING ? 0 : reference) - room;
-        }
-#pragma unroll
-        for (unsigned k = 0; k < EACH; ++k) {
-            const unsigned chunk = k * WARPS + warp;
-            if (chunk < chunks) {
-                const int exponent = exponent_of_word(word[k]);
-                const int scaled = exponent - s.reference[from[k] >> 29] + room;
-                s.stage[1 + chunk * 32 + lane] =
-                    exponent == NOTHING ? 0.0f
-                                        : with_exponent(static_cast<unsigned>(word[k]), scaled);
-            }
+        int *reference = reinterpret_cast<int *>(s.reference[turn]);
+        if (chunks <= WARPS) {
+            stage_messages<1>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+        } else if (chunks <= MIDDLE * WARPS) {
+            stage_messages<MIDDLE>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+        } else {
+            stage_messages<EACH>(s.stage, reference, sources, chunks, factors, room, messages, tag);
         }
         __syncthreads();
         const unsigned long long ready = STAMPED ? now() : 0;
-        if (thread < MAX_FACTORS) {
-            s.reference[thread] = NOTHING;
-        }
-
-        const unsigned pairs = has_evidence ? all_pairs : record[4] & 0xff;
-        const unsigned steps = record[2] & 0xffff;
+        const int power = sum_of(s.reference[turn][0]) + sum_of(s.reference[turn][1]) -
+                          static_cast<int>(factors) * room - PEAK;
+        const unsigned pairs = has_evidence ? all_pairs : form.x & 0xff;
+        const unsigned steps = head.z & 0xffff;
         const unsigned of_row = thread & ((1u << shift) - 1);
         const unsigned next = is_listed ? (1 + all_pairs) * threads : threads;
         const unsigned of_rows_words = (rows * (is_listed ? 1 : 1 + all_pairs) + 3) & ~3u;
@@ -412,7 +570,11 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
             }
             const unsigned place = of_rows[row];
             if (of_row == 0 && place != ~0u) {
-                store(result + place, packed(sum, power, tag));
+                if (is_for_host) {
+                    store_for_host(out + place, packed(sum, power, tag));
+                } else {
+                    store(messages + place, packed(sum, power, tag));
+                }
             }
         }
         if (STAMPED && thread == 0) {
@@ -423,16 +585,16 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(T, 8) propagate(PARAMETERS)
+extern "C" __global__ void __launch_bounds__(T, BLOCKS) propagate(PARAMETERS)
 {
-    run_list<false>(records, starts, evidence, flags, states, messages, out, tag,
-                    first_stamps, stamps);
+    run_list<false>(records, starts, evidence, flags, states, messages, out, posteriors,
+                    tag, first_stamps, stamps);
 }
 
-extern "C" __global__ void __launch_bounds__(T, 8) propagate_stamped(PARAMETERS)
+extern "C" __global__ void __launch_bounds__(T, BLOCKS) propagate_stamped(PARAMETERS)
 {
-    run_list<true>(records, starts, evidence, flags, states, messages, out, tag,
-                   first_stamps, stamps);
+    run_list<true>(records, starts, evidence, flags, states, messages, out, posteriors,
+                   tag, first_stamps, stamps);
 }
 
 // One word, so that who waits for results sees the end.

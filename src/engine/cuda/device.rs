@@ -1,7 +1,7 @@
 //! Finding the GPU, and what all engines on it need.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -245,6 +245,14 @@ impl<T> Pinned<T> {
 impl Pinned<u64> {
     /// The numbers, which a kernel may be about to write.
     pub fn as_atomics(&self) -> &[AtomicU64] {
+        // SAFETY: as many aligned numbers as were allocated; atomic, as the kernel's writes are.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
+    }
+}
+
+impl Pinned<u32> {
+    /// The numbers, which a kernel may be about to write.
+    pub fn as_atomics(&self) -> &[AtomicU32] {
         // SAFETY: as many aligned numbers as were allocated; atomic, as the kernel's writes are.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }

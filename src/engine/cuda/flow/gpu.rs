@@ -25,7 +25,7 @@ pub(super) struct Gpu {
     /// The item at each place of the lists.
     order: Vec<usize>,
     starts_of_lists: Vec<u32>,
-    posteriors: Vec<usize>,
+    reports: Vec<usize>,
     states: u32,
     records: CudaSlice<u32>,
     starts: CudaSlice<u32>,
@@ -35,9 +35,13 @@ pub(super) struct Gpu {
     messages: CudaSlice<u64>,
     stamps: CudaSlice<u64>,
     packed: Pinned<u32>,
-    /// Written by the GPU.
-    out: Pinned<u64>,
+    /// Written by the GPU: P(e), and the posteriors.
+    p_evidence: Pinned<u64>,
+    out: Pinned<u32>,
     tag: u32,
+    turn: bool,
+    /// Whether there may be results that were not waited for.
+    is_unread: bool,
 }
 
 /// Words of records that push messages out of the GPU's cache.
@@ -64,7 +68,7 @@ impl Gpu {
         let resident = resident.min(device.resident_blocks(&stamped, THREADS as u32)?);
         // Where everything is zero there are no items, and one block that has nothing to do.
         let lists = resident.min(MAX_LISTS).min(items.len()).max(1);
-        let schedule = Schedule::new(&flow.operations, items, lists);
+        let schedule = Schedule::new(items, lists);
         // Counted in quarters of a record's alignment, of four words.
         let mut records = Vec::with_capacity(items.record_words());
         let mut starts = vec![0];
@@ -95,11 +99,14 @@ impl Gpu {
             messages: stream.alloc_zeros(items.messages.max(1))?,
             stamps: stream.alloc_zeros(3 * items.len().max(1))?,
             packed: device.pinned(flow.shape.evidence_words().max(1))?,
-            out: device.pinned(flow.shape.result_words())?,
-            posteriors: schedule.posteriors(&flow.operations, items),
+            p_evidence: device.pinned(1)?,
+            out: device.pinned(items.result_words.max(1))?,
+            reports: schedule.reports(items),
             order: schedule.items,
             starts_of_lists: schedule.starts,
             tag: 0,
+            turn: false,
+            is_unread: false,
             stream,
         };
         gpu.stream.synchronize()?;
@@ -113,25 +120,33 @@ impl Gpu {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
         }
+        if self.is_unread {
+            self.stream.synchronize()?;
+        }
         if self.tag == MAX_TAG {
             // Words of long ago must not pass for new ones.
             self.stream.synchronize()?;
             self.stream.memset_zeros(&mut self.messages)?;
-            self.out.as_mut_slice().fill(0);
+            self.p_evidence.as_mut_slice().fill(0);
             self.tag = 0;
         }
         self.tag += 1;
-        let flags = u32::from(has_evidence) | u32::from(self.records.len() > LARGE) << 1;
+        if kind != Kind::Empty {
+            self.turn = !self.turn;
+            self.is_unread = true;
+        }
+        let flags = [has_evidence, self.records.len() > LARGE, self.turn];
+        let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
         let kernel = match kind {
             Kind::Plain => &self.plain,
             Kind::Stamped => &self.stamped,
             Kind::Empty => &self.empty,
         };
-        let out = self.out.device_address();
+        let (p_evidence, out) = (self.p_evidence.device_address(), self.out.device_address());
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&self.records).arg(&self.starts);
         launch.arg(&self.evidence).arg(&flags).arg(&self.states);
-        launch.arg(&mut self.messages).arg(&out).arg(&self.tag);
+        launch.arg(&mut self.messages).arg(&p_evidence).arg(&out).arg(&self.tag);
         launch.arg(&self.firsts).arg(&mut self.stamps);
         let config = grid((self.lists as u32, 1), THREADS as u32);
         // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
@@ -175,11 +190,20 @@ impl Executor for Gpu {
     }
 
     fn results(&self) -> Results<'_> {
-        Results { words: self.out.as_atomics(), tag: self.tag }
+        Results {
+            words: self.out.as_atomics(),
+            turn: self.turn,
+            p_evidence: &self.p_evidence.as_atomics()[0],
+            tag: self.tag,
+        }
     }
 
-    fn posteriors(&self) -> &[usize] {
-        &self.posteriors
+    fn have_been_read(&mut self) {
+        self.is_unread = false;
+    }
+
+    fn reports(&self) -> &[usize] {
+        &self.reports
     }
 
     fn may_come(&self) -> Result<bool, PropagationFailure> {
@@ -207,7 +231,7 @@ impl Executor for Gpu {
         for round in 0..=repeat.max(1) {
             let started = Instant::now();
             self.launch(false, Kind::Empty).ok()?;
-            while self.results().get(0).is_none() && self.may_come().ok()? {}
+            while self.results().p_evidence().is_none() && self.may_come().ok()? {}
             // The first one warms up.
             if round > 0 {
                 times.push(started.elapsed());

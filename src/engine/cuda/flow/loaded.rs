@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::words::{Results, Word, distribution};
+use super::words::Word;
 use super::{Executor, Flow};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::lanes::Lanes;
@@ -12,8 +12,8 @@ use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
-/// Posteriors that are looked at while the next one expected is not there.
-const WINDOW: usize = 64;
+/// Reports that are looked at while the next one expected is not there.
+const WINDOW: usize = 4;
 
 /// Cases from which on it is worth to have them all at once.
 pub(super) const MANY: usize = 16;
@@ -82,93 +82,68 @@ impl<E: Executor> Propagator for Loaded<E> {
 }
 
 impl<E: Executor> Loaded<E> {
-    /// Waits for a word of the results. The driver is asked now and then whether one can still come,
-    /// because a kernel that failed brings no words.
+    /// Waits for what `found` finds. The driver is asked now and then whether it can still come,
+    /// because a kernel that failed brings nothing.
     #[inline]
-    pub(super) fn wait_for(
-        &self,
-        at: usize,
-        results: Results<'_>,
-    ) -> Result<Word, PropagationFailure> {
-        match results.get(at) {
-            Some(word) => Ok(word),
-            None if self.flow.items.zeros[at] => Ok(Word::default()),
-            None => self.spin_for(at, results),
-        }
-    }
-
-    #[cold]
-    pub(super) fn spin_for(
-        &self,
-        at: usize,
-        results: Results<'_>,
-    ) -> Result<Word, PropagationFailure> {
+    fn wait_for<T>(&self, found: impl Fn() -> Option<T>) -> Result<T, PropagationFailure> {
         for round in 1_u32.. {
-            if let Some(word) = results.get(at) {
-                return Ok(word);
+            if let Some(found) = found() {
+                return Ok(found);
             }
             if round.is_multiple_of(1 << 16) && !self.executor.may_come()? {
                 break;
             }
             std::hint::spin_loop();
         }
-        // What came while the driver was asked is read once more.
+        // What came while the driver was asked is looked for once more.
         let ended = || PropagationFailure::Device("the kernel ended without a result".to_owned());
-        results.get(at).ok_or_else(ended)
+        found().ok_or_else(ended)
     }
 
-    /// Waits for the results and makes an answer of them, of one variable after another as they are
+    /// Waits for the results and makes an answer of them, of one report after another as they are
     /// expected: they come from the kernel itself, well before the driver would say that all is done.
     /// Of those that are expected next, one that is there already comes first.
     pub(super) fn read(
-        &self,
+        &mut self,
         evidence: &Evidence,
         exponent: i64,
     ) -> Result<Posteriors, PropagationFailure> {
-        let (shape, results) = (&self.flow.shape, self.executor.results());
-        let zeros = &self.flow.items.zeros;
+        let (shape, items) = (&self.flow.shape, &self.flow.items);
+        let results = self.executor.results();
         let mut values = vec![0.0; shape.states()];
-        let mut is_done = vec![false; shape.variables];
+        let mut expected = self.executor.reports().to_vec();
+        while !expected.is_empty() {
+            let is_there = |&report: &usize| {
+                let last = items.reports[report].last as usize;
+                results.get(last).is_some()
+            };
+            let next = self.wait_for(|| expected.iter().take(WINDOW).position(is_there))?;
+            let report = expected.remove(next);
+            // All of it is waited for, so that the next run finds nothing that is older than this.
+            for &(variable, first) in &items.reports[report].variables {
+                let (variable, first) = (variable as usize, first as usize);
+                let values = &mut values[shape.offsets[variable]..shape.offsets[variable + 1]];
+                if !results.fill(first, values) {
+                    for (state, value) in values.iter_mut().enumerate() {
+                        *value = f64::from(self.wait_for(|| results.get(first + state))?);
+                    }
+                }
+            }
+        }
         for (variable, finding) in evidence.iter() {
             // Of other states nothing may have been computed.
             if let Finding::Observed(state) = finding {
-                values[shape.offsets[variable.index()] + state] = 1.0;
-                is_done[variable.index()] = true;
+                let first = shape.offsets[variable.index()];
+                values[first..shape.offsets[variable.index() + 1]].fill(0.0);
+                values[first + state] = 1.0;
             }
         }
-        let order = self.executor.posteriors();
-        let mut failure = None;
-        let mut fill = |variable: usize| {
-            let (first, end) = (shape.offsets[variable], shape.offsets[variable + 1]);
-            distribution(&mut values[first..end], |state| {
-                self.wait_for(first + state, results).unwrap_or_else(|reason| {
-                    failure = Some(reason);
-                    Word::default()
-                })
-            });
+        let p_evidence = match items.is_possible {
+            true => self.wait_for(|| results.p_evidence())?,
+            false => Word::default(),
         };
-        for (n, &variable) in order.iter().enumerate() {
-            let is_there = |variable: usize| {
-                let last = shape.offsets[variable + 1] - 1;
-                results.get(last).is_some() || zeros[last]
-            };
-            while !is_done[variable] && !is_there(variable) {
-                let next = order[n + 1..].iter().take(WINDOW).copied();
-                let Some(other) = next.filter(|&other| !is_done[other]).find(|&v| is_there(v))
-                else {
-                    break;
-                };
-                fill(other);
-                is_done[other] = true;
-            }
-            if !is_done[variable] {
-                fill(variable);
-            }
-        }
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        shape.finish(values, exponent, self.wait_for(shape.states(), results)?)
+        self.executor.have_been_read();
+        self.flow.shape.finish(values, exponent, p_evidence)
     }
 
     /// Tells `watch` when each message was computed, on the GPU's clock set so that its first block

@@ -148,7 +148,11 @@ fn bytes(compiled: &CompiledNetwork) -> u64 {
     }
     let copies: u64 =
         items::copies(compiled, &operations).0.iter().map(|c| c.1.entries() as u64).sum();
-    let states = (shape.evidence_words() + 3 * shape.result_words()) as u64;
+    // Reports: there is one a variable at most, and each is filled up.
+    let variables = compiled.network().variables().len() as u64;
+    words += 3 * shape.states() as u64 + 64 * variables;
+    items += variables;
+    let states = (shape.evidence_words() + 3 * shape.states()) as u64 + 64 * variables;
     // On the GPU, and twice on the way there; three times of 8 bytes an item.
     12 * words + 4 * copies + 8 * messages + 4 * states + 24 * items + 16 * MAX_LISTS as u64
 }
@@ -181,11 +185,14 @@ trait Executor: Send {
         stamped: bool,
     ) -> Result<(), PropagationFailure>;
 
-    /// The result of the last run: the posteriors of all variables, not normalised, and P(e).
+    /// The result of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
 
-    /// The variables in the order in which their posteriors are expected.
-    fn posteriors(&self) -> &[usize];
+    /// All results of the last run were there.
+    fn have_been_read(&mut self);
+
+    /// The reports in the order in which they are expected.
+    fn reports(&self) -> &[usize];
 
     /// Whether words that are not there may still come.
     fn may_come(&self) -> Result<bool, PropagationFailure>;

@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::items::Items;
-use super::operations::{Operation, Operations, Role};
 
 /// Nanoseconds from when a block takes up an item until it can do without anything but messages.
 const PREPARATION: u64 = 1000;
@@ -28,13 +27,13 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub fn new(operations: &Operations, items: &Items, blocks: usize) -> Self {
-        let count = operations.all.len();
+    pub fn new(items: &Items, blocks: usize) -> Self {
+        let count = items.needs.len();
         let has_items = |operation: usize| items.first[operation] < items.first[operation + 1];
         let mut consumers = vec![Vec::new(); count];
         let mut pending = vec![0; count];
-        for (consumer, operation) in operations.all.iter().enumerate() {
-            for (producer, _) in &operation.factors {
+        for (consumer, needs) in items.needs.iter().enumerate() {
+            for producer in needs {
                 // Of which nothing is needed, nothing is waited for.
                 if has_items(*producer) {
                     consumers[*producer].push(consumer);
@@ -102,21 +101,23 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// The variables in the order in which their posteriors are expected.
-    pub fn posteriors(&self, operations: &Operations, items: &Items) -> Vec<usize> {
+    /// For each operation and report, the last place of its items in time; zero if it has none.
+    pub fn ends(&self, items: &Items) -> Vec<usize> {
         let mut place = vec![0; items.len()];
         for (at, &item) in self.in_time.iter().enumerate() {
             place[item] = at;
         }
-        let variable = |(index, operation): (usize, &Operation)| {
-            let Role::Posterior(variable) = operation.result else { return None };
-            let of_items = place[items.first[index]..items.first[index + 1]].iter().copied();
-            Some((of_items.max(), variable.index()))
-        };
-        let all = operations.all.iter().enumerate();
-        let mut posteriors: Vec<_> = all.filter_map(variable).collect();
-        posteriors.sort_unstable();
-        posteriors.into_iter().map(|(_, variable)| variable).collect()
+        let last = |of: &[usize]| place[of[0]..of[1]].iter().copied().max().unwrap_or(0);
+        items.first.windows(2).map(last).collect()
+    }
+
+    /// The reports in the order in which they are expected.
+    pub fn reports(&self, items: &Items) -> Vec<usize> {
+        let ends = self.ends(items);
+        let ends = &ends[ends.len() - items.reports.len()..];
+        let mut reports: Vec<usize> = (0..items.reports.len()).collect();
+        reports.sort_by_key(|&report| ends[report]);
+        reports
     }
 }
 

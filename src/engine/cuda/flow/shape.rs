@@ -32,11 +32,6 @@ impl Shape {
         self.offsets[self.variables]
     }
 
-    /// Words of what a run brings back: the posteriors and P(e).
-    pub(super) fn result_words(&self) -> usize {
-        self.states() + 1
-    }
-
     /// Words of bits of which there is one for each state.
     pub(super) fn bit_words(&self) -> usize {
         self.states().div_ceil(32)

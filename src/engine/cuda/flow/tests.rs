@@ -11,7 +11,7 @@ use crate::engine::cuda::fixtures::{
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, Watch, compile};
 
-fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
+pub(super) fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
     let (flow, exponent) = Flow::new(compiled, GRAIN).unwrap();
     let executor = Twin::new(&flow, lists);
     let options = load_options(Precision::F32);
@@ -54,7 +54,7 @@ fn what_is_zero_is_left_out_and_the_forecast_suffices() {
         let (flow, _) = Flow::new(&compiled, GRAIN).unwrap();
         let (items, shape) = (&flow.items, &flow.shape);
         let words = 2 * items.record_words() + 2 * items.messages + shape.evidence_words();
-        let words = words + 2 * shape.result_words() + 6 * items.len();
+        let words = words + items.result_words + 6 * items.len();
         assert!(4 * (words + 4 * MAX_LISTS) as u64 <= bytes(&compiled));
         let (copies, starts) = items::copies(&compiled, &flow.operations);
         let (tables, _) = tables::fill(&compiled, &copies);
@@ -73,7 +73,7 @@ fn every_item_is_in_one_list_and_after_what_it_waits_for() {
     for (compiled, _) in networks() {
         let (flow, _) = Flow::new(&compiled, GRAIN).unwrap();
         for lists in [1, 3, 264] {
-            let schedule = Schedule::new(&flow.operations, &flow.items, lists);
+            let schedule = Schedule::new(&flow.items, lists);
             assert_eq!(schedule.starts.len(), lists + 1);
             let mut all = schedule.items.clone();
             all.sort_unstable();
@@ -90,8 +90,8 @@ fn every_item_is_in_one_list_and_after_what_it_waits_for() {
                 let first = &flow.items.first;
                 (first[operation]..first[operation + 1]).map(|item| place[item])
             };
-            for (consumer, operation) in flow.operations.all.iter().enumerate() {
-                for (producer, _) in &operation.factors {
+            for (consumer, needs) in flow.items.needs.iter().enumerate() {
+                for producer in needs {
                     assert!(of(*producer).max() < of(consumer).min());
                 }
             }

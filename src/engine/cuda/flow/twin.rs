@@ -1,9 +1,9 @@
 //! `kernels/propagate.cu` on the CPU, over the same records, in the order of the schedule.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use super::items::{HEADER, NO_SOURCE, NO_STATE, STAGE, THREADS};
+use super::items::{HEADER, NO_SOURCE, NO_STATE, REPORT, STAGE, THREADS};
 use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::words::{MAX_TAG, Results, Word};
@@ -13,28 +13,72 @@ use crate::engine::PropagationFailure;
 /// See the module.
 pub(super) struct Twin {
     schedule: Schedule,
-    posteriors: Vec<usize>,
+    reports: Vec<usize>,
     evidence: Vec<u32>,
     messages: Vec<Word>,
-    out: Vec<AtomicU64>,
+    p_evidence: AtomicU64,
+    out: Vec<AtomicU32>,
     tag: u32,
+    turn: bool,
 }
 
 impl Twin {
     pub fn new(flow: &Flow, lists: usize) -> Self {
         let words = |count: usize| vec![Word::default(); count];
-        let schedule = Schedule::new(&flow.operations, &flow.items, lists);
+        let schedule = Schedule::new(&flow.items, lists);
         Self {
-            posteriors: schedule.posteriors(&flow.operations, &flow.items),
+            reports: schedule.reports(&flow.items),
             schedule,
             evidence: vec![0; flow.shape.evidence_words()],
             messages: words(flow.items.messages),
-            out: (0..flow.shape.result_words()).map(|_| AtomicU64::new(0)).collect(),
+            p_evidence: AtomicU64::new(0),
+            out: (0..flow.items.result_words).map(|_| AtomicU32::new(0)).collect(),
             tag: 0,
+            turn: false,
+        }
+    }
+
+    /// An item that brings posteriors to the host.
+    fn report(&mut self, record: &[u32]) {
+        let (chunks, share) = ((record[1] & 0xffff) as usize, 1 << (record[3] >> 16 & 0xff));
+        let (sources, list) = record[HEADER..].split_at(32 * chunks);
+        let message = |&source: &u32| match source {
+            NO_SOURCE => Word::new(0.0, 0, self.tag),
+            place => self.messages[place as usize],
+        };
+        let words: Vec<Word> = sources.iter().map(message).collect();
+        assert!(words.iter().all(|word| word.tag() == self.tag), "what is waited for comes first");
+        let mut values = vec![0.0_f32; words.len()];
+        for variable in &list[..record[5] as usize] {
+            let (first, count) = ((variable & 0xffff) as usize, (variable >> 16) as usize);
+            let words = &words[first..first + count];
+            let largest = words.iter().filter_map(|word| word.exponent()).max();
+            let number = |word: &Word| {
+                word.exponent().map_or(0.0, |e| word.with_exponent(e - largest.unwrap_or(0)))
+            };
+            let mut parts = vec![0.0_f32; share];
+            words.iter().enumerate().for_each(|(i, word)| parts[i % share] += number(word));
+            while parts.len() > 1 {
+                let upper = parts.split_off(parts.len() / 2);
+                parts.iter_mut().zip(upper).for_each(|(a, b)| *a += b);
+            }
+            let scale = if parts[0] > 0.0 { 1.0 / parts[0] } else { 0.0 };
+            for (value, word) in values[first..].iter_mut().zip(words) {
+                *value = number(word) * scale;
+            }
+        }
+        let out = &mut self.out[record[6] as usize..];
+        for (word, value) in out.iter_mut().zip(values) {
+            let bits = value.to_bits() | u32::from(self.turn) << 31;
+            let old = std::mem::replace(word.get_mut(), bits);
+            assert_ne!(old >> 31, bits >> 31, "each word is written once a run");
         }
     }
 
     fn item(&mut self, record: &[u32], has_evidence: bool, bit_words: usize) {
+        if record[3] >> 24 == REPORT {
+            return self.report(record);
+        }
         let half = |at: usize, side: u32| (record[at] >> (16 * side) & 0xffff) as usize;
         let (chunks, of_findings) = (half(1, 0), half(1, 1));
         let (steps, threads) = (half(2, 0), half(2, 1));
@@ -124,7 +168,7 @@ impl Twin {
                 let at = place as usize;
                 let old = match record[6] == 0 {
                     true => std::mem::replace(&mut self.messages[at], word),
-                    false => Word(std::mem::replace(self.out[at].get_mut(), word.0)),
+                    false => Word(std::mem::replace(self.p_evidence.get_mut(), word.0)),
                 };
                 assert_ne!(old.tag(), self.tag, "each word is written once");
                 assert!(is_excluded || parts[0] >= 0.0, "a number: {}", parts[0]);
@@ -145,6 +189,7 @@ impl Executor for Twin {
         _: bool,
     ) -> Result<(), PropagationFailure> {
         self.tag = self.tag % MAX_TAG + 1;
+        self.turn = !self.turn;
         for item in self.schedule.in_time.clone() {
             self.item(&flow.items.records[item], has_evidence, flow.shape.bit_words());
         }
@@ -152,11 +197,13 @@ impl Executor for Twin {
     }
 
     fn results(&self) -> Results<'_> {
-        Results { words: &self.out, tag: self.tag }
+        Results { words: &self.out, turn: self.turn, p_evidence: &self.p_evidence, tag: self.tag }
     }
 
-    fn posteriors(&self) -> &[usize] {
-        &self.posteriors
+    fn have_been_read(&mut self) {}
+
+    fn reports(&self) -> &[usize] {
+        &self.reports
     }
 
     fn may_come(&self) -> Result<bool, PropagationFailure> {

@@ -1,7 +1,7 @@
 //! Words of 64 bits: a number, its power of two, and the run that wrote it; as in
 //! `kernels/propagate.cu`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Runs are numbered round from 1 to this.
 pub(super) const MAX_TAG: u32 = 4095;
@@ -65,49 +65,44 @@ impl Word {
     }
 }
 
-/// The words of a result, some of which are yet to come.
+/// What a run brings, some of which is yet to come.
 #[derive(Clone, Copy)]
 pub(super) struct Results<'a> {
-    pub words: &'a [AtomicU64],
+    /// Those of all reports: probabilities in single precision. The sign says which run wrote it.
+    pub words: &'a [AtomicU32],
+    /// The sign of this run: runs take turns.
+    pub turn: bool,
+    /// A [`Word`].
+    pub p_evidence: &'a AtomicU64,
     pub tag: u32,
 }
 
 impl Results<'_> {
-    /// Word `at`, if it is there.
+    /// Probability `at`, if it is there.
     #[inline]
-    pub fn get(self, at: usize) -> Option<Word> {
-        let word = Word(self.words[at].load(Ordering::Acquire));
+    pub fn get(self, at: usize) -> Option<f32> {
+        let bits = self.words[at].load(Ordering::Relaxed);
+        (bits >> 31 == u32::from(self.turn)).then_some(f32::from_bits(bits & 0x7fff_ffff))
+    }
+
+    /// P(e), if it is there.
+    #[inline]
+    pub fn p_evidence(self) -> Option<Word> {
+        let word = Word(self.p_evidence.load(Ordering::Relaxed));
         (word.tag() == self.tag).then_some(word)
     }
-}
 
-/// Fills `values` with a distribution, which `word` gives up to a factor by state. Zeros only, if
-/// that is what it is.
-pub(super) fn distribution(values: &mut [f64], mut word: impl FnMut(usize) -> Word) {
-    // Most often all have the same power of two.
-    let (mut sum, mut power) = (0.0, None);
-    let mut is_same = true;
-    for (state, value) in values.iter_mut().enumerate() {
-        let word = word(state);
-        let number = f32::from_bits(word.0 as u32);
-        is_same &= number == 0.0 || *power.get_or_insert(word.power()) == word.power();
-        *value = f64::from(number);
-        sum += *value;
+    /// Fills `values` with the probabilities from `first` on; whether all of them are there.
+    #[inline]
+    pub fn fill(self, first: usize, values: &mut [f64]) -> bool {
+        let mut signs = 0;
+        for (value, word) in values.iter_mut().zip(&self.words[first..]) {
+            let bits = word.load(Ordering::Relaxed) ^ u32::from(self.turn) << 31;
+            signs |= bits;
+            *value = f64::from(f32::from_bits(bits));
+        }
+        signs >> 31 == 0
     }
-    if is_same && sum > 1e-20 {
-        let scale = 1.0 / sum;
-        return values.iter_mut().for_each(|value| *value *= scale);
-    }
-    let words: Vec<Word> = (0..values.len()).map(word).collect();
-    let largest = words.iter().filter_map(|word| word.exponent()).max();
-    let Some(largest) = largest else { return values.fill(0.0) };
-    let mut sum = 0.0;
-    for (value, word) in values.iter_mut().zip(words) {
-        *value = word.in_units_of(largest);
-        sum += *value;
-    }
-    let scale = 1.0 / sum;
-    values.iter_mut().for_each(|value| *value *= scale);
 }
 
 #[cfg(test)]
@@ -130,21 +125,22 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_different_powers_stand_to_each_other_as_they_are() {
-        let words = [(1.0, -3000), (1.0, -3001), (0.0, 0), (4.0, -3001), (1.0, -5000)];
-        let words = words.map(|(value, power)| Word::new(value, power, 1));
-        let mut values = [0.0; 5];
-        distribution(&mut values, |state| words[state]);
-        let expected = [2.0 / 7.0, 1.0 / 7.0, 0.0, 4.0 / 7.0, 0.0];
-        assert!(
-            values.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15)
-        );
-        let words = [(1.0, 9), (0.0, 0), (4.0, 9), (1e-9, 9), (3.0, 9)];
-        let words = words.map(|(value, power)| Word::new(value, power, 1));
-        distribution(&mut values, |state| words[state]);
-        let expected = [0.125, 0.0, 0.5, 1.25e-10, 0.375];
-        assert!(values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(0.1)));
-        distribution(&mut values, |_| Word::new(0.0, 3, 1));
-        assert_eq!(values, [0.0; 5]);
+    fn what_is_of_another_run_is_not_there() {
+        let words = [0.25_f32, 0.5, -0.25, 0.0, -0.0];
+        let words = words.map(|value| AtomicU32::new(value.to_bits()));
+        let p_evidence = AtomicU64::new(Word::new(0.5, 1, 7).0);
+        let results = Results { words: &words, turn: false, p_evidence: &p_evidence, tag: 7 };
+        assert_eq!(results.get(1), Some(0.5));
+        assert_eq!((results.get(2), results.get(4)), (None, None));
+        assert!(results.p_evidence().is_some());
+        let mut values = [9.0; 2];
+        assert!(results.fill(0, &mut values));
+        assert_eq!(values, [0.25, 0.5]);
+        assert!(!results.fill(1, &mut values));
+        let results = Results { turn: true, tag: 8, ..results };
+        assert_eq!(results.get(2), Some(0.25));
+        assert_eq!((results.get(0), results.get(4)), (None, Some(0.0)));
+        assert!(results.p_evidence().is_none());
+        assert!(!results.fill(2, &mut values));
     }
 }

@@ -1,17 +1,21 @@
 //! Operations cut into items of work, as the records that the kernel reads.
 //!
 //! [`source`] gathers what an operation is and decides on the form of its items: [`dense`] or
-//! [`sparse`]. [`needs`] forecasts them.
+//! [`sparse`]. [`report`] makes those that bring posteriors to the host. [`needs`] forecasts them.
 
 mod dense;
 mod layout;
 mod needs;
+mod report;
 mod source;
 mod sparse;
 
 use rayon::prelude::*;
 
 pub(super) use self::needs::needs;
+#[cfg(test)]
+pub(super) use self::report::REPORT;
+pub(super) use self::report::Report;
 use self::source::Source;
 use crate::graph::CliqueId;
 use crate::network::VariableId;
@@ -19,6 +23,7 @@ use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
 use super::operations::{Operation, Operations, Role};
+use super::schedule::Schedule;
 use super::support::{Support, states_of, table};
 
 /// As in `kernels/propagate.cu`.
@@ -58,16 +63,22 @@ pub(super) struct Grain {
 
 /// All items of a propagation and where everything lies.
 pub(super) struct Items {
-    /// One record an item, operation after operation.
+    /// One record an item, operation after operation, then those of reports.
     pub records: Vec<Vec<u32>>,
-    /// First item of each operation, and the end of the last.
+    /// First item of each operation and report, and the end of the last.
     pub first: Vec<usize>,
+    /// The operations whose results each operation and report needs.
+    pub needs: Vec<Vec<usize>>,
     /// What each item is thought to take once it has what it waits for, in nanoseconds.
     pub costs: Vec<u32>,
     /// Words of all messages.
     pub messages: usize,
-    /// Results that are zero whatever the evidence, and not computed.
-    pub zeros: Vec<bool>,
+    /// What brings the posteriors of all variables to the host.
+    pub reports: Vec<Report>,
+    /// Words of all reports.
+    pub result_words: usize,
+    /// Whether there is evidence that is possible.
+    pub is_possible: bool,
 }
 
 /// The copies of potentials that there must be: of which clique, and in which order of variables; and
@@ -109,27 +120,18 @@ impl Items {
         let support = Support::new(operations, starts, tables);
         let first_states = Posteriors::offsets(compiled.network());
         let states = *first_states.last().unwrap_or(&0);
-        let mut zeros = vec![true; states + 1];
         let mut messages = 0;
+        let mut is_possible = false;
         let mut places = Vec::new();
         for (operation, part) in operations.all.iter().zip(&support.parts) {
             let mut of_row = vec![NOWHERE; operation.rows.entries()];
-            let result = match operation.result {
-                Role::Posterior(variable) => Some(first_states[variable.index()]),
-                Role::Evidence => Some(states),
-                Role::Message => None,
-            };
-            for (n, &row) in part.rows.iter().enumerate() {
-                let place = match result {
-                    Some(first) => {
-                        zeros[first + row as usize] = false;
-                        first + row as usize
-                    }
-                    None => messages + n,
-                };
-                of_row[row as usize] = word(place)?;
-            }
-            if result.is_none() {
+            if operation.result == Role::Evidence {
+                is_possible = !part.rows.is_empty();
+                of_row[..part.rows.len()].fill(0);
+            } else {
+                for (n, &row) in part.rows.iter().enumerate() {
+                    of_row[row as usize] = word(messages + n)?;
+                }
                 messages += part.rows.len().next_multiple_of(ALIGNMENT);
             }
             places.push(of_row);
@@ -154,7 +156,17 @@ impl Items {
             source.items()
         };
         let made: Vec<_> = (0..operations.all.len()).into_par_iter().map(of_operation).collect();
-        let mut items = Self { records: vec![], first: vec![0], costs: vec![], messages, zeros };
+        let needs = |operation: &Operation| operation.factors.iter().map(|(f, _)| *f).collect();
+        let mut items = Self {
+            records: vec![],
+            first: vec![0],
+            needs: operations.all.iter().map(needs).collect(),
+            costs: vec![],
+            messages,
+            reports: vec![],
+            result_words: 0,
+            is_possible,
+        };
         for made in made {
             for (record, cost) in made {
                 items.records.push(record);
@@ -162,6 +174,16 @@ impl Items {
             }
             items.first.push(items.records.len());
         }
+        let ends = Schedule::new(&items, grain.shares).ends(&items);
+        let posterior = |(index, operation): (usize, &Operation)| match operation.result {
+            Role::Posterior(variable) => Some((ends[index], (index, variable.index()))),
+            _ => None,
+        };
+        let mut posteriors: Vec<_> =
+            operations.all.iter().enumerate().filter_map(posterior).collect();
+        posteriors.sort_unstable();
+        let posteriors: Vec<_> = posteriors.into_iter().map(|(_, posterior)| posterior).collect();
+        items.add_reports(&posteriors, &places);
         word(items.record_words())?;
         Some(items)
     }

@@ -160,7 +160,7 @@ impl Source<'_> {
             layout.passes as u32 | shift << 16 | u32::from(list.is_none()) << 24,
             (pairs.0 | pairs.1 << 8 | factors << 16) as u32,
             list_words as u32,
-            u32::from(self.operation.result != Role::Message),
+            u32::from(self.operation.result == Role::Evidence),
             room as u32,
         ];
         let mut fixed = self.fixed(rows);
