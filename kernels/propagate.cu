@@ -87,7 +87,7 @@ static const unsigned SPINNING = 2;
 static const unsigned MIDDLE = 3;
 
 // Blocks of a multiprocessor.
-static const unsigned BLOCKS = 7;
+static const unsigned BLOCKS = 6;
 
 // The kind of an item that brings posteriors to the host.
 static const unsigned REPORT = 2;
@@ -107,16 +107,39 @@ struct Shared {
     unsigned bits[MAX_BITS];
 };
 
+#if __CUDA_ARCH__ >= 800
+// How the cache is to keep messages: longer than what else there is, which is read once.
+__device__ inline unsigned long long policy_of_messages()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+    return policy;
+}
+#endif
+
 __device__ inline unsigned long long load(const unsigned long long *word)
 {
     unsigned long long value;
+#if __CUDA_ARCH__ >= 800
+    asm volatile("ld.relaxed.gpu.global.L2::cache_hint.u64 %0, [%1], %2;"
+                 : "=l"(value)
+                 : "l"(word), "l"(policy_of_messages())
+                 : "memory");
+#else
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+#endif
     return value;
 }
 
 __device__ inline void store(unsigned long long *word, unsigned long long value)
 {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("st.relaxed.gpu.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(word), "l"(value),
+                 "l"(policy_of_messages())
+                 : "memory");
+#else
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+#endif
 }
 
 // Where the host reads.
@@ -173,16 +196,19 @@ __device__ inline int largest_of_warp(int value)
 // Starts to copy a record to shared memory.
 __device__ inline void fetch(uint4 *to, const uint4 *from, unsigned quarters, unsigned long long policy)
 {
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < quarters; i += T) {
+#pragma unroll
+    for (unsigned k = 0; k < MAX_RECORD / 4 / T; ++k) {
+        const unsigned i = k * T + threadIdx.x;
+        if (i < quarters) {
 #if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(to + i))),
-                     "l"(from + i), "l"(policy)
-                     : "memory");
+            asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                             static_cast<unsigned>(__cvta_generic_to_shared(to + i))),
+                         "l"(from + i), "l"(policy)
+                         : "memory");
 #else
-        to[i] = __ldg(from + i);
+            to[i] = __ldg(from + i);
 #endif
+        }
     }
 }
 
@@ -337,10 +363,12 @@ __device__ inline void stage_messages(float *stage, int *reference, const unsign
         }
         return;
     }
+    int exponents[N];
 #pragma unroll
     for (unsigned k = 0; k < N; ++k) {
         if (k * WARPS + warp < chunks) {
-            const int largest = largest_of_warp(exponent_of_word(word[k]));
+            exponents[k] = exponent_of_word(word[k]);
+            const int largest = largest_of_warp(exponents[k]);
             if (lane == 0) {
                 atomicMax(reference + (from[k] >> 29), largest);
             }
@@ -351,10 +379,9 @@ __device__ inline void stage_messages(float *stage, int *reference, const unsign
     for (unsigned k = 0; k < N; ++k) {
         const unsigned chunk = k * WARPS + warp;
         if (chunk < chunks) {
-            const int exponent = exponent_of_word(word[k]);
-            const int scaled = exponent - reference[from[k] >> 29] + room;
+            const int scaled = exponents[k] - reference[from[k] >> 29] + room;
             stage[1 + chunk * 32 + lane] =
-                exponent == NOTHING ? 0.0f : with_exponent(static_cast<unsigned>(word[k]), scaled);
+                exponents[k] == NOTHING ? 0.0f : with_exponent(static_cast<unsigned>(word[k]), scaled);
         }
     }
 }

@@ -114,6 +114,13 @@ pub trait Propagator: Send {
         let _ = repeat;
         None
     }
+
+    /// What the stamps cost by which a kernel times messages: its time without and with them, without
+    /// evidence, the medians of `repeat` runs by the device's clock. `None` for engines without stamps.
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
+        let _ = repeat;
+        None
+    }
 }
 
 /// The answer to each case of a batch, in their order.

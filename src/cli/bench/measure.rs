@@ -68,6 +68,9 @@ pub struct TimingCost {
     /// The median of what a timed propagation takes longer than the untimed one before it, as a
     /// share of the median untimed one.
     pub share: f64,
+    /// What the kernel alone takes without and with the stamps by which it times messages, in
+    /// microseconds, if it is one that has them: the rest of the difference is reading them.
+    pub kernel_us: Option<[f64; 2]>,
 }
 
 /// Propagates `repeat` times without and with the timing of messages, by turns.
@@ -76,7 +79,7 @@ pub fn timing_cost(
     compiled: &CompiledNetwork,
     evidence: &Evidence,
     repeat: u32,
-) -> Result<TimingCost, String> {
+) -> Result<Box<TimingCost>, String> {
     let (mut untimed, mut timed) = (Vec::new(), Vec::new());
     let mut messages = 0;
     for _ in 0..=repeat {
@@ -96,7 +99,9 @@ pub fn timing_cost(
     more.sort_unstable_by(f64::total_cmp);
     let untimed_ms = spread(&untimed);
     let share = more[more.len() / 2] / untimed_ms.median;
-    Ok(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share })
+    let kernel_us = propagator.kernel_times(repeat);
+    let kernel_us = kernel_us.map(|times| times.map(|time| 1e3 * milliseconds(time)));
+    Ok(Box::new(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share, kernel_us }))
 }
 
 /// What propagating many cases at once gave.

@@ -62,7 +62,7 @@ pub struct Timed {
     pub peak_bytes: u64,
     pub savings: Savings,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timing_cost: Option<TimingCost>,
+    pub timing_cost: Option<Box<TimingCost>>,
 }
 
 #[derive(Serialize)]

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
 use super::items::THREADS;
@@ -239,5 +240,27 @@ impl Executor for Gpu {
         }
         times.sort_unstable();
         Some(times[times.len() / 2])
+    }
+
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
+        let timer = || self.stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let (start, end) = (timer().ok()?, timer().ok()?);
+        let mut times = [Kind::Plain, Kind::Stamped].map(|kind| (kind, Vec::new()));
+        for round in 0..=repeat.max(1) {
+            for (kind, times) in &mut times {
+                start.record(&self.stream).ok()?;
+                self.launch(false, *kind).ok()?;
+                end.record(&self.stream).ok()?;
+                let time = start.elapsed_ms(&end).ok()?;
+                // The first one warms up.
+                if round > 0 {
+                    times.push(Duration::from_secs_f64(f64::from(time) / 1e3));
+                }
+            }
+        }
+        Some(times.map(|(_, mut times)| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        }))
     }
 }

@@ -79,6 +79,11 @@ impl<E: Executor> Propagator for Loaded<E> {
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
         self.executor.empty_run(repeat)
     }
+
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
+        let _alone = self.executor.alone();
+        self.executor.kernel_times(repeat)
+    }
 }
 
 impl<E: Executor> Loaded<E> {

@@ -36,9 +36,6 @@ use crate::propagation::{CompiledNetwork, Forecast};
 /// Lists of items there are at most, which is blocks of the launch.
 const MAX_LISTS: usize = 4096;
 
-/// Items of a propagation that many blocks share.
-const GRAIN: Grain = Grain { shares: 1056, entries: (1024, 2048) };
-
 /// See the module.
 pub struct GpuFlow;
 
@@ -79,7 +76,7 @@ impl Engine for GpuFlow {
         }
         let bytes = bytes(compiled);
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
-        let Some((mut flow, exponent)) = Flow::new(compiled, GRAIN) else {
+        let Some((mut flow, exponent)) = Flow::new(compiled) else {
             let (needed, free) = (u64::MAX, device.free_bytes().unwrap_or(0));
             let reason = "there are more messages than it can number".to_owned();
             return Err(LoadError::Device { engine, needed, free, reason });
@@ -126,11 +123,11 @@ fn operations(compiled: &CompiledNetwork) -> Option<Operations> {
 impl Flow {
     /// With the power of two that was taken out of all potentials. `None` if the network is too large
     /// for any GPU.
-    fn new(compiled: &CompiledNetwork, grain: Grain) -> Option<(Self, i64)> {
+    fn new(compiled: &CompiledNetwork) -> Option<(Self, i64)> {
         let operations = operations(compiled)?;
         let (copies, starts) = items::copies(compiled, &operations);
         let (tables, exponent) = tables::fill(compiled, &copies);
-        let items = Items::new(compiled, &operations, grain, &starts, &tables)?;
+        let items = Items::new(compiled, &operations, &starts, &tables)?;
         Some((Self { shape: Shape::new(compiled), operations, items }, exponent))
     }
 }
@@ -141,7 +138,7 @@ fn bytes(compiled: &CompiledNetwork) -> u64 {
     let shape = Shape::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
     for operation in &operations.all {
-        let needs = items::needs(operation, compiled.network(), GRAIN);
+        let needs = items::needs(operation, compiled.network(), Grain::FINEST);
         words += needs.words;
         items += needs.items;
         messages += operation.rows.entries() as u64 + 4;
@@ -205,7 +202,12 @@ trait Executor: Send {
 
     /// The time of a run with an empty kernel, the median of `repeat`.
     fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
+
+    /// The time of the kernel without and with stamps, medians of `repeat`.
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]>;
 }
 
+#[cfg(test)]
+mod explain;
 #[cfg(test)]
 mod tests;

@@ -221,4 +221,8 @@ impl Executor for Twin {
     fn empty_run(&mut self, _: u32) -> Option<Duration> {
         None
     }
+
+    fn kernel_times(&mut self, _: u32) -> Option<[Duration; 2]> {
+        None
+    }
 }

@@ -61,6 +61,19 @@ pub(super) struct Grain {
     pub entries: (usize, usize),
 }
 
+impl Grain {
+    /// The finest there is.
+    pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024) };
+
+    /// For so many products in all: the more there is to do at once, the less it matters how long one
+    /// item takes, and the more what items have in common.
+    pub fn of(products: u64) -> Self {
+        let (finest, most) = Self::FINEST.entries;
+        let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
+        Self { entries: (least, (2 * least).clamp(most, 2 * most)), ..Self::FINEST }
+    }
+}
+
 /// All items of a propagation and where everything lies.
 pub(super) struct Items {
     /// One record an item, operation after operation, then those of reports.
@@ -113,11 +126,11 @@ impl Items {
     pub fn new(
         compiled: &CompiledNetwork,
         operations: &Operations,
-        grain: Grain,
         starts: &[Option<usize>],
         tables: &[f32],
     ) -> Option<Self> {
         let support = Support::new(operations, starts, tables);
+        let grain = Grain::of(support.parts.iter().map(|part| part.products).sum());
         let first_states = Posteriors::offsets(compiled.network());
         let states = *first_states.last().unwrap_or(&0);
         let mut messages = 0;
