@@ -48,6 +48,7 @@ impl<E: Executor> Propagator for Loaded<E> {
         self.executor.start(&self.flow, !evidence.is_empty(), stamped)?;
         let launched = watch.elapsed();
         let posteriors = self.read(evidence, self.exponent + exponent);
+        watch.check()?;
         // The stamps are fetched by whoever wants to see them, when all is done.
         watch.note_end();
         if stamped {
@@ -90,7 +91,7 @@ impl<E: Executor> Loaded<E> {
     /// Waits for what `found` finds. The driver is asked now and then whether it can still come,
     /// because a kernel that failed brings nothing.
     #[inline]
-    fn wait_for<T>(&self, found: impl Fn() -> Option<T>) -> Result<T, PropagationFailure> {
+    fn wait_for<T>(&self, mut found: impl FnMut() -> Option<T>) -> Result<T, PropagationFailure> {
         for round in 1_u32.. {
             if let Some(found) = found() {
                 return Ok(found);
@@ -129,9 +130,7 @@ impl<E: Executor> Loaded<E> {
                 let (variable, first) = (variable as usize, first as usize);
                 let values = &mut values[shape.offsets[variable]..shape.offsets[variable + 1]];
                 if !results.fill(first, values) {
-                    for (state, value) in values.iter_mut().enumerate() {
-                        *value = f64::from(self.wait_for(|| results.get(first + state))?);
-                    }
+                    self.wait_for(|| results.fill(first, values).then_some(()))?;
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::engine::cuda::fixtures::{
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, Watch, compile};
 
-pub(super) fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
+fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
     let (flow, exponent) = Flow::new(compiled).unwrap();
     let executor = Twin::new(&flow, lists);
     let options = load_options(Precision::F32);
@@ -24,6 +24,18 @@ fn the_twin_agrees_with_the_sequential_engine() {
     for (compiled, cases) in networks() {
         for lists in [1, 7, 528] {
             assert_as_sequential(&compiled, &cases, &mut twin(&compiled, lists));
+        }
+    }
+}
+
+#[test]
+fn what_comes_in_single_precision_sums_to_one_in_double() {
+    for (compiled, _) in networks() {
+        let watch = Watch::untimed(CancelToken::new());
+        let Ok(answer) = twin(&compiled, 7).run(&Evidence::none(), &watch) else { continue };
+        for variable in compiled.network().ids() {
+            let sum: f64 = answer.of(variable).iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{variable:?} sums to {sum}");
         }
     }
 }

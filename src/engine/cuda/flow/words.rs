@@ -92,16 +92,24 @@ impl Results<'_> {
         (word.tag() == self.tag).then_some(word)
     }
 
-    /// Fills `values` with the probabilities from `first` on; whether all of them are there.
+    /// Fills `values` with the distribution whose probabilities begin at `first`, so that they sum to
+    /// one as doubles; whether all of them are there.
     #[inline]
     pub fn fill(self, first: usize, values: &mut [f64]) -> bool {
-        let mut signs = 0;
+        let (mut signs, mut sum) = (0, 0.0);
         for (value, word) in values.iter_mut().zip(&self.words[first..]) {
             let bits = word.load(Ordering::Relaxed) ^ u32::from(self.turn) << 31;
             signs |= bits;
             *value = f64::from(f32::from_bits(bits));
+            sum += *value;
         }
-        signs >> 31 == 0
+        if signs >> 31 != 0 {
+            return false;
+        }
+        // Where the evidence is impossible there are only zeros.
+        let scale = if sum > 0.0 { 1.0 / sum } else { 1.0 };
+        values.iter_mut().for_each(|value| *value *= scale);
+        true
     }
 }
 
@@ -135,7 +143,7 @@ mod tests {
         assert!(results.p_evidence().is_some());
         let mut values = [9.0; 2];
         assert!(results.fill(0, &mut values));
-        assert_eq!(values, [0.25, 0.5]);
+        assert_eq!(values, [1.0 / 3.0, 2.0 / 3.0]);
         assert!(!results.fill(1, &mut values));
         let results = Results { turn: true, tag: 8, ..results };
         assert_eq!(results.get(2), Some(0.25));
