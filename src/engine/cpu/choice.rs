@@ -17,8 +17,9 @@ use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::Means;
 use crate::engine::cpu::reduce::{self, Reduced};
 use crate::engine::cpu::state::{Model, State};
+use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::tables::{Shelf, Sources};
-use crate::engine::cpu::tree::{Node, Structure, Tree};
+use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 

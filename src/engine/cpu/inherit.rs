@@ -5,8 +5,9 @@
 //! same factors in the same states has the same table, to the last bit; and where all of a subtree
 //! is the same, so is its message.
 
+use crate::engine::cpu::structure::{Ready, Structure};
 use crate::engine::cpu::tables::{self, Shelf, Sources, Unmade};
-use crate::engine::cpu::tree::{Node, Ready, Structure, Tree};
+use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
 

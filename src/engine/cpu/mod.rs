@@ -10,8 +10,9 @@
 //! |---|---|
 //! | [`layout`] | orders a clique's variables so that its loops are few and the innermost is long |
 //! | [`kernel`] | the loops, which a compiler turns into vector instructions |
-//! | [`fill`], [`tables`] | multiply the factors that belong into a clique, in memory that is kept |
-//! | [`tree`] | tables and where they stand; which messages sum out and are never computed |
+//! | [`fill`], [`product`], [`tables`] | multiply the factors of a clique, in memory that is kept |
+//! | [`structure`] | all of a tree but its numbers; which messages sum out and are never computed |
+//! | [`tree`] | tables and where they stand |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
 //! | [`inherit`] | what such a tree takes over from the one before it |
@@ -42,9 +43,11 @@ mod layout;
 mod loaded;
 mod message;
 mod part;
+mod product;
 mod reduce;
 mod report;
 mod state;
+mod structure;
 mod support;
 mod tables;
 mod tree;
@@ -56,7 +59,7 @@ use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
 pub(in crate::engine) use kernel::dispatched;
 use loaded::Loaded;
-use tree::{Shape, Structure};
+use structure::{Shape, Structure};
 
 /// See the module.
 pub(super) struct Cpu;

@@ -5,7 +5,7 @@
 //! with a fifth of the variables observed the tables often shrink to a hundredth.
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::tree::{Shape, Structure};
+use crate::engine::cpu::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
 use crate::network::{FactorId, Network, VariableId};
 

@@ -10,15 +10,16 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::fill::Left;
 use crate::engine::cpu::kernel::ROW_HEAD;
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::engine::cpu::part::Work;
+use crate::engine::cpu::product::Left;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::State;
+use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::tables::{self, Sources, Unmade};
-use crate::engine::cpu::tree::{Node, Structure, Tree};
+use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;

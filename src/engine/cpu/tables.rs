@@ -9,9 +9,10 @@ use std::cmp::Reverse;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::fill::{Filler, Left};
+use crate::engine::cpu::fill::Filler;
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::WORTH_THREADS;
+use crate::engine::cpu::product::Left;
 use crate::network::{Factor, FactorId, Network};
 use crate::potential::Entry;
 
