@@ -104,6 +104,17 @@ impl RowAudit {
         self.normalise(row, Scale::Probabilities, at)
     }
 
+    /// What came of reading a row, but that one of zeros is remembered as `row`.
+    pub fn or_zero(&mut self, read: Result<(), RowError>, row: ZeroRow) -> Result<(), RowError> {
+        match read {
+            Err(RowError::AllZero) => {
+                self.leave_zero(row);
+                Ok(())
+            }
+            read => read,
+        }
+    }
+
     /// Remembers a row of zeros.
     pub fn leave_zero(&mut self, row: ZeroRow) {
         self.zeros.push(row);

@@ -101,20 +101,30 @@ fn multiply_runs<T: Entry>(
     let Product { parts, starts, copies, before, length } = product;
     for (entries, number) in table.chunks_exact_mut(length).zip(first..) {
         let start = |part: &Part<'_>| starts[part.starts + number] as usize;
-        let mut factor = factor;
-        for part in parts {
-            if let Source::Scalar(values) = part.source {
-                factor *= values[start(part)];
-            }
-        }
+        let factor = scalars(parts, start, factor);
         if factor == 0.0 {
             entries.fill(T::ZERO);
             continue;
         }
         let before = before.map(|before| &before[number * length..]);
         let own = multiply_run(parts, start, copies, (before, 0), factor, run, entries);
-        *largest = if own > *largest { own } else { *largest };
+        *largest = larger(*largest, own);
     }
+}
+
+/// `factor` times all parts that are one number for the whole run.
+#[inline(always)]
+fn scalars(parts: &[Part<'_>], start: impl Fn(&Part<'_>) -> usize, factor: f64) -> f64 {
+    parts.iter().fold(factor, |factor, part| match part.source {
+        Source::Scalar(values) => factor * values[start(part)],
+        _ => factor,
+    })
+}
+
+/// The larger of two numbers, as one instruction of vectors has it.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 /// Writes a stretch of a run into `entries`, the product of `factor` and of all parts that are not one
@@ -186,7 +196,7 @@ fn multiply_run<T: Entry>(
                     terms.for_each(|(entry, value)| *entry *= value);
                 }
                 let own = multiply_streams([&*product], factor, entries);
-                largest = if own > largest { own } else { largest };
+                largest = larger(largest, own);
             }
             largest
         }
@@ -197,6 +207,13 @@ fn multiply_run<T: Entry>(
 /// Entries of a product of many factors that are computed at once.
 const LONGEST_AT_ONCE: usize = 256;
 
+/// The product of the numbers in this place of `streams`.
+#[inline(always)]
+fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
+    let first = streams[0][at];
+    streams[1..].iter().fold(first, |product, values| product * values[at])
+}
+
 /// Writes `factor` times the product of `streams` into `entries`, and gives the largest product.
 #[inline(always)]
 fn multiply_streams<const N: usize, T: Entry>(
@@ -206,11 +223,6 @@ fn multiply_streams<const N: usize, T: Entry>(
 ) -> f64 {
     const LANES: usize = 8;
     let streams = streams.map(|values| &values[..entries.len()]);
-    let product = |at: usize| {
-        let first = streams[0][at];
-        streams[1..].iter().fold(first, |product, values| product * values[at])
-    };
-    let larger = |a: f64, b: f64| if b > a { b } else { a };
     let whole = entries.len() / LANES * LANES;
     let (chunks, rest) = entries.split_at_mut(whole);
     let mut lanes = [0.0; LANES];
@@ -218,15 +230,14 @@ fn multiply_streams<const N: usize, T: Entry>(
         let from = number * LANES;
         let parts = streams.map(|values| &values[from..from + LANES]);
         for lane in 0..LANES {
-            let first = parts[0][lane];
-            let value = parts[1..].iter().fold(first, |product, values| product * values[lane]);
+            let value = product(parts, lane);
             chunk[lane] = T::from_f64(factor * value);
             lanes[lane] = larger(lanes[lane], value);
         }
     }
     let mut largest = lanes.into_iter().fold(0.0, larger);
     for (at, entry) in (whole..).zip(rest) {
-        let value = product(at);
+        let value = product(streams, at);
         *entry = T::from_f64(factor * value);
         largest = larger(largest, value);
     }
@@ -261,18 +272,13 @@ fn multiply_rows<T: Entry>(
         let range = row[0] as usize..(row[0] + row[1]) as usize;
         let (number, offset) = (at as usize / length, at as usize % length);
         let start = |part: &Part<'_>| starts[part.starts + number] as usize;
-        let mut factor = factor;
-        for part in parts {
-            if let Source::Scalar(values) = part.source {
-                factor *= values[start(part)];
-            }
-        }
+        let factor = scalars(parts, start, factor);
         let before = before.map(|before| &before[at as usize..]);
         let entries = &mut table[range.clone()];
         let own = multiply_run(parts, start, copies, (before, offset), factor, run, entries);
         for (entry, &is) in entries.iter_mut().zip(&left.possible[range]) {
             *entry = if is == 0 { T::ZERO } else { *entry };
         }
-        *largest = if own > *largest { own } else { *largest };
+        *largest = larger(*largest, own);
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::structure::{Shape, Structure};
+use crate::engine::cpu::tables::most_given;
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
 use crate::network::{FactorId, Network, VariableId};
 
@@ -16,7 +17,7 @@ pub(super) struct Reduced {
     /// What found the tree.
     heuristic: Heuristic,
     /// Bytes that its tables take, in memory that may be larger than it has to be.
-    pub table_bytes: usize,
+    table_bytes: usize,
     /// Bytes that it takes beside them.
     pub other_bytes: usize,
     /// The factors of which nothing but one number is left: all their variables are observed.
@@ -83,7 +84,7 @@ pub(super) fn reduce(
     let (shape, constants) = shape(tree, &left, &families);
     let structure = Structure::new(network, shape, before.map(|before| &before.structure));
     let (tables, other_bytes) = structure.bytes(width, false);
-    let table_bytes = tables / 2 * 3;
+    let table_bytes = most_given(tables);
     Some(Reduced { structure, heuristic, table_bytes, other_bytes, constants })
 }
 

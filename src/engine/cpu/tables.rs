@@ -26,6 +26,12 @@ pub(super) struct Sources<'a> {
     pub threads: Option<&'a ThreadPool>,
 }
 
+/// Of the memory that is there what is given at most to tables that need so much; to each a little more
+/// if it is small.
+pub(super) fn most_given(needed: usize) -> usize {
+    needed / 2 * 3
+}
+
 /// Memory of tables that are no more.
 #[derive(Debug)]
 pub(super) struct Shelf<T> {
@@ -40,9 +46,6 @@ pub(super) struct Shelf<T> {
 impl<T: Entry> Shelf<T> {
     /// Fewer entries than these are as soon had from the allocator.
     const WORTH_KEEPING: usize = 512;
-
-    /// Of the memory that is there a table is given at most so many times what it needs.
-    const MOST: f64 = 1.5;
 
     pub fn new() -> Self {
         Self { tables: Vec::new(), entries: 0, most: 0 }
@@ -74,7 +77,7 @@ impl<T: Entry> Shelf<T> {
     /// Memory for a table of `entries`, if there is any that is not far larger.
     fn take(&mut self, entries: usize) -> Option<Vec<T>> {
         let place = self.tables.partition_point(|table| table.capacity() < entries);
-        let most = (entries as f64 * Self::MOST) as usize + Self::WORTH_KEEPING;
+        let most = most_given(entries) + Self::WORTH_KEEPING;
         if self.tables.get(place)?.capacity() > most {
             return None;
         }

@@ -8,9 +8,7 @@ use crate::format::expand;
 use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{
-    Annotation, Annotations, Cpt, Network, RowError, Scale, Variable, VariableId,
-};
+use crate::network::{Annotation, Annotations, Cpt, Network, Scale, Variable, VariableId};
 
 /// Makes the network that `nodes` describe, which is called `name` and of which the file says `note`.
 pub(in crate::format) fn network(
@@ -208,17 +206,10 @@ impl<'n, 's> Builder<'n, 's> {
             } else {
                 self.audit.normalise(values, scale, at)
             };
-            match read {
-                Ok(()) => {}
-                Err(RowError::AllZero) => {
-                    self.audit.leave_zero(ZeroRow { child, row: Some(row), at });
-                }
-                Err(error) => {
-                    let row = row_title(row, node.parents.len());
-                    let message = format!("{row} of the table of '{name}': {error}");
-                    return Err(self.source.error(at, message));
-                }
-            }
+            self.audit.or_zero(read, ZeroRow { child, row: Some(row), at }).map_err(|error| {
+                let row = row_title(row, node.parents.len());
+                self.source.error(at, format!("{row} of the table of '{name}': {error}"))
+            })?;
         }
         Ok(values)
     }

@@ -6,7 +6,7 @@ use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
-use crate::network::{Cpt, Factor, Network, RowError, Variable, VariableId};
+use crate::network::{Cpt, Factor, Network, Variable, VariableId};
 
 /// Whether `text` begins with the kind of a network.
 pub(super) fn recognise(text: &str) -> bool {
@@ -86,17 +86,12 @@ fn bayesian(
         let states = variables[child.index()].cardinality();
         let scale = audit.scale(values.chunks(states), variables[child.index()].name(), values_at);
         for (row, values) in values.chunks_mut(states).enumerate() {
-            match audit.normalise(values, scale, values_at) {
-                Ok(()) => {}
-                Err(RowError::AllZero) => {
-                    audit.leave_zero(ZeroRow { child, row: Some(row), at: values_at });
-                }
-                Err(error) => {
-                    let message =
-                        format!("row {} of the table of {}: {error}", row + 1, child.index());
-                    return Err(source.error(values_at, message));
-                }
-            }
+            let read = audit.normalise(values, scale, values_at);
+            let zero = ZeroRow { child, row: Some(row), at: values_at };
+            audit.or_zero(read, zero).map_err(|error| {
+                let message = format!("row {} of the table of {}: {error}", row + 1, child.index());
+                source.error(values_at, message)
+            })?;
         }
         cpts.push(Cpt::new(child, scope, values));
     }

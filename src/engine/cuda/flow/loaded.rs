@@ -129,9 +129,7 @@ impl<E: Executor> Loaded<E> {
             for &(variable, first) in &items.reports[report].variables {
                 let (variable, first) = (variable as usize, first as usize);
                 let values = &mut values[shape.offsets[variable]..shape.offsets[variable + 1]];
-                if !results.fill(first, values) {
-                    self.wait_for(|| results.fill(first, values).then_some(()))?;
-                }
+                self.wait_for(|| results.fill(first, values).then_some(()))?;
             }
         }
         for (variable, finding) in evidence.iter() {

@@ -40,19 +40,8 @@ impl Word {
 
     /// The number as a value in [1, 2) and its exponent; `None` for zero.
     pub fn parts(self) -> Option<(f64, i32)> {
-        Some((self.in_units_of(self.exponent()?), self.exponent()?))
-    }
-
-    /// The number divided by 2^e, which is not far below it; what is far smaller is zero.
-    #[inline]
-    fn in_units_of(self, e: i32) -> f64 {
-        match self.exponent() {
-            Some(exponent) if e - exponent < 1000 => {
-                let mantissa = (self.0 & 0x007f_ffff) << 29;
-                f64::from_bits(((1023 + exponent - e) as u64) << 52 | mantissa)
-            }
-            _ => 0.0,
-        }
+        let mantissa = (self.0 & 0x007f_ffff) << 29;
+        Some((f64::from_bits(1023 << 52 | mantissa), self.exponent()?))
     }
 
     /// The number with exponent `e` instead of its own; what is too small is zero.

@@ -1,6 +1,6 @@
 //! Items of rows that all have the same entries.
 
-use super::layout::{Layout, Numbers, Stage, most};
+use super::layout::{Layout, Numbers, Stage, most, sort};
 use super::source::{Run, Source};
 use super::{ALIGNMENT, HEADER, NOWHERE, RECORD, STAGE, THREADS};
 use crate::network::VariableId;
@@ -125,12 +125,8 @@ impl Source<'_> {
                 next += 1;
             }
             for (distinct, of_rows) in distinct_rows.iter_mut().zip(&mut of_rows) {
-                let mut order: Vec<usize> = (0..distinct.len()).collect();
-                order.sort_unstable_by_key(|&n| distinct[n]);
-                let mut number = vec![0; order.len()];
-                order.iter().enumerate().for_each(|(to, &from)| number[from] = to as u32);
+                let number = sort(distinct);
                 of_rows.iter_mut().for_each(|n| *n = number[*n as usize]);
-                distinct.sort_unstable();
             }
             // Distances on the stage between rows and between entries of a run.
             let mut strides = Vec::new();

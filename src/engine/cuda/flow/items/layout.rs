@@ -78,6 +78,16 @@ impl Numbers {
     }
 }
 
+/// Sorts `distinct` entries, and gives for each as it stood before the number that it has now.
+pub(super) fn sort(distinct: &mut [u32]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..distinct.len()).collect();
+    order.sort_unstable_by_key(|&n| distinct[n]);
+    let mut number = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(to, &from)| number[from] = to as u32);
+    distinct.sort_unstable();
+    number
+}
+
 /// The words that are put on the stage: those of each message from a multiple of 32 on, then those of findings.
 #[derive(Default)]
 pub(super) struct Stage {

@@ -1,6 +1,6 @@
 //! Items of rows that list their products.
 
-use super::layout::{Layout, Numbers, Stage, most};
+use super::layout::{Layout, Numbers, Stage, most, sort};
 use super::source::Source;
 use super::{NOWHERE, RECORD, STAGE, THREADS};
 
@@ -62,14 +62,10 @@ impl Source<'_> {
                 next += 1;
             }
             for (f, distinct) in distinct.iter_mut().enumerate() {
-                let mut order: Vec<usize> = (0..distinct.len()).collect();
-                order.sort_unstable_by_key(|&n| distinct[n]);
-                let mut number = vec![0; order.len()];
-                order.iter().enumerate().for_each(|(to, &from)| number[from] = to as u32);
+                let number = sort(distinct);
                 for of_row in &mut entries {
                     of_row.1[f].iter_mut().for_each(|n| *n = number[*n as usize]);
                 }
-                distinct.sort_unstable();
             }
             let mut stage = Stage::default();
             for (f, distinct) in distinct.iter().enumerate() {
