@@ -1,8 +1,8 @@
 //! Painting the timeline.
 
 use eframe::egui::{
-    self, Align2, Color32, FontId, Mesh, Painter, Rect, Shape as Paint, Stroke, StrokeKind, Ui,
-    pos2,
+    self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape as Paint, Stroke, StrokeKind,
+    Ui, pos2,
 };
 
 use super::Scene;
@@ -42,6 +42,11 @@ impl Drawing {
     /// The time at horizontal position `x`.
     pub fn time_at(&self, x: f32) -> f64 {
         self.window.at(f64::from(x - self.chart.left()) / f64::from(self.chart.width()))
+    }
+
+    /// Where the time axis is across the screen.
+    pub fn across(&self) -> Rangef {
+        self.chart.x_range()
     }
 
     /// How much time `count` pixels are.

@@ -191,19 +191,10 @@ impl TimelinePane {
         under: Option<Span>,
         commands: &mut Commands,
     ) {
-        let (shift, scroll, pinch) = ui
-            .input(|input| (input.modifiers.shift, input.smooth_scroll_delta, input.zoom_delta()));
-        if let Some(pos) = response.hover_pos() {
-            // With shift held down the wheel scrolls sideways, and a wheel may tilt by itself.
-            let factor = f64::from(pinch) * (f64::from(scroll.y) / 240.0).exp2();
-            if factor != 1.0 {
-                let share = drawing.window.share(drawing.time_at(pos.x)).clamp(0.0, 1.0);
-                self.look(drawing.window.zoomed(share, factor, scene.total), scene.total);
-            }
-            if scroll.x != 0.0 {
-                let later = -drawing.pixels(scroll.x);
-                self.look(drawing.window.moved(later, scene.total), scene.total);
-            }
+        let shift = ui.input(|input| input.modifiers.shift);
+        let wheeled = drawing.window.wheeled(ui, response, drawing.across(), scene.total);
+        if wheeled != drawing.window {
+            self.look(wheeled, scene.total);
         }
         if response.drag_started_by(PointerButton::Primary) && shift {
             let from = ui.input(|input| input.pointer.press_origin());
@@ -274,7 +265,7 @@ impl TimelinePane {
 
     /// Shows `window`, or follows the whole propagation again once that is all of it.
     fn look(&mut self, window: Window, total: f64) {
-        self.window = (window.span() < Window::all(total).span() * 0.999).then_some(window);
+        self.window = window.unless_all(total);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The time axis: what part of the propagation is in view, and where its ticks are.
 
+use eframe::egui::{Rangef, Response, Ui};
+
 use crate::numbers;
 
 /// The shortest span that can be zoomed to, in nanoseconds; clocks are not finer than this.
@@ -64,6 +66,32 @@ impl Window {
         } else {
             self
         }
+    }
+
+    /// What is in view after the wheel and the pinch of this frame, whose time axis in `response` is
+    /// `across` the screen.
+    #[must_use]
+    pub fn wheeled(self, ui: &Ui, response: &Response, across: Rangef, total: f64) -> Self {
+        let Some(pointer) = response.hover_pos() else { return self };
+        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
+        let mut window = self;
+        // With shift held down the wheel scrolls sideways, and a wheel may tilt by itself.
+        let factor = f64::from(pinch) * (f64::from(scroll.y) / 240.0).exp2();
+        if factor != 1.0 {
+            let share = f64::from(pointer.x - across.min) / f64::from(across.span());
+            window = window.zoomed(share.clamp(0.0, 1.0), factor, total);
+        }
+        if scroll.x != 0.0 {
+            let later = -f64::from(scroll.x) / f64::from(across.span()) * window.span();
+            window = window.moved(later, total);
+        }
+        window
+    }
+
+    /// Nothing where it is all there is, so that what comes later is in view too.
+    #[must_use]
+    pub fn unless_all(self, total: f64) -> Option<Self> {
+        (self.span() < Self::all(total).span() * 0.999).then_some(self)
     }
 
     fn kept_inside(self, total: f64) -> Self {

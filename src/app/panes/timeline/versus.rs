@@ -111,24 +111,13 @@ fn follow(
     total: f64,
 ) -> Window {
     let all = Window::all(total);
-    let mut window = looked_at.unwrap_or(all);
-    if let Some(pointer) = response.hover_pos() {
-        let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
-        let width = f64::from(response.rect.width());
-        let factor = f64::from(pinch) * (f64::from(wheel.y) / 240.0).exp2();
-        if factor != 1.0 {
-            let share = f64::from(pointer.x - response.rect.left()) / width;
-            window = window.zoomed(share, factor, total);
-        }
-        if wheel.x != 0.0 {
-            window = window.moved(-f64::from(wheel.x) / width * window.span(), total);
-        }
-    }
+    let window = looked_at.unwrap_or(all);
+    let mut window = window.wheeled(ui, response, response.rect.x_range(), total);
     if response.double_clicked() {
         window = all;
     } else if now.playing {
         window = window.revealing(now.time, now.time, total);
     }
-    *looked_at = (window.span() < all.span() * 0.999).then_some(window);
+    *looked_at = window.unless_all(total);
     window
 }
