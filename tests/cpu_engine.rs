@@ -8,7 +8,7 @@ use cliquescope::format::open;
 use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{
-    CompileOptions, CompiledNetwork, MemoryLimit, Posteriors, Watch, compile,
+    CompileOptions, CompiledNetwork, MemoryLimit, MessageTiming, Posteriors, Stage, Watch, compile,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -51,6 +51,40 @@ fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evide
         evidence.observe(network, variable, best.expect("a variable has states"));
     }
     evidence
+}
+
+#[test]
+fn short_messages_share_the_time_of_several_and_others_have_their_own() {
+    for (name, is_small) in
+        [("asia", true), ("alarm", true), ("mildew", false), ("diabetes", false)]
+    {
+        let compiled = sample(name);
+        let memory = MemoryLimit::of_bytes(4 << 30);
+        for threads in [1, 2] {
+            let paper = PaperOptions::default();
+            let options = LoadOptions { precision: Precision::F64, threads, memory, paper };
+            let engine = engine::by_name("cpu").expect("it is one of the engines");
+            let mut propagator = engine.load(&compiled, &options).expect("it fits");
+            let watch = Watch::timed(compiled.plan(), CancelToken::new());
+            propagator.run(&Evidence::none(), &watch).expect("it is possible");
+            let trace = watch.trace();
+            let ids = trace.messages.iter().map(|timing| timing.message);
+            assert!(ids.eq(compiled.plan().ids()), "{name}: every message once, in order");
+            let is_shared = |timing: &&MessageTiming| timing.shared_with > 0;
+            let shared = trace.messages.iter().filter(is_shared).count();
+            assert_eq!(shared > 0, is_small, "{name}: {shared} are shared");
+            // None begins before the one before it on its lane is over, nor before its stage.
+            let mut timings = trace.messages.clone();
+            timings.sort_by_key(|timing| (timing.lane, timing.start, timing.duration));
+            let follow = |pair: &[MessageTiming]| {
+                pair[0].lane != pair[1].lane || pair[0].start + pair[0].duration <= pair[1].start
+            };
+            assert!(timings.windows(2).all(follow), "{name}: {timings:?}");
+            let collect = trace.stages.iter().find(|timing| timing.stage == Stage::Collect);
+            let begun = collect.expect("it was timed").start;
+            assert!(timings.iter().all(|timing| timing.start >= begun));
+        }
+    }
 }
 
 #[test]

@@ -36,6 +36,16 @@ pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) 
     text
 }
 
+/// What is said of the time of a message that was timed together with so many others; nothing where
+/// it has its own.
+#[must_use]
+pub fn timed_together(others: u32) -> Option<String> {
+    (others > 0).then(|| {
+        let others = numbers::counted(others as usize, "other", "others");
+        format!("Timed together with {others}: a share, by forecast, of the time of all of them")
+    })
+}
+
 /// `C12`.
 #[must_use]
 pub fn clique_id(clique: CliqueId) -> String {

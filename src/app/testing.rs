@@ -112,6 +112,7 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
         wait: microseconds(2),
         start: microseconds(10 + message.index()),
         duration: microseconds(1),
+        shared_with: 0,
     });
     let stage =
         |stage, from, to| StageTiming { stage, start: microseconds(from), end: microseconds(to) };

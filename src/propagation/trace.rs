@@ -60,6 +60,10 @@ pub struct MessageTiming {
     pub start: Duration,
     /// How long it took.
     pub duration: Duration,
+    /// How many others it was timed together with. Zero where the clock was read for it alone; else
+    /// start and duration are its share, by forecast, of the time that all of them took.
+    #[serde(default)]
+    pub shared_with: u32,
 }
 
 /// What an engine did not have to do in a propagation, of what its plan and its junction tree say.

@@ -1,22 +1,38 @@
 //! How a running propagation is watched and stopped.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use quanta::Clock;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::propagation::{
-    MessageId, MessageTiming, MessageTrace, Plan, Savings, Stage, StageTiming,
-};
+use crate::propagation::span::{self, Span};
+use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
 
 /// Made once: making one asks the processor what it can, which takes microseconds where the machine
 /// is a virtual one.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
-/// Marks a message that has not been computed yet.
-const NOT_YET: u64 = u64::MAX;
+/// A moment of a propagation, as a [`Watch`] tells it to a thread that computes one message after
+/// another; nothing of meaning where messages are not timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Nanoseconds since the start.
+    at: u64,
+    /// The forecast of the messages that were computed since, and the last of them.
+    forecast: u32,
+    last: MessageId,
+}
+
+/// What a message is forecast to take, and when that is enough to read the clock for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Forecast of the message, in nanoseconds; it need only be right beside those of others.
+    pub forecast: u32,
+    /// Messages are timed together until they are forecast to take this. Zero times each.
+    pub least: u32,
+}
 
 /// What an engine reports to while it propagates: progress, timings and cancellation together.
 ///
@@ -41,43 +57,12 @@ pub struct Watch {
     is_finished: AtomicBool,
 }
 
-/// A moment of a propagation, as a [`Watch`] tells it: nanoseconds since its start, or nothing of
-/// meaning where messages are not timed.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment(u64);
-
-/// Nanoseconds since the start of the propagation.
-#[derive(Debug)]
-struct Span {
-    start: AtomicU64,
-    end: AtomicU64,
-    lane: AtomicU32,
-    /// Nanoseconds waited before the start.
-    wait: AtomicU64,
-}
-
-impl Span {
-    fn new() -> Self {
-        Self {
-            start: AtomicU64::new(NOT_YET),
-            end: AtomicU64::new(NOT_YET),
-            lane: AtomicU32::new(0),
-            wait: AtomicU64::new(0),
-        }
-    }
-
-    fn start(&self) -> Option<Duration> {
-        let start = self.start.load(Ordering::Acquire);
-        (start != NOT_YET).then(|| Duration::from_nanos(start))
-    }
-
-    /// Start and end, once there is an end.
-    fn bounds(&self) -> Option<(Duration, Duration)> {
-        let end = self.end.load(Ordering::Acquire);
-        if end == NOT_YET {
-            return None;
-        }
-        Some((self.start()?, Duration::from_nanos(end)))
+impl Moment {
+    /// The moment, with what is timed together until the clock is read again, of which nothing stays
+    /// here.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::replace(self, Self { forecast: 0, ..*self })
     }
 }
 
@@ -136,46 +121,92 @@ impl Watch {
     /// Does `work`, which computes `message` on thread number `lane`, and notes when.
     #[inline]
     pub fn message<R>(&self, message: MessageId, lane: u32, work: impl FnOnce() -> R) -> R {
-        self.message_from(message, lane, &mut self.moment(), work)
+        let each = Pace { forecast: 1, least: 0 };
+        self.message_from(message, lane, &mut self.moment(), each, work)
     }
 
     /// As [`message`](Self::message) where the lane was busy until the moment `from`, which becomes
     /// the moment when the work is done: where one message follows another, the clock is read once
     /// for each.
+    ///
+    /// Even that would be several percent of a message that takes hardly longer than reading it. So
+    /// messages that follow each other are timed together until there is time enough to measure, which
+    /// is shared out by what they were forecast to take: see [`MessageTiming::shared_with`]. After the
+    /// last of a lane it has to be told to [`stop`](Self::stop).
+    ///
+    /// [`MessageTiming::shared_with`]: crate::propagation::MessageTiming::shared_with
     #[inline]
     pub fn message_from<R>(
         &self,
         message: MessageId,
         lane: u32,
         from: &mut Moment,
+        pace: Pace,
         work: impl FnOnce() -> R,
     ) -> R {
         let Some(span) = self.messages.get(message.index()) else { return work() };
-        span.lane.store(lane, Ordering::Relaxed);
-        span.start.store(from.0, Ordering::Release);
+        if pace.forecast >= pace.least {
+            // What is long enough is not timed with what came before.
+            self.stop(from);
+        }
+        let forecast = from.forecast.saturating_add(pace.forecast);
+        span.begin(lane, from.at, forecast);
         let result = work();
-        *from = self.moment();
-        span.end.store(from.0, Ordering::Release);
+        if forecast >= pace.least {
+            *from = self.moment();
+            span.end(from.at);
+        } else {
+            span.end_with_next();
+            (from.forecast, from.last) = (forecast, message);
+        }
         result
+    }
+
+    /// Notes that nothing is timed together with the messages that a lane computed until now.
+    #[inline]
+    pub fn stop(&self, from: &mut Moment) {
+        if from.forecast > 0 {
+            let last = from.last;
+            *from = self.moment();
+            self.messages[last.index()].end(from.at);
+        }
     }
 
     /// Now.
     #[inline]
     #[must_use]
     pub fn moment(&self) -> Moment {
-        Moment(if self.times_messages() { self.now() } else { 0 })
+        let at = if self.times_messages() { self.now() } else { 0 };
+        Moment { at, forecast: 0, last: MessageId::new(0) }
     }
 
     /// Does `work`, which is all of `stage`, and notes when.
     #[inline]
     pub fn stage<R>(&self, stage: Stage, work: impl FnOnce() -> R) -> R {
-        if self.messages.is_empty() {
-            return work();
+        self.stage_from(stage, &mut self.moment(), |_| work())
+    }
+
+    /// As [`stage`](Self::stage) where the stage begins at the moment `from`, which becomes the moment
+    /// when the work is done. Messages that one thread computes may go on from there in between: those
+    /// that are timed together end with the stage.
+    #[inline]
+    pub fn stage_from<R>(
+        &self,
+        stage: Stage,
+        from: &mut Moment,
+        work: impl FnOnce(&mut Moment) -> R,
+    ) -> R {
+        if !self.times_messages() {
+            return work(from);
         }
         let span = &self.stages[stage as usize];
-        span.start.store(self.now(), Ordering::Release);
-        let result = work();
-        span.end.store(self.now(), Ordering::Release);
+        span.begin(0, from.at, 0);
+        let result = work(from);
+        let before = std::mem::replace(from, self.moment());
+        if before.forecast > 0 {
+            self.messages[before.last.index()].end(from.at);
+        }
+        span.end(from.at);
         result
     }
 
@@ -209,18 +240,17 @@ impl Watch {
         end: Duration,
     ) {
         let Some(span) = self.messages.get(message.index()) else { return };
-        span.lane.store(lane, Ordering::Relaxed);
-        span.wait.store(nanoseconds(wait), Ordering::Relaxed);
-        span.start.store(nanoseconds(start), Ordering::Release);
-        span.end.store(nanoseconds(end), Ordering::Release);
+        span.note_wait(nanoseconds(wait));
+        span.begin(lane, nanoseconds(start), 0);
+        span.end(nanoseconds(end));
     }
 
     /// As [`note_message`](Self::note_message) for a stage.
     pub fn note_stage(&self, stage: Stage, start: Duration, end: Duration) {
         if self.times_messages() {
             let span = &self.stages[stage as usize];
-            span.start.store(nanoseconds(start), Ordering::Release);
-            span.end.store(nanoseconds(end), Ordering::Release);
+            span.begin(0, nanoseconds(start), 0);
+            span.end(nanoseconds(end));
         }
     }
 
@@ -250,15 +280,13 @@ impl Watch {
     /// Messages computed so far, and messages in all; both zero where messages are not timed.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
-        let has_ended = |span: &&Span| span.end.load(Ordering::Relaxed) != NOT_YET;
-        (self.messages.iter().filter(has_ended).count(), self.messages.len())
+        (self.messages.iter().filter(|span| span.has_ended()).count(), self.messages.len())
     }
 
     /// A message that has begun and not ended, if there is one; the latest begun of several.
     #[must_use]
     pub fn active(&self) -> Option<MessageId> {
-        let running = |span: &&Span| span.end.load(Ordering::Acquire) == NOT_YET;
-        let open = self.messages.iter().enumerate().filter(|(_, span)| running(span));
+        let open = self.messages.iter().enumerate().filter(|(_, span)| !span.has_ended());
         open.filter_map(|(index, span)| Some((span.start()?, index)))
             .max()
             .map(|(_, index)| MessageId::new(index))
@@ -271,17 +299,9 @@ impl Watch {
             let (start, end) = self.stages[stage as usize].bounds()?;
             Some(StageTiming { stage, start, end })
         });
-        let messages = self.messages.iter().enumerate().filter_map(|(index, span)| {
-            let (start, end) = span.bounds()?;
-            let lane = span.lane.load(Ordering::Relaxed);
-            let wait = Duration::from_nanos(span.wait.load(Ordering::Relaxed));
-            let message = MessageId::new(index);
-            let duration = end.saturating_sub(start);
-            Some(MessageTiming { message, lane, wait, start, duration })
-        });
         MessageTrace {
             stages: stages.collect(),
-            messages: messages.collect(),
+            messages: span::timings(&self.messages),
             savings: self.savings.get().copied().unwrap_or_default(),
             elapsed: self.ended.get().copied().unwrap_or_else(|| self.elapsed()),
         }
@@ -294,7 +314,7 @@ impl Watch {
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(NOT_YET - 1)
+    u64::try_from(duration.as_nanos()).unwrap_or(span::LATEST)
 }
 
 #[cfg(test)]
@@ -318,11 +338,12 @@ mod tests {
         watch.message(first, 3, || assert_eq!(watch.active(), Some(first)));
         assert_eq!((watch.progress(), watch.active()), ((1, 2), None));
         let mut from = watch.moment();
-        let before = from.0;
-        watch.message_from(MessageId::new(1), 0, &mut from, || ());
+        let before = from.at;
+        let each = Pace { forecast: 1, least: 0 };
+        watch.message_from(MessageId::new(1), 0, &mut from, each, || ());
         let second = watch.trace().messages[1];
         assert_eq!(second.start, Duration::from_nanos(before));
-        assert_eq!(second.start + second.duration, Duration::from_nanos(from.0));
+        assert_eq!(second.start + second.duration, Duration::from_nanos(from.at));
         let trace = watch.trace();
         assert_eq!(trace.messages.len(), 2);
         assert_eq!((trace.messages[0].message, trace.messages[0].lane), (first, 3));
@@ -332,6 +353,40 @@ mod tests {
         watch.finish();
         assert!(watch.is_finished());
         assert_eq!(watch.trace().elapsed, elapsed, "what follows the end is not counted");
+    }
+
+    #[test]
+    fn short_messages_are_timed_together_until_one_is_long_or_the_stage_ends() {
+        let clique = || Clique { variables: vec![], entries: 1 };
+        let separator = |child| Separator {
+            variables: vec![],
+            entries: 1,
+            parent: CliqueId::new(0),
+            child: CliqueId::new(child),
+        };
+        let cliques = (0..5).map(|_| clique()).collect();
+        let separators = (1..5).map(separator).collect();
+        let plan = Plan::depth_first(&JunctionTree::new(cliques, separators, CliqueId::new(0)));
+        let watch = Watch::timed(&plan, CancelToken::new());
+        let forecasts = [3, 4, 4, 20, 5, 5, 1, 2];
+        let mut from = watch.moment();
+        watch.stage_from(Stage::Collect, &mut from, |from| {
+            for (message, forecast) in forecasts.into_iter().enumerate() {
+                let pace = Pace { forecast, least: 10 };
+                watch.message_from(MessageId::new(message), 0, from, pace, || {
+                    assert_eq!(watch.active(), Some(MessageId::new(message)));
+                    assert_eq!(watch.progress().0, message);
+                });
+            }
+        });
+        let trace = watch.trace();
+        let shared: Vec<u32> = trace.messages.iter().map(|timing| timing.shared_with).collect();
+        assert_eq!(shared, [2, 2, 2, 0, 1, 1, 1, 1]);
+        for pair in trace.messages.windows(2) {
+            assert_eq!(pair[0].start + pair[0].duration, pair[1].start, "nothing is lost between");
+        }
+        let (stage, last) = (trace.stages[0], trace.messages[7]);
+        assert_eq!((stage.start, stage.end), (trace.messages[0].start, last.start + last.duration));
     }
 
     #[test]

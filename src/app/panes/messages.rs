@@ -69,11 +69,19 @@ struct Line {
     /// In nanoseconds, as the duration.
     start: f64,
     duration: f64,
+    /// Others that it was timed together with.
+    shared_with: u32,
 }
 
 impl Line {
     fn per_entry(&self) -> f64 {
         self.duration / self.touched.max(1) as f64
+    }
+
+    /// A time of this message: one that is a share of what several took is no more than about right.
+    fn time(&self, nanoseconds: f64) -> String {
+        let about = if self.shared_with > 0 { "≈ " } else { "" };
+        format!("{about}{}", numbers::nanoseconds(nanoseconds))
     }
 }
 
@@ -200,7 +208,8 @@ impl MessagesPane {
                     &mut header,
                     By::Duration,
                     "Duration",
-                    "From reading the sender to the receiver",
+                    "From reading the sender to the receiver; ≈ where messages are so short that several \
+                     were timed together, as a share by forecast",
                     true,
                 );
                 sort.number(
@@ -279,9 +288,9 @@ impl MessagesPane {
             cell(&mut row, naming::clique(compiled, line.to));
             number(&mut row, numbers::thousands(line.separator));
             number(&mut row, numbers::thousands(line.touched));
-            number(&mut row, numbers::nanoseconds(line.start));
-            number(&mut row, numbers::nanoseconds(line.duration));
-            number(&mut row, numbers::nanoseconds(line.per_entry()));
+            number(&mut row, line.time(line.start));
+            number(&mut row, line.time(line.duration));
+            number(&mut row, line.time(line.per_entry()));
             number(&mut row, numbers::share(line.duration, lines.whole));
             cell(&mut row, "");
             if response.hovered() {
@@ -325,6 +334,7 @@ fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Query) -> Lines
             touched: naming::entries_touched(compiled, timing.message),
             start: timing.start.as_nanos() as f64,
             duration: timing.duration.as_nanos() as f64,
+            shared_with: timing.shared_with,
         })
     });
     let whole = all.clone().map(|line| line.duration).sum();
@@ -360,7 +370,7 @@ fn spoken(compiled: &CompiledNetwork, line: &Line) -> String {
         line.message.index(),
         line.phase.name(),
         naming::message_ends(compiled, line.message),
-        numbers::nanoseconds(line.duration)
+        line.time(line.duration)
     )
 }
 
@@ -425,6 +435,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn times_that_are_shares_say_so() {
+        let model = model("asia");
+        let document = model.document.as_ref().unwrap();
+        let compiled = document.compiled.as_ref().unwrap();
+        let mut trace = document.trace().unwrap().as_ref().clone();
+        trace.messages.iter_mut().for_each(|timing| timing.shared_with = 0);
+        trace.messages[4].shared_with = 3;
+        let lines = list(&trace, compiled, Query::default()).lines;
+        let spoken = lines.iter().map(|line| spoken(compiled, line).contains("≈"));
+        assert!(spoken.enumerate().all(|(number, is)| is == (number == 4)));
+        assert_eq!(naming::timed_together(0), None);
+        assert!(naming::timed_together(3).unwrap().contains("3 others"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::cancel::Cancelled;
 use crate::engine::cpu::batch;
 use crate::engine::cpu::choice::Choice;
 use crate::engine::cpu::part::Work;
-use crate::engine::cpu::report::Report;
+use crate::engine::cpu::report::{Messages, Report};
 use crate::engine::cpu::state::State;
 use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::support;
@@ -19,7 +19,7 @@ use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{CompiledNetwork, MessageId, Posteriors, Savings, Stage, Watch};
+use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
 /// Cases of a batch of which propagating them alone is forecast.
 const SAMPLES: usize = 4;
@@ -52,8 +52,7 @@ pub(super) struct Shared<T> {
     structure: Structure,
     /// The whole tree.
     tree: Tree<T>,
-    /// For each clique but the root the messages to its parent and from there.
-    messages: Vec<Option<(MessageId, MessageId)>>,
+    messages: Messages,
     /// Bytes that all may take together, half of them for the whole tree and one propagation there.
     bytes: u64,
 }
@@ -90,6 +89,7 @@ impl<T: Real> Loaded<T> {
         let state = State::new(&tree);
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
         let lane = Lane { state, choice: Choice::new(network) };
+        let messages = Messages::new(&tree, &messages);
         let shared = Shared { compiled, structure, tree, messages, bytes };
         let bytes_of_many = limit.saturating_sub(bytes);
         Self { shared, lanes: vec![lane], threads, many: None, of_many: None, bytes_of_many }
@@ -142,12 +142,13 @@ impl<T: Real> Shared<T> {
         watch.check()?;
         let network = self.compiled.network();
         let Lane { state, choice } = lane;
-        let (tree, state, ids, constant) = watch.stage(Stage::Initialise, || {
+        let from = &mut watch.moment();
+        let (tree, state, messages, constant) = watch.stage_from(Stage::Initialise, from, |_| {
             let whole = (&self.structure, &self.tree, &mut *state);
             let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
             let chosen = match choice.kept().filter(|_| uses_kept) {
-                Some((model, constant)) => (&model.tree, &mut model.state, &[][..], constant),
-                None => (&self.tree, state, &*self.messages, Some(0.0)),
+                Some((model, constant)) => (&model.tree, &mut model.state, None, constant),
+                None => (&self.tree, state, Some(&self.messages), Some(0.0)),
             };
             chosen.1.enter(chosen.0, evidence);
             chosen
@@ -156,26 +157,28 @@ impl<T: Real> Shared<T> {
         let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
         let work = Work {
             tree,
-            report: Report { watch, ids },
+            report: Report { watch, messages },
             forks: threads.is_some(),
             is_support: false,
         };
         let mut propagate = || -> Result<f64, PropagationFailure> {
-            watch.stage(Stage::Collect, || state.part().collect(&work, None))?;
-            watch.stage(Stage::Distribute, || state.part().distribute(&work, None))?;
+            watch.stage_from(Stage::Collect, from, |from| state.part().collect_all(&work, from))?;
+            watch.stage_from(Stage::Distribute, from, |from| {
+                state.part().distribute_all(&work, from)
+            })?;
             state.ln_p_evidence(tree)
         };
         let ln_p_evidence = match threads {
             Some(threads) => threads.install(propagate),
             None => propagate(),
         }?;
-        watch.note_savings(savings(&self.compiled, tree, state, ids.is_empty()));
+        watch.note_savings(savings(&self.compiled, tree, state, messages.is_none()));
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
-        let r =
-            watch.stage(Stage::Read, || state.posteriors(network, tree, evidence, ln_p_evidence));
-        Ok(r)
+        Ok(watch.stage_from(Stage::Read, from, |_| {
+            state.posteriors(network, tree, evidence, ln_p_evidence)
+        }))
     }
 }
 

@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use crate::engine::PropagationFailure;
 use crate::engine::cpu::message;
-use crate::engine::cpu::report::Report;
+use crate::engine::cpu::report::{Lane, Report};
 use crate::engine::cpu::state::CliqueState;
 use crate::engine::cpu::tree::Tree;
 use crate::potential::Entry;
-use crate::propagation::Phase;
+use crate::propagation::{Moment, Phase};
 
 /// A subtree of less work than this, in entries of tables, stays on one thread.
 pub(super) const WORTH_A_THREAD: usize = 40_000;
@@ -86,9 +86,47 @@ impl Part<'_> {
         (before, after)
     }
 
+    /// Passes all stale messages of the whole tree toward the root, the first of them from the moment
+    /// `from` on.
+    pub fn collect_all<T: Entry>(
+        &mut self,
+        work: &Work<'_, T>,
+        from: &mut Moment,
+    ) -> Result<(), PropagationFailure> {
+        if work.forks {
+            return self.collect(work, None);
+        }
+        let mut lane = work.report.lane_from(*from);
+        self.collect_below(work, &mut lane)?;
+        *from = lane.end();
+        self.activate(work.tree);
+        Ok(())
+    }
+
+    /// Passes all stale messages of the whole tree away from the root, the first of them from the
+    /// moment `from` on.
+    pub fn distribute_all<T: Entry>(
+        &mut self,
+        work: &Work<'_, T>,
+        from: &mut Moment,
+    ) -> Result<(), PropagationFailure> {
+        if work.forks {
+            return self.distribute(work, None);
+        }
+        if self.cliques[0].is_down_stale {
+            // This is part of no message.
+            self.spread(work);
+            *from = work.report.watch.moment();
+        }
+        let mut lane = work.report.lane_from(*from);
+        self.distribute_below(work, &mut lane)?;
+        *from = lane.end();
+        Ok(())
+    }
+
     /// Passes all stale messages of this part, the subtree below its first clique, toward that clique;
     /// and that clique's own, into `up`, if it has a parent.
-    pub fn collect<T: Entry>(
+    fn collect<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
         up: Option<&mut [f64]>,
@@ -97,16 +135,7 @@ impl Part<'_> {
         let first = self.first;
         let node = &tree.nodes[first];
         if !work.forks || self.cliques[0].work_up < WORTH_A_THREAD {
-            let mut lane = work.report.lane();
-            for clique in (first + 1..node.end).rev() {
-                if !self.cliques[clique - first].is_up_stale {
-                    continue;
-                }
-                let parent = tree.nodes[clique].in_parent.clone();
-                let (before, mut after) = self.split_at(tree, clique);
-                let up = &mut before.up[within(&parent, before.below)];
-                work.report.of(&mut lane, clique, Phase::Collect, || after.send_up(work, up))??;
-            }
+            self.collect_below(work, &mut work.report.lane())?;
         } else if let Some(&child) = node.children.first() {
             let (own, rest) = self.split_at(tree, child);
             let slots = &mut own.up[..];
@@ -114,14 +143,33 @@ impl Part<'_> {
         }
         match up {
             Some(_) if !self.cliques[0].is_up_stale => Ok(()),
-            Some(up) => work
-                .report
-                .of(&mut work.report.lane(), first, Phase::Collect, || self.send_up(work, up))?,
+            Some(up) => {
+                work.report.lane().message(first, Phase::Collect, || self.send_up(work, up))?
+            }
             None => {
                 self.activate(tree);
                 Ok(())
             }
         }
+    }
+
+    /// Passes the stale messages of all cliques below the first toward it, on one thread.
+    fn collect_below<T: Entry>(
+        &mut self,
+        work: &Work<'_, T>,
+        lane: &mut Lane<'_>,
+    ) -> Result<(), PropagationFailure> {
+        let (tree, first) = (work.tree, self.first);
+        for clique in (first + 1..tree.nodes[first].end).rev() {
+            if !self.cliques[clique - first].is_up_stale {
+                continue;
+            }
+            let parent = tree.nodes[clique].in_parent.clone();
+            let (before, mut after) = self.split_at(tree, clique);
+            let up = &mut before.up[within(&parent, before.below)];
+            lane.message(clique, Phase::Collect, || after.send_up(work, up))??;
+        }
+        Ok(())
     }
 
     /// Passes the message of the first clique to its parent.
@@ -176,7 +224,7 @@ impl Part<'_> {
 
     /// Passes the stale messages of this part, the subtree below its first clique, away from that
     /// clique; and first the one into it, from `belief`, if it has a parent.
-    pub fn distribute<T: Entry>(
+    fn distribute<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
         belief: Option<&[f64]>,
@@ -186,32 +234,40 @@ impl Part<'_> {
         let node = &tree.nodes[first];
         match belief {
             Some(_) if !self.cliques[0].is_down_stale => {}
-            Some(belief) => {
-                work.report.of(&mut work.report.lane(), first, Phase::Distribute, || {
-                    self.receive(work, belief);
-                    self.spread(work);
-                })?
-            }
+            Some(belief) => work.report.lane().message(first, Phase::Distribute, || {
+                self.receive(work, belief);
+                self.spread(work);
+            })?,
             None if !self.cliques[0].is_down_stale => {}
             None => self.spread(work),
         }
         if !work.forks || self.cliques[0].work_down < WORTH_A_THREAD {
-            let mut lane = work.report.lane();
-            for clique in first + 1..node.end {
-                if !self.cliques[clique - first].is_down_stale {
-                    continue;
-                }
-                let parent = tree.nodes[clique].in_parent.clone();
-                let (before, mut after) = self.split_at(tree, clique);
-                let belief = &before.beliefs[within(&parent, before.below)];
-                work.report.of(&mut lane, clique, Phase::Distribute, || {
-                    after.receive(work, belief);
-                    after.spread(work);
-                })?;
-            }
+            self.distribute_below(work, &mut work.report.lane())?;
         } else if let Some(&child) = node.children.first() {
             let (own, rest) = self.split_at(tree, child);
             distribute_children(rest, work, &node.children, own.beliefs, own.below)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the stale messages from the first clique into all below it, on one thread.
+    fn distribute_below<T: Entry>(
+        &mut self,
+        work: &Work<'_, T>,
+        lane: &mut Lane<'_>,
+    ) -> Result<(), PropagationFailure> {
+        let (tree, first) = (work.tree, self.first);
+        for clique in first + 1..tree.nodes[first].end {
+            if !self.cliques[clique - first].is_down_stale {
+                continue;
+            }
+            let parent = tree.nodes[clique].in_parent.clone();
+            let (before, mut after) = self.split_at(tree, clique);
+            let belief = &before.beliefs[within(&parent, before.below)];
+            lane.message(clique, Phase::Distribute, || {
+                after.receive(work, belief);
+                after.spread(work);
+            })?;
         }
         Ok(())
     }

@@ -1,47 +1,105 @@
 //! Telling the watch which message is passed.
 
 use crate::cancel::Cancelled;
-use crate::propagation::{MessageId, Moment, Phase, Watch};
+use crate::engine::cpu::tree::{Node, Tree};
+use crate::propagation::{MessageId, Moment, Pace, Phase, Watch};
+
+/// Nanoseconds of messages from which on the clock is read for them. Reading it takes half a hundredth.
+const LEAST: u32 = 1_000;
+
+/// The clock is read for each message of a tree whose messages take more nanoseconds than this on
+/// average.
+const LONG: u64 = 400;
+
+/// What reading a clique's table takes beside its entries, in nanoseconds.
+const CLIQUE: u64 = 100;
+
+/// Nanoseconds of ten entries of a table.
+const TEN_ENTRIES: u64 = 4;
+
+/// The messages of a plan, as they pass through a tree.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// For each clique but the root those to its parent and from there, and what each is forecast to
+    /// take in nanoseconds.
+    of_cliques: Vec<Option<(MessageId, MessageId, u32)>>,
+    /// Messages are timed together until they are forecast to take this. Zero times each.
+    least: u32,
+}
+
+impl Messages {
+    /// The messages through `tree`: for each clique but the root those to its parent and from there.
+    pub fn new<T>(tree: &Tree<T>, ids: &[Option<(MessageId, MessageId)>]) -> Self {
+        let of = |(id, node): (&Option<(MessageId, MessageId)>, &Node<T>)| {
+            let forecast = CLIQUE + node.work as u64 * TEN_ENTRIES / 10;
+            let forecast = u32::try_from(forecast).unwrap_or(u32::MAX);
+            id.map(|(collect, distribute)| (collect, distribute, forecast))
+        };
+        let of_cliques: Vec<_> = ids.iter().zip(&tree.nodes).map(of).collect();
+        let forecasts = || of_cliques.iter().flatten().map(|&(.., forecast)| u64::from(forecast));
+        let is_long = forecasts().sum::<u64>() > LONG * forecasts().count() as u64;
+        Self { of_cliques, least: if is_long { 0 } else { LEAST } }
+    }
+}
 
 /// Reports messages, each as that between a clique and its parent.
 #[derive(Clone, Copy)]
 pub(super) struct Report<'a> {
     pub watch: &'a Watch,
-    /// For each clique but the root the messages to its parent and from there; empty where the
-    /// tree is not the one that the plan speaks of.
-    pub ids: &'a [Option<(MessageId, MessageId)>],
+    /// `None` where the tree is not the one that the plan speaks of.
+    pub messages: Option<&'a Messages>,
 }
 
 /// A thread, and until when it was busy with what it did last.
-pub(super) struct Lane {
+pub(super) struct Lane<'a> {
+    report: Report<'a>,
     number: u32,
     from: Moment,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
     /// This thread, from now on.
-    pub fn lane(&self) -> Lane {
-        let number = rayon::current_thread_index().unwrap_or(0) as u32;
-        Lane { number, from: self.watch.moment() }
+    pub fn lane(self) -> Lane<'a> {
+        self.lane_from(self.watch.moment())
     }
 
+    /// This thread, busy until the moment `from`.
+    pub fn lane_from(self, from: Moment) -> Lane<'a> {
+        let number = rayon::current_thread_index().unwrap_or(0) as u32;
+        Lane { report: self, number, from }
+    }
+}
+
+impl Lane<'_> {
     /// Does `work`, the message between `clique` and its parent, on a thread that does nothing else
     /// between one message and the next.
-    pub fn of<R>(
-        &self,
-        lane: &mut Lane,
+    pub fn message<R>(
+        &mut self,
         clique: usize,
         phase: Phase,
         work: impl FnOnce() -> R,
     ) -> Result<R, Cancelled> {
-        self.watch.check()?;
-        let Some((collect, distribute)) = self.ids.get(clique).copied().flatten() else {
-            return Ok(work());
-        };
+        let Report { watch, messages } = self.report;
+        watch.check()?;
+        let of_clique = messages.and_then(|all| Some((all.of_cliques.get(clique)?.as_ref()?, all)));
+        let Some((&(collect, distribute, forecast), all)) = of_clique else { return Ok(work()) };
         let id = match phase {
             Phase::Collect => collect,
             Phase::Distribute => distribute,
         };
-        Ok(self.watch.message_from(id, lane.number, &mut lane.from, work))
+        let pace = Pace { forecast, least: all.least };
+        Ok(watch.message_from(id, self.number, &mut self.from, pace, work))
+    }
+
+    /// Until when the thread was busy.
+    pub fn end(mut self) -> Moment {
+        self.from.take()
+    }
+}
+
+impl Drop for Lane<'_> {
+    /// Whatever the thread does next is no message.
+    fn drop(&mut self) {
+        self.report.watch.stop(&mut self.from);
     }
 }

@@ -86,11 +86,11 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
 /// Propagates without evidence, with messages that only say what can be.
 fn find(tree: &Tree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
-    let report = Report { watch: &watch, ids: &[] };
+    let report = Report { watch: &watch, messages: None };
     let work = Work { tree, report, forks, is_support: true };
     // Where nothing is possible there is nothing to be left out either.
-    let _ = state.part().collect(&work, None);
-    let _ = state.part().distribute(&work, None);
+    let _ = state.part().collect_all(&work, &mut watch.moment());
+    let _ = state.part().distribute_all(&work, &mut watch.moment());
 }
 
 /// Room for what is left of a table. One thread gives it to all: if each had its own, their allocators

@@ -66,6 +66,8 @@ pub(super) mod trace {
         lanes: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         waits: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shared: Vec<u64>,
         savings: Savings,
         elapsed: u64,
     }
@@ -85,6 +87,7 @@ pub(super) mod trace {
                 durations: messages.iter().map(|m| nanoseconds(m.duration)).collect(),
                 lanes: unless_zero(messages.iter().map(|m| u64::from(m.lane)).collect()),
                 waits: unless_zero(waits),
+                shared: unless_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
                 savings: trace.savings,
                 elapsed: nanoseconds(trace.elapsed),
             }
@@ -96,11 +99,12 @@ pub(super) mod trace {
         from: D,
     ) -> Result<Option<MessageTrace>, D::Error> {
         let Some(columns) = Option::<Columns>::deserialize(from)? else { return Ok(None) };
-        let Columns { stages, messages, starts, durations, lanes, waits, savings, elapsed } =
+        let Columns { stages, messages, starts, durations, lanes, waits, shared, savings, elapsed } =
             columns;
         let all = messages.len();
         let whole = |column: &[u64]| column.is_empty() || column.len() == all;
-        if starts.len() != all || durations.len() != all || !whole(&lanes) || !whole(&waits) {
+        let are_whole = [&lanes, &waits, &shared].into_iter().all(|column| whole(column));
+        if starts.len() != all || durations.len() != all || !are_whole {
             return Err(serde::de::Error::custom("columns of different lengths"));
         }
         let or_zero = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);
@@ -114,6 +118,8 @@ pub(super) mod trace {
                 wait: Duration::from_nanos(or_zero(&waits, index)),
                 start: Duration::from_nanos(start),
                 duration: Duration::from_nanos(duration),
+                shared_with: u32::try_from(or_zero(&shared, index))
+                    .map_err(serde::de::Error::custom)?,
             })
         };
         let stage = |(stage, start, end)| StageTiming {

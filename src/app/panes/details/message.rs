@@ -110,8 +110,10 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
     if let Some(recorded) = scene.document.shown {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));
     }
-    if timing.is_none() {
-        ui.weak("Not computed yet.");
+    match timing.map(|timing| naming::timed_together(timing.shared_with)) {
+        None => _ = ui.weak("Not computed yet."),
+        Some(Some(text)) => _ = ui.weak(text),
+        Some(None) => {}
     }
 }
 

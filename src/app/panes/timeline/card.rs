@@ -40,4 +40,7 @@ pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
         line("duration", numbers::nanoseconds(length));
         line("per entry", numbers::nanoseconds(length / touched.max(1) as f64));
     });
+    if let Some(text) = naming::timed_together(span.shared_with) {
+        ui.weak(text);
+    }
 }

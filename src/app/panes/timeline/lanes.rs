@@ -15,6 +15,8 @@ pub struct Span {
     pub start: f64,
     /// When it ended.
     pub end: f64,
+    /// Others that it was timed together with, so that start and end are shares by forecast.
+    pub shared_with: u32,
 }
 
 /// Messages that one thread or one block of the GPU computed, in the order of time. They do not
@@ -74,6 +76,7 @@ pub fn lanes(trace: &MessageTrace, plan: &Plan, rows: Rows) -> Vec<Lane> {
             taken_up: start - wait,
             start,
             end: start + timing.duration.as_nanos() as f64,
+            shared_with: timing.shared_with,
         });
     }
     lanes.into_iter().flat_map(|(number, spans)| without_overlap(number, spans)).collect()
@@ -213,6 +216,7 @@ mod tests {
             taken_up: start,
             start,
             end,
+            shared_with: 0,
         };
         Lane { number: 0, spans: spans.iter().enumerate().map(span).collect() }
     }
