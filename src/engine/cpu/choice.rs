@@ -150,7 +150,7 @@ impl<T: Real> Choice<T> {
             return forecast(structure, tree, change, &self.observed);
         };
         let left = self.observed.iter().filter(|state| state.is_none()).count();
-        let entries: usize = cut.model.tree.nodes.iter().map(|node| node.values.len()).sum();
+        let entries: usize = cut.model.tree.nodes.iter().map(|node| node.entries()).sum();
         let of_entry = NEAR_SHARE * ENTRY + MAKE_ENTRY;
         entries as f64 * of_entry + making * MAKE_VARIABLE * left as f64
     }
@@ -273,7 +273,7 @@ impl<T: Real> Cut<T> {
             let change = state.find_change(network, tree, evidence);
             (forecast(&self.reduced.structure, tree, change, observed), Way::Kept)
         } else if is_without {
-            let entries: usize = tree.nodes.iter().map(|node| node.values.len()).sum();
+            let entries: usize = tree.nodes.iter().map(|node| node.entries()).sum();
             (entries as f64 * (ENTRY + NEW_SHARE * MAKE_ENTRY), Way::Remade)
         } else {
             (f64::INFINITY, Way::Remade)
@@ -290,7 +290,7 @@ fn forecast<T: Real>(
     change: &Change,
     observed: &[Option<usize>],
 ) -> f64 {
-    let entries: usize = tree.nodes.iter().map(|node| node.values.len()).sum();
+    let entries: usize = tree.nodes.iter().map(|node| node.entries()).sum();
     let share = if entries < NEAR { NEAR_SHARE } else { 1.0 };
     let separator = if tree.above > FAR { FAR_SEPARATOR } else { SEPARATOR };
     let stale = change.needed.iter().zip(&change.up).zip(&change.down);
@@ -305,7 +305,7 @@ fn forecast<T: Real>(
         let fixed = slow.filter(|(v, _)| observed[v.index()].is_some());
         let left: f64 = fixed.map(|(_, &states)| 1.0 / states as f64).product();
         let rows = (node.words.len() / node.stride) as f64;
-        let entries = node.values.len() as f64;
+        let entries = node.entries() as f64;
         let always = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * separator;
         0.5 * ways * (always + left * (entries * ENTRY + rows * ROW))
     };

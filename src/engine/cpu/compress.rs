@@ -5,9 +5,12 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::kernel::{ROW_HEAD, sum};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::potential::{Axis, Entry};
+
+/// Entries that are summed side by side.
+const LONGEST_ROUND: usize = 256;
 
 /// Which entries of a table were kept: for each entry of the full table, and for its end, how many
 /// before it were; `None` for all.
@@ -47,6 +50,24 @@ impl Kept {
             .cycle()
             .zip(starts)
             .map(move |(state, start)| (state, self.place(start)..self.place(start + axis.stride)))
+    }
+
+    /// Adds to `states` the sums of the `entries` that have each state of the variable along `axis`.
+    pub fn marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
+        // Where runs are short, first the sum of all that count through the states once.
+        let round = axis.stride * axis.cardinality;
+        if self.0.is_some() || round > LONGEST_ROUND {
+            for (state, run) in self.runs(axis, entries.len()) {
+                states[state] += sum(&entries[run]);
+            }
+            return;
+        }
+        let mut sums = [0.0; LONGEST_ROUND];
+        for part in entries.chunks_exact(round) {
+            sums.iter_mut().zip(part).for_each(|(sum, entry)| *sum += entry);
+        }
+        let runs = sums.chunks_exact(axis.stride);
+        states.iter_mut().zip(runs).for_each(|(state, run)| *state += sum(run));
     }
 
     /// The runs of entries that have the given state of every variable, each as axis and state, the
@@ -216,6 +237,27 @@ impl<T: Entry> Tree<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_marginal_sums_what_was_kept_of_each_state() {
+        // The second of three variables, in rounds of 12 and of more than are summed side by side.
+        for stride in [1, 4, 100] {
+            let axis = Axis { stride, cardinality: 3 };
+            let full = 4 * 3 * stride;
+            let touched: Vec<bool> = (0..full).map(|entry| entry % 7 != 3).collect();
+            for kept in [Kept::default(), Kept::new(&touched)] {
+                let places: Vec<usize> = (0..full).filter(|&entry| kept.has(entry)).collect();
+                let entries: Vec<f64> = places.iter().map(|&entry| entry as f64).collect();
+                let mut states = [0.5; 3];
+                kept.marginal(axis, &entries, &mut states);
+                let of = |state: usize| {
+                    let own = places.iter().filter(|&entry| entry / stride % 3 == state);
+                    0.5 + own.sum::<usize>() as f64
+                };
+                assert_eq!(states, [of(0), of(1), of(2)], "stride {stride}");
+            }
+        }
+    }
 
     #[test]
     fn runs_of_states_are_the_entries_that_agree() {

@@ -47,17 +47,30 @@ impl Filler {
         forks: bool,
     ) -> i32 {
         let (outer, inner) = runs(network, layout);
+        self.in_runs(network, (&outer, &inner), (factors, left), observed, table, forks)
+    }
+
+    /// The same in an order of variables and runs of a given length.
+    pub fn in_runs<'a, T: Entry>(
+        &mut self,
+        network: &'a Network,
+        (outer, inner): (&Scope, &Scope),
+        (factors, left): (&[&'a Factor], Option<Left<'_>>),
+        observed: &[Option<usize>],
+        table: &mut [T],
+        forks: bool,
+    ) -> i32 {
         let mut groups = factors.chunks(AT_ONCE);
         let last = groups.next_back().unwrap_or_default();
         let (mut before, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
         for group in groups {
-            let parts = self.parts(network, (&outer, &inner), group, observed);
-            let mut values = vec![0.0; layout.entries()];
+            let parts = self.parts(network, (outer, inner), group, observed);
+            let mut values = vec![0.0; outer.entries() * inner.entries()];
             let given = (&*parts, before.as_deref(), None);
             exponent += self.fill(inner.entries(), given, &mut values, forks);
             before = Some(values);
         }
-        let parts = self.parts(network, (&outer, &inner), last, observed);
+        let parts = self.parts(network, (outer, inner), last, observed);
         exponent + self.fill(inner.entries(), (&parts, before.as_deref(), left), table, forks)
     }
 

@@ -5,8 +5,9 @@
 //! same factors in the same states has the same table, to the last bit; and where all of a subtree
 //! is the same, so is its message.
 
+use crate::engine::cpu::factored::Plan;
 use crate::engine::cpu::structure::{Ready, Structure};
-use crate::engine::cpu::tables::{self, Shelf, Sources, Unmade};
+use crate::engine::cpu::tables::{self, Made, Shelf, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
@@ -82,22 +83,32 @@ impl Structure {
         let mut places = Vec::new();
         if let Some((before, twins)) = before {
             for (ready, twin) in ready.iter_mut().zip(&twins.twins) {
-                *ready = twin.map(|twin| before.take(twin));
+                *ready = twin.and_then(|twin| before.take(twin));
             }
             before.clear(shelf);
             places = std::mem::take(&mut before.places);
         }
         let missing: Vec<usize> =
             (0..ready.len()).filter(|&clique| ready[clique].is_none()).collect();
-        let sizes: Vec<usize> = missing.iter().map(|&c| self.layouts()[c].entries()).collect();
-        let rooms = shelf.rooms(&sizes);
-        let unmade = missing.iter().zip(rooms).map(|(&clique, table)| {
-            let (layout, factors) = (&*self.layouts()[clique], &*self.families()[clique]);
-            Unmade { layout, factors, left: None, table }
+        let of = |&clique: &usize| (&*self.layouts()[clique], &*self.families()[clique]);
+        let plan = |(layout, factors)| Plan::new(sources.network, layout, factors);
+        let plans: Vec<_> = missing.iter().map(of).map(plan).collect();
+        let sizes = missing.iter().zip(&plans).map(|(clique, plan)| match plan {
+            Some(_) => 0,
+            None => of(clique).0.entries(),
+        });
+        let rooms = shelf.rooms(&sizes.collect::<Vec<usize>>());
+        let unmade = missing.iter().map(of).zip(plans).zip(rooms);
+        let unmade = unmade.map(|(((layout, factors), plan), table)| Unmade {
+            layout,
+            factors,
+            left: None,
+            plan,
+            table,
         });
         let made = tables::make(sources, unmade.collect());
-        for (clique, (values, exponent)) in missing.into_iter().zip(made) {
-            ready[clique] = Some(Ready { values, exponent, node: None });
+        for (clique, made) in missing.into_iter().zip(made) {
+            ready[clique] = Some(Ready { made, node: None });
         }
         let tables = ready.into_iter().map(|ready| ready.expect("each is there or was made"));
         self.assemble(sources, tables, places)
@@ -106,16 +117,19 @@ impl Structure {
 
 impl<T: Real> Tree<T> {
     /// Takes out the table of a clique, and all of the clique but where its messages stand if the
-    /// twin has the same ports.
-    fn take(&mut self, twin: Twin) -> Ready<T> {
+    /// twin has the same ports. A product is of use only to that.
+    fn take(&mut self, twin: Twin) -> Option<Ready<T>> {
         let node = &mut self.nodes[twin.clique];
+        if node.factored.is_some() && !twin.has_same_ports {
+            return None;
+        }
         let values = std::mem::take(&mut node.values);
         let exponent = node.exponent;
         let node = twin.has_same_ports.then(|| {
             let (above, below) = (node.above.clone(), node.below.clone());
             std::mem::replace(node, Node { above, below, ..Node::default() })
         });
-        Ready { values, exponent, node }
+        Some(Ready { made: Made { values, exponent, factored: None }, node })
     }
 
     /// Puts the memory of all tables on `shelf`.

@@ -8,6 +8,9 @@
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::potential::Entry;
 
+/// Room for the products of a row.
+pub(super) type Row = [f64; LONGEST_ROW];
+
 /// Words of a row before those of the ports: the first entry and the number of entries.
 pub(super) const ROW_HEAD: usize = 2;
 
@@ -47,17 +50,17 @@ pub(super) struct ParentPort {
 }
 
 macro_rules! dispatched {
-    ($(#[$meta:meta])* $vis:vis $name:ident<$bound:ident>, $body:ident, ($($argument:ident: $type:ty),*)) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident, ($($argument:ident: $type:ty),*)) => {
         $(#[$meta])*
-        $vis fn $name<T: $bound>($($argument: $type),*) {
+        $vis fn $name$(<T: $bound>)?($($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-                fn avx512<T: $bound>($($argument: $type),*) {
+                fn avx512$(<T: $bound>)?($($argument: $type),*) {
                     $body($($argument),*);
                 }
                 #[target_feature(enable = "avx2")]
-                fn avx2<T: $bound>($($argument: $type),*) {
+                fn avx2$(<T: $bound>)?($($argument: $type),*) {
                     $body($($argument),*);
                 }
                 if is_x86_feature_detected!("avx512f")
@@ -82,15 +85,22 @@ pub(in crate::engine) use dispatched;
 dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
     ///
-    /// Rows for which `mask`, indexed as `sums`, is zero are left out.
+    /// Rows for which `mask`, indexed as `sums`, is zero are left out. `buffer` is room for a row.
     pub(super) collect<Entry>, collect_rows,
-    (rows: Rows<'_, T>, inputs: Inputs<'_>, parent: ParentPort, mask: Option<&[f64]>, sums: &mut [f64])
+    (
+        rows: Rows<'_, T>,
+        inputs: Inputs<'_>,
+        parent: ParentPort,
+        mask: Option<&[f64]>,
+        buffer: &mut Row,
+        sums: &mut [f64]
+    )
 );
 
 dispatched!(
     /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
     ///
-    /// `scalars` and `vectors` are the words of a row that point into `sums`.
+    /// `scalars` and `vectors` are the words of a row that point into `sums`, `buffer` is room for one.
     pub(super) distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
@@ -98,6 +108,7 @@ dispatched!(
         from_parent: Option<(ParentPort, &[f64])>,
         scalars: &[u32],
         vectors: &[u32],
+        buffer: &mut Row,
         sums: &mut [f64]
     )
 );
@@ -108,9 +119,9 @@ fn collect_rows<T: Entry>(
     inputs: Inputs<'_>,
     parent: ParentPort,
     mask: Option<&[f64]>,
+    buffer: &mut Row,
     sums: &mut [f64],
 ) {
-    let mut buffer = [0.0; LONGEST_ROW];
     let mask = mask.filter(|_| !parent.is_vector);
     for row in rows.words.chunks_exact(rows.stride) {
         let at = row[parent.word] as usize - parent.start;
@@ -154,9 +165,9 @@ fn distribute_rows<T: Entry>(
     from_parent: Option<(ParentPort, &[f64])>,
     scalars: &[u32],
     vectors: &[u32],
+    buffer: &mut Row,
     sums: &mut [f64],
 ) {
-    let mut buffer = [0.0; LONGEST_ROW];
     for row in rows.words.chunks_exact(rows.stride) {
         let (start, along) = match from_parent {
             None => (1.0, None),
@@ -237,8 +248,9 @@ fn add(sums: &mut [f64], terms: &[f64]) {
     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
 }
 
+/// The sum of `values`, in lanes.
 #[inline(always)]
-fn sum<T: Entry>(values: &[T]) -> f64 {
+pub(super) fn sum<T: Entry>(values: &[T]) -> f64 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest: f64 = chunks.remainder().iter().fold(0.0, |sum, v| sum + v.to_f64());

@@ -282,7 +282,7 @@ fn savings<T: Real>(
     let all = compiled.statistics().total_clique_entries;
     let messages = compiled.plan().messages().len();
     let passed = state.passed();
-    let entries: u64 = tree.nodes.iter().map(|node| node.values.len() as u64).sum();
+    let entries: u64 = tree.nodes.iter().map(|node| node.entries() as u64).sum();
     let left_out = all.saturating_sub(entries);
     Savings {
         messages_skipped: messages.saturating_sub(passed),

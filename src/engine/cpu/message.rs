@@ -15,14 +15,22 @@
 //! clique itself. Messages are in double precision whatever the tables are, and are scaled by
 //! powers of two to a largest entry near one.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::engine::cpu::kernel::{self, Inputs, Rows};
+use crate::engine::cpu::kernel::{self, Inputs, ParentPort, Row, Rows};
+use crate::engine::cpu::layout::LONGEST_ROW;
+use crate::engine::cpu::streams::{self, Products};
 use crate::engine::cpu::tree::{Node, Piece};
 use crate::potential::{Entry, Real, ratio};
 
 /// Exponents of scales that are not worth a pass over a table.
 pub(super) const NEAR_ONE: Range<i32> = -16..17;
+
+thread_local! {
+    /// Room for a row of each thread.
+    static ROW: RefCell<Row> = const { RefCell::new([0.0; LONGEST_ROW]) };
+}
 
 /// The ports of a clique that are read, by how rows read them.
 #[derive(Debug, Default)]
@@ -60,7 +68,7 @@ pub(super) fn collect<T: Entry>(
     if forks && node.pieces.len() > 1 {
         collect_pieces(node, &node.pieces, inputs, mask, raw, 0);
     } else {
-        kernel::collect(node.rows(), inputs, port, mask, raw);
+        collect_rows(node, &node.words, inputs, port, mask, raw);
     }
     if let Some(mask) = mask {
         // An entry that no finding allows is never asked for again.
@@ -71,6 +79,44 @@ pub(super) fn collect<T: Entry>(
     let scale = keep_in_range(raw, largest(raw, mask))?;
     send_up(node, raw, mask, up);
     Some(node.exponent - scale)
+}
+
+/// Sums the rows that `words` describe, of a table or of a product.
+fn collect_rows<T: Entry>(
+    node: &Node<T>,
+    words: &[u32],
+    inputs: Inputs<'_>,
+    port: ParentPort,
+    mask: Option<&[f64]>,
+    raw: &mut [f64],
+) {
+    ROW.with_borrow_mut(|row| match &node.factored {
+        Some(product) => {
+            let rows = Products { words, stride: node.stride, product, inputs };
+            streams::collect(rows, port, mask, row, raw);
+        }
+        None => kernel::collect(Rows { words, ..node.rows() }, inputs, port, mask, row, raw),
+    });
+}
+
+/// The same on the way down, onto the words and the table of `sums`.
+fn distribute_rows<T: Entry>(
+    node: &Node<T>,
+    words: &[u32],
+    inputs: Inputs<'_>,
+    from_parent: Option<(ParentPort, &[f64])>,
+    (scalars, vectors, sums): (&[u32], &[u32], &mut [f64]),
+) {
+    ROW.with_borrow_mut(|row| match &node.factored {
+        Some(product) => {
+            let rows = Products { words, stride: node.stride, product, inputs };
+            streams::distribute(rows, from_parent, scalars, vectors, row, sums);
+        }
+        None => {
+            let rows = Rows { words, ..node.rows() };
+            kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, sums);
+        }
+    });
 }
 
 /// The message to the parent of a clique below which everything sums out: the findings alone.
@@ -149,8 +195,7 @@ fn collect_pieces<T: Entry>(
         let mut port = node.port.expect("the root sends no message up");
         port.start = start;
         let mask = mask.map(|mask| &mask[start..]);
-        let rows = Rows { words: &node.words[piece.words.clone()], ..node.rows() };
-        kernel::collect(rows, inputs, port, mask, raw);
+        collect_rows(node, &node.words[piece.words.clone()], inputs, port, mask, raw);
         return;
     }
     let (left, right) = pieces.split_at(pieces.len() / 2);
@@ -203,8 +248,8 @@ impl<T: Entry> Pass<'_, T> {
             let inputs = Inputs { table: self.below, scalars, vectors };
             let from_parent = node.port.map(|port| (port, self.down));
             let words = &node.words[rows.start * node.stride..rows.end * node.stride];
-            let rows = Rows { words, ..node.rows() };
-            kernel::distribute(rows, inputs, from_parent, &all.scalars, &all.vectors, beliefs);
+            let sums = (&*all.scalars, &*all.vectors, beliefs);
+            distribute_rows(node, words, inputs, from_parent, sums);
             return;
         }
         let left = parts / 2;

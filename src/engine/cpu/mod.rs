@@ -11,6 +11,7 @@
 //! | [`layout`] | orders a clique's variables so that its loops are few and the innermost is long |
 //! | [`kernel`] | the loops, which a compiler turns into vector instructions |
 //! | [`fill`], [`product`], [`tables`] | multiply the factors of a clique, in memory that is kept |
+//! | [`factored`], [`streams`] | tables that stay products of small ones, and are never made |
 //! | [`structure`] | all of a tree but its numbers; which messages sum out and are never computed |
 //! | [`tree`] | tables and where they stand |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
@@ -35,6 +36,7 @@ mod batch;
 mod change;
 mod choice;
 mod compress;
+mod factored;
 mod fan_out;
 mod fill;
 mod inherit;
@@ -47,6 +49,7 @@ mod product;
 mod reduce;
 mod report;
 mod state;
+mod streams;
 mod structure;
 mod support;
 mod tables;

@@ -7,6 +7,7 @@ use crate::engine::PropagationFailure;
 use crate::engine::cpu::change::{Change, Fresh};
 use crate::engine::cpu::compress::Kept;
 use crate::engine::cpu::inherit::Twins;
+use crate::engine::cpu::kernel::sum;
 use crate::engine::cpu::message::{self, Columns};
 use crate::engine::cpu::part::Part;
 use crate::engine::cpu::tree::{Node, Port, Tree};
@@ -390,8 +391,8 @@ impl State {
         let root = &tree.nodes[0];
         let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
         let total: f64 = match first.or(root.private.clone()) {
-            Some(port) => self.beliefs[port].iter().sum(),
-            None => root.values.iter().map(|value| value.to_f64()).sum(),
+            Some(port) => sum(&self.beliefs[port]),
+            None => sum(&root.values),
         };
         let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
         let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
@@ -415,10 +416,7 @@ impl State {
                 (node.private.clone().expect("it has private variables"), &node.private_kept)
             }
         };
-        let beliefs = &self.beliefs[range];
-        for (state, run) in kept.runs(axis, beliefs.len()) {
-            states[state] += beliefs[run].iter().sum::<f64>();
-        }
+        kept.marginal(axis, &self.beliefs[range], states);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::engine::cpu::factored::PartPort;
 use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
 use crate::engine::cpu::support::GAP;
-use crate::engine::cpu::tables::{self, Sources, Unmade};
+use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Place, Port, Tree, parts};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::{Entry, write_mapping};
@@ -36,9 +37,7 @@ impl Shape {
 
 /// The table of a clique, to be put in its place.
 pub(super) struct Ready<T> {
-    pub values: Vec<T>,
-    /// The table is `values` times two to this power.
-    pub exponent: i32,
+    pub made: Made<T>,
     /// The clique in another tree where all its ports were the same.
     pub node: Option<Node<T>>,
 }
@@ -127,10 +126,10 @@ impl Structure {
         // All are in memory of this thread, whichever fills them: they outlast the call.
         let unmade = self.layouts.iter().zip(&self.shape.families).map(|(layout, factors)| {
             let table = vec![T::ZERO; layout.entries()];
-            Unmade { layout, factors, left: None, table }
+            Unmade { layout, factors, left: None, plan: None, table }
         });
         let tables = tables::make(sources, unmade.collect());
-        let ready = |(values, exponent)| Ready { values, exponent, node: None };
+        let ready = |made| Ready { made, node: None };
         self.assemble(sources, tables.into_iter().map(ready), Vec::new())
     }
 
@@ -216,7 +215,7 @@ impl Structure {
     fn node<T: Entry>(
         &self,
         clique: usize,
-        Ready { values, exponent, node }: Ready<T>,
+        Ready { made, node }: Ready<T>,
         above: usize,
         below: usize,
         in_parent: &mut [std::ops::Range<usize>],
@@ -236,6 +235,9 @@ impl Structure {
         }
         let has_private = !self.private[clique].is_empty();
         let private = has_private.then(|| below + starts[starts.len() - 1]..end);
+        let Made { values, exponent, factored } = made;
+        let (factored, parts) = factored.unzip();
+        let parts = parts.unwrap_or_default();
         let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
         let mut node = node.unwrap_or_else(|| Node {
             variables: self.shape.cliques[clique].clone(),
@@ -245,8 +247,9 @@ impl Structure {
                 is_vector: layout.ports[0].is_vector,
             }),
             is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
-            words: rows(layout, &starts),
-            stride: ROW_HEAD + layout.ports.len(),
+            words: rows(layout, &starts, &parts),
+            stride: ROW_HEAD + layout.ports.len() + parts.len(),
+            factored: factored.map(|product| product.met_by(layout.ports.len(), &parts)),
             ..Node::default()
         });
         node.children.clear();
@@ -353,26 +356,31 @@ fn alike(
     cliques.iter().map(find).collect()
 }
 
-/// The rows of a full table: `starts` says where the table of each port begins.
-fn rows(layout: &Layout, starts: &[usize]) -> Vec<u32> {
+/// The rows of a full table: `starts` says where the table of each port begins. After the ports come
+/// the `parts` of a product.
+fn rows(layout: &Layout, starts: &[usize], parts: &[PartPort]) -> Vec<u32> {
     let row = layout.row();
-    let (outer, parts) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
-    // Port by port, where each run along the fastest group begins.
-    let mut offsets = Vec::with_capacity(outer * layout.ports.len());
-    for port in &layout.ports {
-        write_mapping(&layout.outer, &port.scope, &mut offsets);
+    let (outer, pieces) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
+    let ports = layout.ports.iter().zip(starts);
+    let ports = ports.map(|(port, &start)| (&port.scope, start, port.is_vector));
+    let columns = ports.chain(parts.iter().map(|part| (&part.scope, part.start, part.is_vector)));
+    let stride = ROW_HEAD + layout.ports.len() + parts.len();
+    let mut words = vec![0; outer * pieces * stride];
+    for (number, row_words) in words.chunks_exact_mut(stride).enumerate() {
+        let start = number % pieces * LONGEST_ROW;
+        row_words[0] = (number / pieces * row + start) as u32;
+        row_words[1] = (row - start).min(LONGEST_ROW) as u32;
     }
-    let mut words = Vec::with_capacity(outer * parts * (ROW_HEAD + layout.ports.len()));
-    for number in 0..outer {
-        for part in 0..parts {
-            let start = part * LONGEST_ROW;
-            words.push((number * row + start) as u32);
-            words.push((row - start).min(LONGEST_ROW) as u32);
-            let ports = layout.ports.iter().zip(starts).zip(offsets.chunks_exact(outer));
-            words.extend(ports.map(|((port, first), offsets)| {
-                let along = if port.is_vector { start } else { 0 };
-                offsets[number] + (first + along) as u32
-            }));
+    // Column by column, where each run along the fastest group begins.
+    let mut offsets = Vec::with_capacity(outer);
+    for (word, (scope, first, is_vector)) in (ROW_HEAD..).zip(columns) {
+        offsets.clear();
+        write_mapping(&layout.outer, scope, &mut offsets);
+        for (run, offset) in words.chunks_exact_mut(stride * pieces).zip(&offsets) {
+            for (piece, row_words) in run.chunks_exact_mut(stride).enumerate() {
+                let along = if is_vector { piece * LONGEST_ROW } else { 0 };
+                row_words[word] = offset + (first + along) as u32;
+            }
         }
     }
     words

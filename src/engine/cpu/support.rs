@@ -64,7 +64,7 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
         let (layout, factors) = (&*structure.layouts()[clique], &*structure.families()[clique]);
         let left = room.as_ref().map(|room| room.left(stride(clique)));
         let entries = left.map_or(layout.entries(), |left| left.possible.len());
-        Unmade { layout, factors, left, table: vec![T::ZERO; entries] }
+        Unmade { layout, factors, left, plan: None, table: vec![T::ZERO; entries] }
     });
     let made = tables::make(sources, unmade.collect());
     let words = rooms.into_iter().zip(&mut tree.nodes).map(|(room, node)| match room {
@@ -77,7 +77,8 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
     });
     let words: Vec<Vec<u32>> = words.collect();
     let tables = made.into_iter().zip(words);
-    let mut tree = tree.with_tables(tables.map(|((v, exponent), words)| (v, exponent, words)));
+    let mut tree =
+        tree.with_tables(tables.map(|(made, words)| (made.values, made.exponent, words)));
     tree.compress();
     tree.divide();
     tree

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
+use crate::engine::cpu::factored::{Factored, PartPort, Plan};
 use crate::engine::cpu::fill::Filler;
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::loaded::WORTH_THREADS;
@@ -113,21 +114,38 @@ pub(super) struct Unmade<'a, T> {
     pub factors: &'a [FactorId],
     /// What is left of it, if not all is.
     pub left: Option<Left<'a>>,
+    /// How it is left a product, if it is.
+    pub plan: Option<Plan>,
     /// The memory that it is to be in.
     pub table: Vec<T>,
 }
 
-/// Makes tables, each with the exponent of its scale.
-pub(super) fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<(Vec<T>, i32)> {
+/// A table that was made.
+pub(super) struct Made<T> {
+    pub values: Vec<T>,
+    /// The table is `values`, or the product in place of it, times two to this power.
+    pub exponent: i32,
+    /// The product that there is in place of a table, and how rows meet its parts.
+    pub factored: Option<(Factored, Vec<PartPort>)>,
+}
+
+/// Makes tables.
+pub(super) fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<Made<T>> {
     let all: usize = work.iter().map(|unmade| unmade.table.len()).sum();
     let threads = sources.threads.filter(|_| all >= WORTH_THREADS);
-    let of = |filler: &mut Filler, Unmade { layout, factors, left, mut table }: Unmade<'_, T>| {
+    let of = |filler: &mut Filler, unmade: Unmade<'_, T>| {
+        let Unmade { layout, factors, left, plan, table: mut values } = unmade;
         let network = sources.network;
+        if let Some(plan) = plan {
+            let into = (network, layout);
+            let (product, exponent, ports) = plan.make(filler, into, sources.observed, Vec::new());
+            return Made { values, exponent, factored: Some((product, ports)) };
+        }
         let factors: Vec<&Factor> = factors.iter().map(|&factor| network.factor(factor)).collect();
         let forks = threads.is_some();
         let product = (layout, &*factors, left);
-        let exponent = filler.product(network, product, sources.observed, &mut table, forks);
-        (table, exponent)
+        let exponent = filler.product(network, product, sources.observed, &mut values, forks);
+        Made { values, exponent, factored: None }
     };
     match threads {
         Some(threads) => {

@@ -1,6 +1,7 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
 use crate::engine::cpu::compress::{Kept, States};
+use crate::engine::cpu::factored::Factored;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
 use crate::network::VariableId;
 use crate::potential::{Axis, Entry};
@@ -84,6 +85,8 @@ pub(super) struct Node<T> {
     pub words: Vec<u32>,
     pub stride: usize,
     pub values: Vec<T>,
+    /// The product that there is in place of `values`, if there is.
+    pub factored: Option<Factored>,
     /// The table is `values` times two to this power.
     pub exponent: i32,
 }
@@ -132,9 +135,14 @@ impl<T: Entry> Node<T> {
 }
 
 impl<T> Node<T> {
+    /// Entries of the table, whether it was made or is a product.
+    pub fn entries(&self) -> usize {
+        self.factored.as_ref().map_or(self.values.len(), |product| product.entries)
+    }
+
     /// Cuts the rows where those before and those after give different entries.
     fn cut(&self) -> Vec<Piece> {
-        let Some(port) = self.port.filter(|_| self.values.len() >= 2 * PIECE) else {
+        let Some(port) = self.port.filter(|_| self.entries() >= 2 * PIECE) else {
             return Vec::new();
         };
         let rows = || self.words.chunks_exact(self.stride);
@@ -198,6 +206,7 @@ impl Tree<u8> {
                 words,
                 stride: node.stride,
                 values,
+                factored: None,
                 exponent,
             }
         });
@@ -212,11 +221,11 @@ impl<T: Entry> Tree<T> {
     pub fn divide(&mut self) {
         self.spare = 0;
         for node in &mut self.nodes {
-            let parts = parts(node.values.len(), node.below.len());
+            let parts = parts(node.entries(), node.below.len());
             node.spare = self.spare..self.spare + (parts - 1) * node.below.len();
             self.spare = node.spare.end;
             node.pieces = node.cut();
-            node.work = node.values.len() + node.words.len() + node.above.len();
+            node.work = node.entries() + node.words.len() + node.above.len();
         }
         for clique in (0..self.nodes.len()).rev() {
             let last = self.nodes[clique].children.last();
@@ -228,6 +237,7 @@ impl<T: Entry> Tree<T> {
     pub fn bytes(&self) -> usize {
         let of = |node: &Node<T>| {
             size_of_val::<[T]>(&node.values)
+                + node.factored.as_ref().map_or(0, |product| size_of_val::<[f64]>(&product.values))
                 + size_of_val::<[u32]>(&node.words)
                 + node.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
                 + node.above_kept.bytes()
