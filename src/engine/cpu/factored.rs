@@ -178,10 +178,11 @@ mod tests {
         state.find_change(network, tree, evidence);
         state.enter(tree, evidence);
         let watch = Watch::untimed(CancelToken::new());
-        let report = Report { watch: &watch, ids: &[] };
+        let report = Report { watch: &watch, messages: None };
         let work = Work { tree, report, forks: false, is_support: false };
-        state.part().collect(&work, None).expect("it is possible");
-        state.part().distribute(&work, None).expect("it is possible");
+        let mut from = watch.moment();
+        state.part().collect_all(&work, &mut from).expect("it is possible");
+        state.part().distribute_all(&work, &mut from).expect("it is possible");
         state.posteriors(network, tree, evidence, 0.0).values().to_vec()
     }
 
