@@ -2,6 +2,10 @@
 
 mod cli;
 
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     cli::main()
 }
