@@ -5,9 +5,6 @@
 //! which are short in the networks that can be compiled at all, beside one bit matrix that answers
 //! whether two vertices are neighbours.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use fixedbitset::FixedBitSet;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -226,56 +223,84 @@ impl Greedy {
     }
 }
 
-/// The vertices that are left, the one with the least score first.
+/// The vertices that are left, the one with the least score first: a tournament in which the winner of
+/// every match is known.
 struct Queue {
-    /// Scores that vertices have or had, with the rank of the vertex.
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Among equal scores the least rank goes first.
     rank: Vec<u32>,
     vertex: Vec<u32>,
-    /// The present score of each vertex, by rank; `None` once it is gone.
-    scores: Vec<Option<u64>>,
+    /// The present score of each vertex, by rank.
+    scores: Vec<u64>,
+    /// The rank that won each match, or [`NOBODY`]: number 1 is the final, 2 m and 2 m + 1 lead to m,
+    /// and in the last round every rank plays alone.
+    winners: Vec<u32>,
 }
+
+const NOBODY: u32 = u32::MAX;
 
 impl Queue {
     fn new(preference: &[u32], scores: &[u64]) -> Self {
-        let mut rank = vec![0; preference.len()];
+        let count = preference.len();
+        let mut rank = vec![0; count];
         preference.iter().zip(0..).for_each(|(&v, place)| rank[v as usize] = place);
-        let by_rank = || preference.iter().map(|&v| scores[v as usize]);
-        Self {
-            heap: by_rank().zip(0..).map(Reverse).collect(),
+        let last_round = count.next_power_of_two();
+        let mut winners = vec![NOBODY; 2 * last_round];
+        winners[last_round..].iter_mut().zip(0..count as u32).for_each(|(own, rank)| *own = rank);
+        let mut queue = Self {
             rank,
             vertex: preference.to_vec(),
-            scores: by_rank().map(Some).collect(),
+            scores: preference.iter().map(|&v| scores[v as usize]).collect(),
+            winners,
+        };
+        (1..last_round).rev().for_each(|number| queue.winners[number] = queue.winner(number));
+        queue
+    }
+
+    /// Who wins a match of the winners of those before.
+    fn winner(&self, number: usize) -> u32 {
+        match (self.winners[2 * number], self.winners[2 * number + 1]) {
+            (NOBODY, other) | (other, NOBODY) => other,
+            (a, b) if self.scores[b as usize] < self.scores[a as usize] => b,
+            (a, _) => a,
+        }
+    }
+
+    /// Plays all matches of `rank` again that may have another winner.
+    fn play(&mut self, rank: u32) {
+        let mut number = (self.winners.len() / 2 + rank as usize) / 2;
+        while number > 0 {
+            let winner = self.winner(number);
+            let before = std::mem::replace(&mut self.winners[number], winner);
+            if winner == before && winner != rank {
+                return;
+            }
+            number /= 2;
         }
     }
 
     fn update(&mut self, v: usize, score: u64) {
         let rank = self.rank[v];
         let known = &mut self.scores[rank as usize];
-        if known.is_some_and(|known| known != score) {
-            *known = Some(score);
-            self.heap.push(Reverse((score, rank)));
+        if *known != score {
+            *known = score;
+            self.play(rank);
         }
     }
 
     /// Takes out the first, and says whether another has the same score.
     fn pop(&mut self) -> Option<(usize, bool)> {
-        let (score, rank) = self.first()?;
-        self.scores[rank as usize] = None;
-        let equals = self.first().is_some_and(|(other, _)| other == score);
-        Some((self.vertex[rank as usize] as usize, equals))
+        let first = self.first()?;
+        let place = self.winners.len() / 2 + first as usize;
+        self.winners[place] = NOBODY;
+        self.play(first);
+        let score = self.scores[first as usize];
+        let equals = self.first().is_some_and(|other| self.scores[other as usize] == score);
+        Some((self.vertex[first as usize] as usize, equals))
     }
 
-    /// The first, with what is out of date before it thrown away.
-    fn first(&mut self) -> Option<(u64, u32)> {
-        while let Some(&Reverse((score, rank))) = self.heap.peek() {
-            if self.scores[rank as usize] == Some(score) {
-                return Some((score, rank));
-            }
-            self.heap.pop();
-        }
-        None
+    /// The first.
+    fn first(&self) -> Option<u32> {
+        self.winners.get(1).copied().filter(|&rank| rank != NOBODY)
     }
 }
 

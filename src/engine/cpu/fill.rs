@@ -14,6 +14,9 @@ use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 /// Least entries of a run, if the table has so many.
 const SHORTEST_RUN: usize = 24;
 
+/// Most entries of a run, if it need not be longer to have the least.
+const LONGEST_RUN: usize = 1024;
+
 /// Factors that are multiplied before the product is scaled: many small numbers must not become
 /// nothing.
 pub(super) const AT_ONCE: usize = 8;
@@ -46,7 +49,8 @@ impl Filler {
         table: &mut [T],
         forks: bool,
     ) -> i32 {
-        let (outer, inner) = runs(network, layout);
+        let longest = if left.is_some() { usize::MAX } else { LONGEST_RUN };
+        let (outer, inner) = runs(network, layout, longest);
         self.in_runs(network, (&outer, &inner), (factors, left), observed, table, forks)
     }
 
@@ -147,7 +151,7 @@ impl Filler {
         let fill = |factor: f64, table: &mut [T]| match left {
             None => product.fill(factor, table, forks),
             Some(left) => {
-                let (mut largest, mut run) = (0.0, vec![0.0; length]);
+                let (mut largest, mut run) = (0.0, product.room());
                 multiply_left(product, left, factor, &mut run, table, &mut largest);
                 largest
             }
@@ -162,17 +166,23 @@ impl Filler {
     }
 }
 
-/// The slow variables of a clique and those of its runs: all of the fastest group, and more until
-/// runs have some length.
-fn runs(network: &Network, layout: &Layout) -> (Scope, Scope) {
-    let variables = layout.outer.variables();
-    let (mut slow, mut run) = (variables.len(), layout.row());
-    while slow > 0 && run < SHORTEST_RUN {
-        slow -= 1;
-        run *= network[variables[slow]].cardinality();
+/// The slow variables of a clique and those of its runs: as many of the fastest as make runs of some
+/// length. Runs are no longer than the `longest` unless that is too short, and as long as rows where
+/// there is no such limit.
+fn runs(network: &Network, layout: &Layout, longest: usize) -> (Scope, Scope) {
+    let variables = layout.outer.variables().iter().chain(layout.inner.variables());
+    let variables: Vec<VariableId> = variables.copied().collect();
+    let (mut slow, mut run) = (variables.len(), 1);
+    while slow > 0 {
+        let longer = run * network[variables[slow - 1]].cardinality();
+        let is_wanted = slow > layout.outer.variables().len() && longer <= longest;
+        if run >= SHORTEST_RUN && !is_wanted {
+            break;
+        }
+        (slow, run) = (slow - 1, longer);
     }
-    let fast = variables[slow..].iter().chain(layout.inner.variables());
-    (Scope::of(network, variables[..slow].iter().copied()), Scope::of(network, fast.copied()))
+    let (slow, fast) = variables.split_at(slow);
+    (Scope::of(network, slow.iter().copied()), Scope::of(network, fast.iter().copied()))
 }
 
 #[cfg(test)]

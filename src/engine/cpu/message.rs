@@ -18,7 +18,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::engine::cpu::kernel::{self, Inputs, ParentPort, Row, Rows};
+use crate::engine::cpu::kernel::{self, Inputs, ParentPort, Row, Rows, dispatched};
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::streams::{self, Products};
 use crate::engine::cpu::tree::{Node, Piece};
@@ -148,25 +148,41 @@ pub(super) fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: 
 /// Fills `down` from the parent's `belief` and this clique's `raw`, which is one everywhere where
 /// it is `None`.
 pub(super) fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mut [f64]) {
-    match (&node.permutation, raw) {
-        (None, None) => down.copy_from_slice(belief),
-        (None, Some(raw)) => {
-            let terms = belief.iter().zip(raw);
-            down.iter_mut().zip(terms).for_each(|(down, (&b, &raw))| *down = ratio(b, raw));
-        }
-        (Some(permutation), None) => {
-            down.iter_mut()
-                .zip(permutation)
-                .for_each(|(down, &from)| *down = belief[from as usize]);
-        }
-        (Some(permutation), Some(raw)) => {
-            let terms = permutation.iter().zip(raw);
-            down.iter_mut()
-                .zip(terms)
-                .for_each(|(down, (&from, &raw))| *down = ratio(belief[from as usize], raw));
+    let mut most = 0.0;
+    receive_permuted(node.permutation.as_deref(), belief, raw, down, &mut most);
+    let _ = keep_in_range(down, most);
+}
+
+dispatched!(
+    /// The same in the order of a permutation, with the largest entry.
+    receive_permuted, receive_entries,
+    (
+        permutation: Option<&[u32]>,
+        belief: &[f64],
+        raw: Option<&[f64]>,
+        down: &mut [f64],
+        most: &mut f64
+    )
+);
+
+#[inline(always)]
+fn receive_entries(
+    permutation: Option<&[u32]>,
+    belief: &[f64],
+    raw: Option<&[f64]>,
+    down: &mut [f64],
+    most: &mut f64,
+) {
+    match permutation {
+        None => down.copy_from_slice(belief),
+        Some(order) => {
+            down.iter_mut().zip(order).for_each(|(down, &from)| *down = belief[from as usize]);
         }
     }
-    let _ = keep_in_range(down, largest(down, None));
+    if let Some(raw) = raw {
+        down.iter_mut().zip(raw).for_each(|(down, &raw)| *down = ratio(*down, raw));
+    }
+    *most = largest(down, None);
 }
 
 /// Scales `values`, of which `largest` is the largest that counts, to bring it into [1, 2) if it is
@@ -269,6 +285,7 @@ impl<T: Entry> Pass<'_, T> {
     }
 }
 
+#[inline(always)]
 fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0; LANES];

@@ -58,12 +58,18 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
+    /// Room for a run of what does not stand side by side, if there is any.
+    pub fn room(self) -> Vec<f64> {
+        let is_scattered = |part: &Part<'_>| matches!(part.source, Source::Scattered(..));
+        vec![0.0; if self.parts.iter().any(is_scattered) { self.length } else { 0 }]
+    }
+
     /// Fills `table` with the product times `factor`, and gives its largest entry.
     pub fn fill<T: Entry>(self, factor: f64, table: &mut [T], forks: bool) -> f64 {
         let pieces = if forks { (table.len() / PIECE).max(1) } else { 1 };
         let runs = (table.len() / self.length).div_ceil(pieces).max(1);
         let fill = |(piece, table): (usize, &mut [T])| {
-            let (mut largest, mut run) = (0.0, vec![0.0; self.length]);
+            let (mut largest, mut run) = (0.0, self.room());
             multiply(self, piece * runs, factor, &mut run, table, &mut largest);
             largest
         };
@@ -129,8 +135,8 @@ fn larger(a: f64, b: f64) -> f64 {
 
 /// Writes a stretch of a run into `entries`, the product of `factor` and of all parts that are not one
 /// number for the whole run, and gives the largest entry. The stretch begins so many entries after
-/// the run; a table that was made before is given from where the stretch begins. `room` is as long as
-/// the stretch or longer.
+/// the run; a table that was made before is given from where the stretch begins. `room` is as
+/// long as the stretch or longer where any part stands apart.
 #[inline(always)]
 fn multiply_run<T: Entry>(
     parts: &[Part<'_>],
@@ -142,7 +148,6 @@ fn multiply_run<T: Entry>(
     entries: &mut [T],
 ) -> f64 {
     let length = entries.len();
-    let room = &mut room[..length];
     let mut is_first = true;
     // The parts that stand side by side, and last the product of those that do not.
     let mut streams: [&[f64]; AT_ONCE + 2] = [&[]; AT_ONCE + 2];
@@ -163,7 +168,7 @@ fn multiply_run<T: Entry>(
             }
             Source::Scattered(values, along) => {
                 let values = &values[start(part)..];
-                let terms = room.iter_mut().zip(&along[offset..]);
+                let terms = room[..length].iter_mut().zip(&along[offset..]);
                 if std::mem::take(&mut is_first) {
                     terms.for_each(|(entry, &along)| *entry = values[along as usize]);
                 } else {
@@ -173,7 +178,7 @@ fn multiply_run<T: Entry>(
         }
     }
     if !is_first {
-        stream(room);
+        stream(&room[..length]);
     }
     let largest = match streams[..count] {
         [] => {

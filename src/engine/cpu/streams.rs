@@ -266,6 +266,12 @@ fn add_products<const N: usize>(streams: [&[f64]; N], factor: f64, sums: &mut [f
     each_product(streams, sums, |sum, product| *sum += factor * product);
 }
 
+#[inline(always)]
+fn add_lanes<const N: usize>(streams: [&[f64]; N], from: usize, sums: &mut [f64; LANES]) {
+    let parts = streams.map(|stream| &stream[from..from + LANES]);
+    sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += product(parts, lane));
+}
+
 /// The sum over all places of the products of `streams`, which are so long.
 #[inline(always)]
 fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
@@ -275,14 +281,10 @@ fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     let whole = length / LANES * LANES;
     let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
     let streams = streams.map(|stream| &stream[..length]);
-    let add = |from: usize, sums: &mut [f64; LANES]| {
-        let parts = streams.map(|stream| &stream[from..from + LANES]);
-        sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += product(parts, lane));
-    };
     for from in (0..whole).step_by(2 * LANES) {
-        add(from, &mut even);
+        add_lanes(streams, from, &mut even);
         if from + LANES < whole {
-            add(from + LANES, &mut odd);
+            add_lanes(streams, from + LANES, &mut odd);
         }
     }
     even.iter_mut().zip(odd).for_each(|(even, odd)| *even += odd);
