@@ -233,6 +233,10 @@ fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
     assert_eq!(number("set") + number("retracted") + number("exchanged"), 30);
     assert!(number("set") > 5 && number("retracted") > 5);
     assert!(record["change_ms"]["max"].as_f64().unwrap() > 0.0);
+    let worst = &record["worst"];
+    assert_eq!(worst["ms"], record["change_ms"]["max"]);
+    assert!(worst["change"].as_u64().unwrap() < 30);
+    assert!(number(worst["kind"].as_str().unwrap()) > 0);
 
     let records = json(&["bench", "asia", "--timing-cost", "--repeat", "3", "--json"]);
     let cost = &records[0]["timing_cost"];

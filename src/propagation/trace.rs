@@ -78,6 +78,9 @@ pub struct Savings {
     pub entries_zero: u64,
     /// Entries of the tables that were propagated through.
     pub entries_left: u64,
+    /// Those among them that had to be made for this evidence.
+    #[serde(default)]
+    pub entries_made: u64,
 }
 
 /// The timings of one propagation, finished or still running.

@@ -56,7 +56,8 @@ pub struct Args {
     batch: bool,
 
     /// Change one finding of each case after another, so many times, and tell how long the
-    /// propagation after a change takes; nothing is forgotten in between
+    /// propagation after a change takes; nothing is forgotten in between. All of it is repeated, and
+    /// of each change the least time counts
     #[arg(long, value_name = "N", conflicts_with = "batch")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     changes: Option<u32>,
@@ -167,7 +168,7 @@ fn bench_engine(
     for (case, evidence) in cases.iter().enumerate() {
         output::note(&format!("{what}, case {case}"));
         if let Some(count) = args.changes {
-            match changes::run(&mut *propagator, compiled.network(), evidence, count) {
+            match changes::run(&mut *propagator, compiled.network(), evidence, count, args.repeat) {
                 Ok(changes) => {
                     let loaded = loaded.clone();
                     records.push(Record::Changes(Changed { loaded, case, changes }));

@@ -115,7 +115,17 @@ pub fn in_words(records: &[Record]) -> String {
     );
     let changes = table(
         records,
-        &["case", "set", "retracted", "exchanged", "min ms", "median ms", "max ms"],
+        &[
+            "case",
+            "set",
+            "retracted",
+            "exchanged",
+            "min ms",
+            "median ms",
+            "max ms",
+            "worst",
+            "made",
+        ],
         |record| match record {
             Record::Changes(changed) => Some((&changed.loaded, changed.cells())),
             _ => None,
@@ -191,7 +201,7 @@ impl Batched {
 
 impl Changed {
     fn cells(&self) -> Vec<String> {
-        let Changes { set, retracted, exchanged, change_ms } = &self.changes;
+        let Changes { set, retracted, exchanged, change_ms, worst } = &self.changes;
         vec![
             self.case.to_string(),
             set.to_string(),
@@ -200,6 +210,8 @@ impl Changed {
             ms(change_ms.min),
             ms(change_ms.median),
             ms(change_ms.max),
+            worst.kind.name().to_owned(),
+            thousands(worst.savings.entries_made),
         ]
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Choice<T> {
     /// A set of variables without which there is no tree of so few entries, where that was found out
     /// last.
     not_worth: Option<(Vec<bool>, u64)>,
+    /// Entries of tables that were made for the evidence at work.
+    pub made: usize,
 }
 
 /// A tree of what observed variables leave.
@@ -93,7 +95,8 @@ impl<T: Real> Choice<T> {
     /// Nothing is kept.
     pub fn new(network: &Network) -> Self {
         let observed = vec![None; network.variables().len()];
-        Self { observed, cut: None, shelf: Shelf::new(), room: State::default(), not_worth: None }
+        let (shelf, room) = (Shelf::new(), State::default());
+        Self { observed, cut: None, shelf, room, not_worth: None, made: 0 }
     }
 
     /// Makes ready for `evidence`, finds out what has to be computed, and says whether in
@@ -114,6 +117,7 @@ impl<T: Real> Choice<T> {
                 self.observed[variable.index()] = Some(*state);
             }
         }
+        self.made = 0;
         let change = state.find_change(network, tree, evidence);
         let mut best = (forecast(structure, tree, change, &self.observed), Way::Whole);
         if let Some(cut) = &mut self.cut {
@@ -179,7 +183,7 @@ impl<T: Real> Choice<T> {
         evidence: &Evidence,
         means: Means<'_>,
     ) {
-        let Self { observed, cut, shelf, room, .. } = self;
+        let Self { observed, cut, shelf, room, made, .. } = self;
         let sources = Sources { network, observed, threads: means.threads };
         let new = reduced.as_ref().or(cut.as_ref().map(|cut| &cut.reduced));
         let left = means.bytes.saturating_sub(new.map_or(0, Reduced::bytes));
@@ -191,12 +195,15 @@ impl<T: Real> Choice<T> {
             let structure = reduced.as_ref().map_or(&old.structure, |new| &new.structure);
             let twins = Twins::new(network, (&old.structure, &then), (structure, observed));
             let tree = structure.rebuild(sources, Some((&mut old_tree, &twins)), shelf);
+            let entries = tree.nodes.iter().map(|node| node.values.len()).enumerate();
+            *made = entries.filter(|(clique, _)| !twins.have_table(*clique)).map(|(_, n)| n).sum();
             let new = (&tree, &twins);
             let state = old_state.inherit(&old_tree, new, room_of_new, network, evidence);
             *room = old_state;
             (reduced.unwrap_or(old), Model { tree, state })
         } else if let Some(reduced) = reduced {
             let tree = reduced.structure.rebuild(sources, None, shelf);
+            *made = tree.nodes.iter().map(|node| node.values.len()).sum();
             let mut state = room_of_new.renewed(&tree);
             state.find_change(network, &tree, evidence);
             (reduced, Model { tree, state })

@@ -69,6 +69,11 @@ impl Layout {
         self.outer.entries() * self.row()
     }
 
+    /// Rows of the table, each so long that what it needs fits in the L1 cache.
+    pub fn rows(&self) -> usize {
+        self.outer.entries() * self.row().div_ceil(LONGEST_ROW)
+    }
+
     /// Entries of the fastest group.
     pub fn row(&self) -> usize {
         self.inner.entries()

@@ -143,9 +143,11 @@ impl<T: Real> Shared<T> {
         let network = self.compiled.network();
         let Lane { state, choice } = lane;
         let from = &mut watch.moment();
+        let mut made = 0;
         let (tree, state, messages, constant) = watch.stage_from(Stage::Initialise, from, |_| {
             let whole = (&self.structure, &self.tree, &mut *state);
             let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
+            made = choice.made;
             let chosen = match choice.kept().filter(|_| uses_kept) {
                 Some((model, constant)) => (&model.tree, &mut model.state, None, constant),
                 None => (&self.tree, state, Some(&self.messages), Some(0.0)),
@@ -172,7 +174,8 @@ impl<T: Real> Shared<T> {
             Some(threads) => threads.install(propagate),
             None => propagate(),
         }?;
-        watch.note_savings(savings(&self.compiled, tree, state, messages.is_none()));
+        let made = messages.is_none().then_some(made);
+        watch.note_savings(savings(&self.compiled, tree, state, made));
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
@@ -272,12 +275,13 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 }
 
-/// What did not have to be done.
+/// What did not have to be done, in the whole tree or in one of what evidence leaves, for which so many
+/// entries were `made`.
 fn savings<T: Real>(
     compiled: &CompiledNetwork,
     tree: &Tree<T>,
     state: &State,
-    is_reduced: bool,
+    made: Option<usize>,
 ) -> Savings {
     let all = compiled.statistics().total_clique_entries;
     let messages = compiled.plan().messages().len();
@@ -286,8 +290,9 @@ fn savings<T: Real>(
     let left_out = all.saturating_sub(entries);
     Savings {
         messages_skipped: messages.saturating_sub(passed),
-        entries_sliced: if is_reduced { left_out } else { 0 },
-        entries_zero: if is_reduced { 0 } else { left_out },
+        entries_sliced: if made.is_some() { left_out } else { 0 },
+        entries_zero: if made.is_some() { 0 } else { left_out },
         entries_left: entries,
+        entries_made: made.unwrap_or(0) as u64,
     }
 }

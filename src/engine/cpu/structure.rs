@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
 use crate::engine::cpu::factored::PartPort;
 use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
+use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::engine::cpu::support::GAP;
 use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Place, Port, Tree, parts};
@@ -136,7 +140,7 @@ impl Structure {
     /// The tree with these tables, in the room of `places`.
     pub fn assemble<T: Entry>(
         &self,
-        Sources { network, observed, .. }: Sources<'_>,
+        Sources { network, observed, threads }: Sources<'_>,
         tables: impl Iterator<Item = Ready<T>>,
         mut places: Vec<Place>,
     ) -> Tree<T> {
@@ -148,8 +152,11 @@ impl Structure {
         let mut in_parent = vec![0..0; self.layouts.len()];
         // Entries of the table from which each variable is read.
         let mut smallest = vec![usize::MAX; network.variables().len()];
+        // The parts of the products that rows have yet to be made for.
+        let mut fresh = Vec::with_capacity(self.layouts.len());
         for (clique, table) in tables.enumerate() {
-            let node = self.node(clique, table, above, below, &mut in_parent);
+            let (node, parts) = self.node(clique, table, above, below, &mut in_parent);
+            fresh.push(parts);
             (above, below) = (node.above.end, node.below.end);
             self.place(clique, &node, &mut places, &mut smallest);
             nodes.push(node);
@@ -158,9 +165,34 @@ impl Structure {
         if network.is_bayesian() {
             self.sum_out(&mut nodes, observed);
         }
+        self.make_rows(&mut nodes, fresh, threads);
         let mut tree = Tree { nodes, places, below, above, spare: 0 };
         tree.divide();
         tree
+    }
+
+    /// Describes the rows of the cliques that are `fresh`, each with the parts of its product, and cuts
+    /// them into pieces; on `threads` if there are many.
+    fn make_rows<T: Entry>(
+        &self,
+        nodes: &mut [Node<T>],
+        fresh: Vec<Option<Vec<PartPort>>>,
+        threads: Option<&ThreadPool>,
+    ) {
+        let work = nodes.iter_mut().zip(&self.layouts).zip(fresh);
+        let work = work.filter_map(|((node, layout), parts)| Some((node, layout, parts?)));
+        let make = |(node, layout, parts): (&mut Node<T>, &Arc<Layout>, Vec<PartPort>)| {
+            rows(layout, node.parent.is_some(), &parts, &mut node.words);
+            node.pieces = node.cut();
+        };
+        let work: Vec<_> = work.collect();
+        let words: usize = work.iter().map(|(node, ..)| node.words.capacity()).sum();
+        match threads.filter(|_| words >= WORTH_THREADS) {
+            Some(threads) => {
+                threads.install(|| work.into_par_iter().with_max_len(1).for_each(make));
+            }
+            None => work.into_iter().for_each(make),
+        }
     }
 
     /// Bytes of full tables of numbers of `width` bytes, and bytes beside them: what describes them,
@@ -169,7 +201,7 @@ impl Structure {
         let (mut held, mut values, mut making, mut compacting) = (0, 0, 0, 0);
         for (clique, layout) in self.layouts.iter().enumerate() {
             let entries = layout.entries();
-            let rows = layout.outer.entries() * layout.row().div_ceil(LONGEST_ROW);
+            let rows = layout.rows();
             let words = rows * (ROW_HEAD + layout.ports.len());
             let ports = layout.ports.iter().map(|port| port.scope.entries());
             let above = if self.shape.parents[clique].is_some() { 32 } else { 0 };
@@ -212,6 +244,8 @@ impl Structure {
         &self.layouts
     }
 
+    /// A clique whose ports stand from `above` and `below` on. If it has no rows there are room for
+    /// them and the parts of its product.
     fn node<T: Entry>(
         &self,
         clique: usize,
@@ -219,38 +253,39 @@ impl Structure {
         above: usize,
         below: usize,
         in_parent: &mut [std::ops::Range<usize>],
-    ) -> Node<T> {
+    ) -> (Node<T>, Option<Vec<PartPort>>) {
         let layout = &self.layouts[clique];
         let parent = self.shape.parents[clique];
         let first = usize::from(parent.is_some());
-        let mut end = below;
-        let mut starts = vec![0; first];
+        let (mut start, mut end) = (below, below);
         for (child, port) in layout.ports[first..].iter().enumerate() {
-            starts.push(end - below);
-            let range = end..end + port.scope.entries();
-            end = range.end;
+            start = end;
+            end += port.scope.entries();
             if let Some(&child) = self.children[clique].get(child) {
-                in_parent[child] = range;
+                in_parent[child] = start..end;
             }
         }
-        let has_private = !self.private[clique].is_empty();
-        let private = has_private.then(|| below + starts[starts.len() - 1]..end);
+        let private = (!self.private[clique].is_empty()).then_some(start..end);
         let Made { values, exponent, factored } = made;
-        let (factored, parts) = factored.unzip();
-        let parts = parts.unwrap_or_default();
         let entries = layout.ports.first().map_or(1, |port| port.scope.entries());
-        let mut node = node.unwrap_or_else(|| Node {
-            variables: self.shape.cliques[clique].clone(),
-            port: parent.map(|_| ParentPort {
-                word: ROW_HEAD,
-                start: 0,
-                is_vector: layout.ports[0].is_vector,
-            }),
-            is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
-            words: rows(layout, &starts, &parts),
-            stride: ROW_HEAD + layout.ports.len() + parts.len(),
-            factored: factored.map(|product| product.met_by(layout.ports.len(), &parts)),
-            ..Node::default()
+        let (factored, parts) = factored.unzip();
+        let parts = node.is_none().then(|| parts.unwrap_or_default());
+        let mut node = node.unwrap_or_else(|| {
+            let parts = parts.as_deref().unwrap_or_default();
+            let stride = ROW_HEAD + layout.ports.len() + parts.len();
+            Node {
+                variables: self.shape.cliques[clique].clone(),
+                port: parent.map(|_| ParentPort {
+                    word: ROW_HEAD,
+                    start: 0,
+                    is_vector: layout.ports[0].is_vector,
+                }),
+                is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
+                words: Vec::with_capacity(layout.rows() * stride),
+                stride,
+                factored: factored.map(|product| product.met_by(layout.ports.len(), parts)),
+                ..Node::default()
+            }
         });
         node.children.clear();
         node.children.extend_from_slice(&self.children[clique]);
@@ -261,7 +296,7 @@ impl Structure {
         (node.below, node.private) = (below..end, private);
         node.sums_out = false;
         (node.values, node.exponent) = (values, exponent);
-        node
+        (node, parts)
     }
 
     fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
@@ -356,16 +391,21 @@ fn alike(
     cliques.iter().map(find).collect()
 }
 
-/// The rows of a full table: `starts` says where the table of each port begins. After the ports come
-/// the `parts` of a product.
-fn rows(layout: &Layout, starts: &[usize], parts: &[PartPort]) -> Vec<u32> {
+/// The rows of a full table into `words`. After the ports come the `parts` of a product.
+fn rows(layout: &Layout, has_parent: bool, parts: &[PartPort], words: &mut Vec<u32>) {
     let row = layout.row();
     let (outer, pieces) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
-    let ports = layout.ports.iter().zip(starts);
-    let ports = ports.map(|(port, &start)| (&port.scope, start, port.is_vector));
+    // The table of the port above stands alone, those below one after another.
+    let mut end = 0;
+    let ports = layout.ports.iter().enumerate().map(|(number, port)| {
+        let is_above = number == 0 && has_parent;
+        let start = if is_above { 0 } else { end };
+        end += if is_above { 0 } else { port.scope.entries() };
+        (&port.scope, start, port.is_vector)
+    });
     let columns = ports.chain(parts.iter().map(|part| (&part.scope, part.start, part.is_vector)));
     let stride = ROW_HEAD + layout.ports.len() + parts.len();
-    let mut words = vec![0; outer * pieces * stride];
+    words.resize(outer * pieces * stride, 0);
     for (number, row_words) in words.chunks_exact_mut(stride).enumerate() {
         let start = number % pieces * LONGEST_ROW;
         row_words[0] = (number / pieces * row + start) as u32;
@@ -383,5 +423,4 @@ fn rows(layout: &Layout, starts: &[usize], parts: &[PartPort]) -> Vec<u32> {
             }
         }
     }
-    words
 }

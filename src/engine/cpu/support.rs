@@ -80,6 +80,7 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
     let mut tree =
         tree.with_tables(tables.map(|(made, words)| (made.values, made.exponent, words)));
     tree.compress();
+    tree.nodes.iter_mut().for_each(|node| node.pieces = node.cut());
     tree.divide();
     tree
 }

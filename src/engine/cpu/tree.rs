@@ -30,7 +30,7 @@ pub(super) struct Tree<T> {
 }
 
 /// Some of the rows of a large table: those that give certain entries of the separator above.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// The words that describe the rows.
     pub words: std::ops::Range<usize>,
@@ -141,7 +141,7 @@ impl<T> Node<T> {
     }
 
     /// Cuts the rows where those before and those after give different entries.
-    fn cut(&self) -> Vec<Piece> {
+    pub fn cut(&self) -> Vec<Piece> {
         let Some(port) = self.port.filter(|_| self.entries() >= 2 * PIECE) else {
             return Vec::new();
         };
@@ -217,14 +217,14 @@ impl Tree<u8> {
 }
 
 impl<T: Entry> Tree<T> {
-    /// Divides the work among threads; to be done again when tables change.
+    /// Divides the work among threads; to be done again when tables change, once they are
+    /// [cut](Node::cut).
     pub fn divide(&mut self) {
         self.spare = 0;
         for node in &mut self.nodes {
             let parts = parts(node.entries(), node.below.len());
             node.spare = self.spare..self.spare + (parts - 1) * node.below.len();
             self.spare = node.spare.end;
-            node.pieces = node.cut();
             node.work = node.entries() + node.words.len() + node.above.len();
         }
         for clique in (0..self.nodes.len()).rev() {
