@@ -10,8 +10,8 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::span::{self, Span};
 use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
 
-/// Made once: making one asks the processor what it can, which takes microseconds where the machine
-/// is a virtual one.
+/// Made once, when it is first read: comparing a processor's counter with the time of day takes some
+/// twenty milliseconds where the machine is a virtual one.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
 /// A moment of a propagation, as a [`Watch`] tells it to a thread that computes one message after
@@ -45,7 +45,6 @@ pub struct Watch {
     cancel: CancelToken,
     /// Reads the processor's own counter where that is reliable: several times faster than asking
     /// the system, which would cost more than many a message.
-    clock: Clock,
     /// Set when the propagation begins, which may be long after the watch was made.
     started: OnceLock<u64>,
     stages: [Span; Stage::ALL.len()],
@@ -89,7 +88,6 @@ impl Watch {
     fn with_messages(cancel: CancelToken, timed: usize) -> Self {
         Self {
             cancel,
-            clock: CLOCK.clone(),
             started: OnceLock::new(),
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
@@ -219,13 +217,13 @@ impl Watch {
     /// Notes that the propagation begins now. Without this call it begins with the first thing
     /// that is noted. Only the first call counts.
     pub fn begin(&self) {
-        self.started.get_or_init(|| self.clock.raw());
+        self.started.get_or_init(|| CLOCK.raw());
     }
 
     /// Time since the propagation began; zero before.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        let since = |started: &u64| self.clock.delta(*started, self.clock.raw());
+        let since = |started: &u64| CLOCK.delta(*started, CLOCK.raw());
         self.started.get().map_or(Duration::ZERO, since)
     }
 
@@ -308,8 +306,8 @@ impl Watch {
     }
 
     fn now(&self) -> u64 {
-        let now = self.clock.raw();
-        self.clock.delta_as_nanos(*self.started.get_or_init(|| now), now)
+        let now = CLOCK.raw();
+        CLOCK.delta_as_nanos(*self.started.get_or_init(|| now), now)
     }
 }
 

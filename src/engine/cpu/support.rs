@@ -10,7 +10,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::kernel::ROW_HEAD;
+use crate::engine::cpu::kernel::{ROW_HEAD, dispatched};
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::loaded::WORTH_THREADS;
 use crate::engine::cpu::part::Work;
@@ -150,12 +150,10 @@ fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Opt
         }
         let entries = &node.values[row[0] as usize..][..row[1] as usize];
         supported.clear();
-        supported.extend(entries.iter().map(|&entry| entry != 0));
+        supported.extend_from_slice(entries);
         let tables = columns.vectors.iter().map(|&word| &below[at(word)..]);
         let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
-        for table in tables.chain(above) {
-            supported.iter_mut().zip(table).for_each(|(is, &other)| *is &= other != 0.0);
-        }
+        tables.chain(above).for_each(|table| leave_common(table, &mut supported));
         each_run(&supported, |start, end| {
             let head = words.len();
             words.extend_from_slice(row);
@@ -167,7 +165,7 @@ fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Opt
             for (child, _) in node.is_vector.iter().enumerate().filter(|(_, is)| **is) {
                 words[head + node.word(child) as usize] += start as u32;
             }
-            possible.extend(supported[start..end].iter().map(|&is| u8::from(is)));
+            possible.extend_from_slice(&supported[start..end]);
         });
         if cost(node, words.len(), possible.len()) > *limit {
             return None;
@@ -176,18 +174,84 @@ fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Opt
     Some(room)
 }
 
+dispatched!(
+    /// Leaves in `supported` what is more than nothing in `table` too.
+    leave_common, leave_common_entries, (table: &[f64], supported: &mut [u8])
+);
+
+#[inline(always)]
+fn leave_common_entries(table: &[f64], supported: &mut [u8]) {
+    supported.iter_mut().zip(table).for_each(|(is, &other)| *is &= u8::from(other != 0.0));
+}
+
 /// Calls `each` with start and end of every run of what is supported, with gaps of at most [`GAP`]
 /// inside.
-fn each_run(supported: &[bool], mut each: impl FnMut(usize, usize)) {
+fn each_run(supported: &[u8], mut each: impl FnMut(usize, usize)) {
+    const STEP: usize = 8;
     let mut run: Option<(usize, usize)> = None;
-    for (at, _) in supported.iter().enumerate().filter(|(_, is)| **is) {
+    let mut add = |from: usize, to: usize| {
         run = match run {
-            Some((start, end)) if at - end <= GAP => Some((start, at + 1)),
+            Some((start, end)) if from - end <= GAP => Some((start, to)),
             before => {
                 before.into_iter().for_each(|(start, end)| each(start, end));
-                Some((at, at + 1))
+                Some((from, to))
             }
         };
+    };
+    // Most entries are like their neighbours.
+    let (steps, rest) = supported.as_chunks::<STEP>();
+    for (number, step) in steps.iter().enumerate() {
+        let from = number * STEP;
+        match *step {
+            [0, 0, 0, 0, 0, 0, 0, 0] => {}
+            [1, 1, 1, 1, 1, 1, 1, 1] => add(from, from + STEP),
+            _ => {
+                (from..).zip(step).filter(|(_, is)| **is > 0).for_each(|(at, _)| add(at, at + 1));
+            }
+        }
     }
+    let rest = (steps.len() * STEP..).zip(rest).filter(|(_, is)| **is > 0);
+    rest.for_each(|(at, _)| add(at, at + 1));
     run.into_iter().for_each(|(start, end)| each(start, end));
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    #[test]
+    fn runs_hold_all_that_is_supported_and_no_long_gap() {
+        let mut rng = Pcg64Mcg::seed_from_u64(41);
+        let mut runs = 0;
+        for length in 0..300 {
+            // Stretches of both, most of them longer than a gap may be.
+            let mut supported = Vec::new();
+            while supported.len() < length {
+                let stretch = rng.random_range(1..40);
+                supported.extend(vec![u8::from(rng.random_bool(0.5)); stretch]);
+            }
+            supported.truncate(length);
+            let mut end_before = None;
+            let mut covered = vec![0; length];
+            each_run(&supported, |start, end| {
+                assert!(supported[start] == 1 && supported[end - 1] == 1, "no zeros around");
+                assert!(end_before.is_none_or(|before| start - before > GAP), "a gap");
+                covered[start..end].fill(1);
+                end_before = Some(end);
+                runs += 1;
+            });
+            let is_left_out = |(is, covered): (&u8, &u8)| *is == 1 && *covered == 0;
+            assert!(!supported.iter().zip(&covered).any(is_left_out));
+            let gaps = supported.iter().zip(&covered).map(|(is, covered)| covered - is);
+            let longest = gaps.fold((0, 0), |(longest, now), is| {
+                let now = if is == 1 { now + 1 } else { 0 };
+                (longest.max(now), now)
+            });
+            assert!(longest.0 <= GAP, "{} zeros in a run", longest.0);
+        }
+        assert!(runs > 300, "{runs} runs");
+    }
 }
