@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::kernel::{ROW_HEAD, sum};
+use crate::engine::cpu::kernel::{ROW_HEAD, dispatched, sum};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::potential::{Axis, Entry};
 
@@ -128,8 +128,8 @@ impl States {
         }
         table.fill(1.0);
         for &(axis, state) in states {
-            for (entry, &own) in table.iter_mut().zip(find(axis).iter().flat_map(|c| &c.1)) {
-                *entry *= f64::from(usize::from(own) == state);
+            if let (Some((_, states)), Ok(state)) = (find(axis), u8::try_from(state)) {
+                leave_state(states, state, table);
             }
         }
         true
@@ -138,6 +138,16 @@ impl States {
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(_, states)| states.len()).sum()
     }
+}
+
+dispatched!(
+    /// Leaves of `table` only where the entry of `states` is `state`.
+    leave_state, leave_state_entries, (states: &[u8], state: u8, table: &mut [f64])
+);
+
+#[inline(always)]
+fn leave_state_entries(states: &[u8], state: u8, table: &mut [f64]) {
+    table.iter_mut().zip(states).for_each(|(entry, &own)| *entry *= f64::from(own == state));
 }
 
 /// Entries of the port that `word` points into which rows touch, from `start` of what it counts from.

@@ -199,7 +199,7 @@ mod tests {
                 let found = reduce(&network, &is_observed, u64::MAX, 8, None, &CancelToken::new());
                 let structure = found.expect("there is no limit").structure;
                 let sources = Sources { network: &network, observed: &observed, threads: None };
-                let made = structure.build::<f64>(sources);
+                let made = structure.build::<f64>(sources, false);
                 let tree = structure.rebuild(sources, None, &mut Shelf::<f64>::new());
                 products[number] += tree.nodes.iter().filter(|n| n.factored.is_some()).count();
                 assert!(made.nodes.iter().all(|node| node.factored.is_none()));

@@ -70,15 +70,28 @@ pub(super) fn collect<T: Entry>(
     } else {
         collect_rows(node, &node.words, inputs, port, mask, raw);
     }
+    let mut most = 0.0;
+    leave_possible(mask, raw, &mut most);
+    let scale = keep_in_range(raw, most)?;
+    send_up(node, raw, mask, up);
+    Some(node.exponent - scale)
+}
+
+dispatched!(
+    /// Leaves nothing in `raw` that no finding allows, as it is never asked for again, and gives the
+    /// largest entry of the message to the parent.
+    leave_possible, leave_possible_entries,
+    (mask: Option<&[f64]>, raw: &mut [f64], most: &mut f64)
+);
+
+#[inline(always)]
+fn leave_possible_entries(mask: Option<&[f64]>, raw: &mut [f64], most: &mut f64) {
     if let Some(mask) = mask {
-        // An entry that no finding allows is never asked for again.
         raw.iter_mut()
             .zip(mask)
             .for_each(|(raw, &mask)| *raw = if mask == 0.0 { 0.0 } else { *raw });
     }
-    let scale = keep_in_range(raw, largest(raw, mask))?;
-    send_up(node, raw, mask, up);
-    Some(node.exponent - scale)
+    *most = largest(raw, mask);
 }
 
 /// Sums the rows that `words` describe, of a table or of a product.
@@ -129,7 +142,18 @@ pub(super) fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
 
 /// The message to the parent, of what this clique says and the findings that are entered there.
 pub(super) fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
-    match (&node.permutation, mask) {
+    send_permuted(node.permutation.as_deref(), raw, mask, up);
+}
+
+dispatched!(
+    /// The same in the order of a permutation.
+    send_permuted, send_entries,
+    (permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+);
+
+#[inline(always)]
+fn send_entries(permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    match (permutation, mask) {
         (None, None) => up.copy_from_slice(raw),
         (None, Some(mask)) => {
             let terms = raw.iter().zip(mask);

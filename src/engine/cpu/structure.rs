@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::factored::PartPort;
+use crate::engine::cpu::factored::{PartPort, Plan};
 use crate::engine::cpu::fill::AT_ONCE;
 use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD};
 use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
@@ -125,12 +125,14 @@ impl Structure {
         Some((like, Arc::ptr_eq(&self.layouts[clique], &before.layouts[like])))
     }
 
-    /// The tree with the tables of `sources`.
-    pub fn build<T: Entry>(&self, sources: Sources<'_>) -> Tree<T> {
+    /// The tree with the tables of `sources`, which may be left products if `leaves_products`.
+    pub fn build<T: Entry>(&self, sources: Sources<'_>, leaves_products: bool) -> Tree<T> {
         // All are in memory of this thread, whichever fills them: they outlast the call.
         let unmade = self.layouts.iter().zip(&self.shape.families).map(|(layout, factors)| {
-            let table = vec![T::ZERO; layout.entries()];
-            Unmade { layout, factors, left: None, plan: None, table }
+            let plan = leaves_products.then(|| Plan::new(sources.network, layout, factors));
+            let plan = plan.flatten();
+            let entries = if plan.is_some() { 0 } else { layout.entries() };
+            Unmade { layout, factors, left: None, plan, table: vec![T::ZERO; entries] }
         });
         let tables = tables::make(sources, unmade.collect());
         let ready = |made| Ready { made, node: None };
@@ -392,7 +394,7 @@ fn alike(
 }
 
 /// The rows of a full table into `words`. After the ports come the `parts` of a product.
-fn rows(layout: &Layout, has_parent: bool, parts: &[PartPort], words: &mut Vec<u32>) {
+pub(super) fn rows(layout: &Layout, has_parent: bool, parts: &[PartPort], words: &mut Vec<u32>) {
     let row = layout.row();
     let (outer, pieces) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
     // The table of the port above stands alone, those below one after another.

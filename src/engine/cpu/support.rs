@@ -10,6 +10,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
+use crate::engine::cpu::factored::Plan;
 use crate::engine::cpu::kernel::{ROW_HEAD, dispatched};
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::loaded::WORTH_THREADS;
@@ -17,8 +18,8 @@ use crate::engine::cpu::part::Work;
 use crate::engine::cpu::product::Left;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::State;
-use crate::engine::cpu::structure::Structure;
-use crate::engine::cpu::tables::{self, Sources, Unmade};
+use crate::engine::cpu::structure::{Structure, rows};
+use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
@@ -37,10 +38,10 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
     let network = sources.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
     if !network.factors().any(has_zeros) {
-        return structure.build(sources);
+        return structure.build(sources, true);
     }
     // First only whether entries are more than nothing, which takes far less room.
-    let mut tree = structure.build::<u8>(sources);
+    let mut tree = structure.build::<u8>(sources, false);
     let mut state = State::new(&tree);
     state.find_change(network, &tree, &Evidence::none());
     state.enter(&tree, &Evidence::none());
@@ -63,22 +64,33 @@ pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tr
     let unmade = rooms.iter().enumerate().map(|(clique, room)| {
         let (layout, factors) = (&*structure.layouts()[clique], &*structure.families()[clique]);
         let left = room.as_ref().map(|room| room.left(stride(clique)));
-        let entries = left.map_or(layout.entries(), |left| left.possible.len());
-        Unmade { layout, factors, left, plan: None, table: vec![T::ZERO; entries] }
+        let plan = if left.is_none() { Plan::new(network, layout, factors) } else { None };
+        let entries = match (left, &plan) {
+            (Some(left), _) => left.possible.len(),
+            (None, Some(_)) => 0,
+            (None, None) => layout.entries(),
+        };
+        Unmade { layout, factors, left, plan, table: vec![T::ZERO; entries] }
     });
     let made = tables::make(sources, unmade.collect());
-    let words = rooms.into_iter().zip(&mut tree.nodes).map(|(room, node)| match room {
-        // Without the room that was not needed.
-        Some(mut room) => {
+    let work = made.into_iter().zip(rooms).zip(&mut tree.nodes).zip(structure.layouts());
+    let tables = work.map(|(((made, room), node), layout)| {
+        let Made { values, exponent, factored } = made;
+        if let Some(mut room) = room {
+            // Without the room that was not needed.
             room.words.shrink_to_fit();
-            room.words
+            node.words = room.words;
+        } else if let Some((product, parts)) = factored {
+            let ports = layout.ports.len();
+            node.stride = ROW_HEAD + ports + parts.len();
+            node.words = Vec::with_capacity(layout.rows() * node.stride);
+            rows(layout, node.parent.is_some(), &parts, &mut node.words);
+            node.factored = Some(product.met_by(ports, &parts));
         }
-        None => std::mem::take(&mut node.words),
+        (values, exponent)
     });
-    let words: Vec<Vec<u32>> = words.collect();
-    let tables = made.into_iter().zip(words);
-    let mut tree =
-        tree.with_tables(tables.map(|(made, words)| (made.values, made.exponent, words)));
+    let tables: Vec<(Vec<T>, i32)> = tables.collect();
+    let mut tree = tree.with_tables(tables);
     tree.compress();
     tree.nodes.iter_mut().for_each(|node| node.pieces = node.cut());
     tree.divide();

@@ -178,37 +178,34 @@ impl<T> Tree<T> {
 }
 
 impl Tree<u8> {
-    /// The tree with these tables, each with its exponent and its rows.
-    pub fn with_tables<T>(self, tables: impl Iterator<Item = (Vec<T>, i32, Vec<u32>)>) -> Tree<T> {
-        let nodes = self.nodes.into_iter().zip(tables).map(|(node, table)| {
-            let (values, exponent, words) = table;
-            Node {
-                variables: node.variables,
-                parent: node.parent,
-                children: node.children,
-                end: node.end,
-                work: node.work,
-                port: node.port,
-                above: node.above,
-                in_parent: node.in_parent,
-                permutation: node.permutation,
-                below: node.below,
-                private: node.private,
-                is_vector: node.is_vector,
-                full: node.full,
-                above_kept: node.above_kept,
-                states: node.states,
-                in_parent_kept: node.in_parent_kept,
-                private_kept: node.private_kept,
-                sums_out: node.sums_out,
-                spare: node.spare,
-                pieces: node.pieces,
-                words,
-                stride: node.stride,
-                values,
-                factored: None,
-                exponent,
-            }
+    /// The tree with these tables, each with its exponent. They have the rows that there are.
+    pub fn with_tables<T>(self, tables: Vec<(Vec<T>, i32)>) -> Tree<T> {
+        let nodes = self.nodes.into_iter().zip(tables).map(|(node, (values, exponent))| Node {
+            variables: node.variables,
+            parent: node.parent,
+            children: node.children,
+            end: node.end,
+            work: node.work,
+            port: node.port,
+            above: node.above,
+            in_parent: node.in_parent,
+            permutation: node.permutation,
+            below: node.below,
+            private: node.private,
+            is_vector: node.is_vector,
+            full: node.full,
+            above_kept: node.above_kept,
+            states: node.states,
+            in_parent_kept: node.in_parent_kept,
+            private_kept: node.private_kept,
+            sums_out: node.sums_out,
+            spare: node.spare,
+            pieces: node.pieces,
+            words: node.words,
+            stride: node.stride,
+            values,
+            factored: node.factored,
+            exponent,
         });
         let nodes = nodes.collect();
         let Self { places, below, above, spare, .. } = self;
