@@ -27,6 +27,8 @@ pub struct CliqueTree {
     pub home: Vec<usize>,
     /// The position of each variable in the order of elimination.
     pub position: Vec<usize>,
+    /// Entries of the tables of all cliques.
+    pub entries: u64,
 }
 
 /// The tree of a total table size below `limit` that a run of one of `heuristics` finds for `graph`,
@@ -105,8 +107,8 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
         .collect();
     let mut by_size: Vec<usize> = (0..whole.len()).collect();
     by_size.sort_unstable_by_key(|&clique| (Reverse(entries[clique]), clique));
-    let mut tree =
-        CliqueTree { cliques: Vec::new(), parents: Vec::new(), home: Vec::new(), position };
+    let (cliques, parents, home, entries) = (Vec::new(), Vec::new(), Vec::new(), found.entries);
+    let mut tree = CliqueTree { cliques, parents, home, position, entries };
     let mut number = vec![None; whole.len()];
     for &start in &by_size {
         if number[start].is_some() {

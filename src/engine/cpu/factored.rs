@@ -196,7 +196,8 @@ mod tests {
                 let evidence = Evidence::drawn(&network, count, &mut rng);
                 let observed: Vec<_> = network.ids().map(|v| evidence.observed(v)).collect();
                 let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
-                let found = reduce(&network, &is_observed, u64::MAX, 8, None, &CancelToken::new());
+                let found =
+                    reduce(&network, &is_observed, u64::MAX, 8, None, None, &CancelToken::new());
                 let structure = found.expect("there is no limit").structure;
                 let sources = Sources { network: &network, observed: &observed, threads: None };
                 let made = structure.build::<f64>(sources, false);

@@ -156,7 +156,7 @@ mod tests {
 
     fn reduced(network: &Network, observed: &[Option<usize>], before: Option<&Reduced>) -> Reduced {
         let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
-        let found = reduce(network, &is_observed, u64::MAX, 8, before, &CancelToken::new());
+        let found = reduce(network, &is_observed, u64::MAX, 8, before, None, &CancelToken::new());
         found.expect("there is no limit")
     }
 

@@ -4,6 +4,10 @@
 //! an edge through it. What is left falls apart or has smaller cliques, so it is triangulated anew;
 //! with a fifth of the variables observed the tables often shrink to a hundredth.
 
+use std::slice;
+
+use rayon::ThreadPool;
+
 use crate::cancel::CancelToken;
 use crate::engine::cpu::structure::{Shape, Structure};
 use crate::engine::cpu::tables::most_given;
@@ -16,6 +20,8 @@ pub(super) struct Reduced {
     pub structure: Structure,
     /// What found the tree.
     heuristic: Heuristic,
+    /// Entries of all its tables.
+    entries: u64,
     /// Bytes that its tables take, in memory that may be larger than it has to be.
     table_bytes: usize,
     /// Bytes that it takes beside them.
@@ -48,13 +54,14 @@ impl Reduced {
 /// Triangulates what is left of `network` without the variables that `is_observed`.
 ///
 /// Entries of its tables are to be `width` bytes wide. What is the same in the tree `before` is taken
-/// over from there. `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
+/// over from there. Two heuristics run at once if there are `threads`. `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
 pub(super) fn reduce(
     network: &Network,
     is_observed: &[bool],
     limit: u64,
     width: usize,
     before: Option<&Reduced>,
+    threads: Option<&ThreadPool>,
     cancel: &CancelToken,
 ) -> Option<Reduced> {
     let left: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
@@ -75,17 +82,33 @@ pub(super) fn reduce(
         heuristics.sort_by_key(|&heuristic| heuristic != before.heuristic);
     }
     let heuristics = if graph.len() > MANY { &heuristics[..2] } else { &heuristics[..] };
+    let is_enough =
+        |entries: u64| graph.len() > MANY && entries / WORTH_ANOTHER < graph.len() as u64;
     let worth = |entries: u64| match before {
-        _ if graph.len() > MANY && entries / WORTH_ANOTHER < graph.len() as u64 => 0,
+        _ if is_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let (tree, heuristic) = quick_tree(&graph, heuristics, limit, worth, cancel)?;
+    let run = |heuristics| quick_tree(&graph, heuristics, limit, worth, cancel);
+    // Where another was worth its time before it will be so again.
+    let is_hard = before.is_some_and(|before| !is_enough(before.entries));
+    let (tree, heuristic) = match (threads, heuristics) {
+        (Some(threads), [one, other]) if is_hard => {
+            let both = || rayon::join(|| run(slice::from_ref(one)), || run(slice::from_ref(other)));
+            match threads.install(both) {
+                // What one after the other would have come to.
+                (Some(one), Some(other)) if other.0.entries < worth(one.0.entries) => Some(other),
+                (one, other) => one.or(other),
+            }
+        }
+        _ => run(heuristics),
+    }?;
+    let entries = tree.entries;
     let (shape, constants) = shape(tree, &left, &families);
     let structure = Structure::new(network, shape, before.map(|before| &before.structure));
     let (tables, other_bytes) = structure.bytes(width, false);
     let table_bytes = most_given(tables);
-    Some(Reduced { structure, heuristic, table_bytes, other_bytes, constants })
+    Some(Reduced { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 
 /// Those of which the best is taken; of the first two where there are many variables.

@@ -14,7 +14,7 @@ use crate::engine::cpu::support::GAP;
 use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Place, Port, Tree, parts};
 use crate::network::{FactorId, Network, VariableId};
-use crate::potential::{Entry, write_mapping};
+use crate::potential::{Entry, Scope, write_mapping};
 
 /// Which cliques there are and what belongs into each, without tables.
 ///
@@ -224,6 +224,19 @@ impl Structure {
             }
         }
         (values, held + making.max(compacting))
+    }
+
+    /// Entries of the tables of all cliques without the variables that are `observed`.
+    pub fn entries_without(&self, observed: &[bool]) -> f64 {
+        let of = |layout: &Arc<Layout>| {
+            let states = |scope: &Scope| {
+                let left = scope.variables().iter().zip(scope.cardinalities());
+                let left = left.filter(|(variable, _)| !observed[variable.index()]);
+                left.map(|(_, &states)| states as f64).product::<f64>()
+            };
+            states(&layout.outer) * states(&layout.inner)
+        };
+        self.layouts.iter().map(of).sum()
     }
 
     /// The variables of every clique.
