@@ -4,7 +4,8 @@
 //
 //     out[row] = sum over run of  table[row, run] * prod_f message_f[row, run] * prod_v weight_v[state]
 //
-// The table is a clique's potential; nothing clique-sized is ever written. (Shafer and Shenoy's form
+// The table is a clique's potential, and there is none where nothing of the network is in the clique;
+// nothing clique-sized is ever written. (Shafer and Shenoy's form
 // of propagation: a message down leaves out the message up that it answers, hence there is no
 // division.) The weights are those of findings, in the operations of one clique a variable; without
 // evidence they are left out. What is zero because of tables alone is neither computed, nor stored,
@@ -43,25 +44,31 @@
 // posteriors of all reports, as float bits with the sign of the run
 // tag        number of this run, in 1..4095
 //
+// An item whose rows do not fit into one record goes on in the records that follow. They have no
+// sources: the stage is that of the first.
+//
 // A record, in words, a multiple of four of them; it is followed by what the block does next:
 //    0 words of this record, of the next one * 2^16
 //    1 chunks of 32 words on the stage: of messages, of findings * 2^16
 //    2 steps: entries of a row that one thread takes; threads that take part * 2^16
 //    3 passes over these threads, log2(lanes of a row) * 2^16, form * 2^24: 0 dense, 1 listed,
-//      2 a report
+//      2 a report; + 2^26 if it goes on with the item of the record before; + 2^27 if there is no table;
+//      + 2^28 if rows are of classes
 //    4 pairs of messages, of findings * 2^8, messages * 2^16
 //    5 words of the list
-//    6 1 if the result is P(e), 0 if a message or posterior
+//    6 1 if the result is P(e), 0 if a message or posterior; entries of a run * 2^8
 //    7 room
-//    8 eight states of 16 bits that all rows have; 0xffff: none
+//    8 eight states of 16 bits that all rows of the item have; 0xffff: none
 //   sources: for each word of the stage which entry of all messages, factor * 2^29; then which weight
 //   list, if dense: for each entry of a run and pair, where it stands on the stage
 //   rows: for each row of all passes, where its result goes; ~0: nowhere; then, if dense, for each
-//   pair and row where it stands on the stage
-//   stream: for each pass, step and thread an entry of the table, as float bits; in listed form
-//   followed by the places of each pair, for these threads
+//   pair and row where it stands on the stage; then, if there are classes, for each row in which word
+//   of the stream its entries of the table begin: rows of one class have the same
+//   stream: for each pass, step and thread an entry of the table if there is one, as float bits; in
+//   listed form followed by the places of each pair, for these threads
 //   Places are in bytes, 16 bits each of the two of a pair; in dense form those of a row and of an
-//   entry are added. The first word of the stage is one, which pairs are filled up with.
+//   entry are added. The first word of the stage is one, which pairs are filled up with; that after
+//   all others is zero, for products that do not exist in a list without a table.
 // A report has its number of variables in word 5, the first place of its results in word 6, and, after
 // the sources, for each variable the first of its sources, states * 2^16. Lanes share a variable.
 
@@ -142,10 +149,15 @@ __device__ inline void store(unsigned long long *word, unsigned long long value)
 #endif
 }
 
-// Where the host reads.
-__device__ inline void store_for_host(unsigned long long *word, unsigned long long value)
+// Writes a result: a message, or for the host to read.
+__device__ inline void put(bool is_for_host, unsigned long long *out, unsigned long long *messages,
+                           unsigned place, unsigned long long value)
 {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+    if (is_for_host) {
+        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(out + place), "l"(value) : "memory");
+    } else {
+        store(messages + place, value);
+    }
 }
 
 // A number times 2^power, of run `tag`.
@@ -240,7 +252,7 @@ __device__ inline float at(const char *stage, unsigned place)
 }
 
 // One thread's part of a row's sum. `next`: words from step to step; `list`: the thread's first.
-template <unsigned PAIRS, bool LISTED>
+template <unsigned PAIRS, bool LISTED, bool BARE>
 __device__ float part_of_sum(const char *stage, const unsigned *stream, unsigned next, unsigned steps,
                              unsigned threads, const unsigned *list, unsigned next_of_list,
                              const unsigned *of_row, unsigned rows)
@@ -255,10 +267,10 @@ __device__ float part_of_sum(const char *stage, const unsigned *stream, unsigned
     float sum = 0.0f;
 #pragma unroll 2
     for (unsigned k = 0; k < steps; ++k) {
-        float value = __uint_as_float(*stream);
+        float value = BARE ? 1.0f : __uint_as_float(*stream);
 #pragma unroll
         for (unsigned p = 0; p < PAIRS; ++p) {
-            const unsigned places = LISTED ? stream[(1 + p) * threads] : base[p] + list[p];
+            const unsigned places = LISTED ? stream[(p + !BARE) * threads] : base[p] + list[p];
             value *= at(stage, places & 0xffff) * at(stage, places >> 16);
         }
         sum += value;
@@ -268,18 +280,21 @@ __device__ float part_of_sum(const char *stage, const unsigned *stream, unsigned
     return sum;
 }
 
-template <bool LISTED>
+template <bool LISTED, bool BARE>
 __device__ float part_of_sum(unsigned pairs, const char *stage, const unsigned *stream, unsigned next,
                              unsigned steps, unsigned threads, const unsigned *list,
                              unsigned next_of_list, const unsigned *of_row, unsigned rows)
 {
+#define PART(PAIRS)                                                                                \
+    part_of_sum<PAIRS, LISTED, BARE>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows)
     switch (pairs) {
-    case 0: return part_of_sum<0, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
-    case 1: return part_of_sum<1, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
-    case 2: return part_of_sum<2, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
-    case 3: return part_of_sum<3, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
-    default: return part_of_sum<4, LISTED>(stage, stream, next, steps, threads, list, next_of_list, of_row, rows);
+    case 0: return PART(0);
+    case 1: return PART(1);
+    case 2: return PART(2);
+    case 3: return PART(3);
+    default: return PART(4);
     }
+#undef PART
 }
 
 // Whether all rows of a record have a state that the evidence excludes; all of a warp ask.
@@ -477,6 +492,7 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
     fetch(s.record[0], next_record, next_quarters, policy);
     if (thread == 0) {
         s.stage[0] = 1.0f;
+        s.stage[1 + EACH * T] = 0.0f;
     }
     if (thread < MAX_FACTORS) {
         reinterpret_cast<int *>(s.reference[0])[thread] = NOTHING;
@@ -489,7 +505,10 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         }
         evidence += bit_words;
     }
-    for (unsigned turn = 0; next_quarters > 0; turn ^= 1, stamps += STAMPED ? 3 : 0) {
+    // Of the item: what its numbers are to be multiplied by, and whether it is all zero.
+    int power = 0;
+    bool is_nothing = false;
+    for (unsigned turn = 0; next_quarters > 0; turn ^= 1) {
         fetched();
         __syncthreads();
         const unsigned long long began = STAMPED ? now() : 0;
@@ -506,11 +525,13 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         const unsigned of_findings = head.y >> 16;
         const unsigned passes = head.w & 0xffff;
         const unsigned shift = head.w >> 16 & 0xff;
-        const unsigned kind = head.w >> 24;
+        const unsigned kind = head.w >> 24 & 3;
+        const bool goes_on = head.w >> 26 & 1;
+        const bool is_bare = head.w >> 27 & 1, by_class = head.w >> 28;
         const bool is_listed = kind == 1;
         const unsigned all_pairs = (form.x & 0xff) + (form.x >> 8 & 0xff);
         const unsigned factors = form.x >> 16;
-        const bool is_for_host = form.z;
+        const bool is_for_host = form.z & 1;
         const int room = static_cast<int>(form.w);
 
         const unsigned *sources = record + HEADER;
@@ -531,27 +552,35 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
             __syncthreads();
             const unsigned long long ready = STAMPED ? now() : 0;
             report(raw, sources + 32 * chunks, form.y, shift, chunks, posteriors + form.z, flags & 4);
-            if (STAMPED && thread == 0) {
-                stamps[0] = began;
-                stamps[1] = ready;
-                stamps[2] = now();
+            if (STAMPED) {
+                if (thread == 0) {
+                    stamps[0] = began;
+                    stamps[1] = ready;
+                    stamps[2] = now();
+                }
+                stamps += 3;
             }
             continue;
         }
 
-        if (has_evidence && is_excluded(s.bits, record + 8)) {
+        if (STAMPED && goes_on) {
+            stamps -= 3;
+        }
+        if (has_evidence && !goes_on) {
+            is_nothing = is_excluded(s.bits, record + 8);
+        }
+        if (is_nothing) {
             for (unsigned row = thread; row < rows; row += T) {
                 if (of_rows[row] != ~0u) {
-                    if (is_for_host) {
-                        store_for_host(out + of_rows[row], packed(0.0f, 0, tag));
-                    } else {
-                        store(messages + of_rows[row], packed(0.0f, 0, tag));
-                    }
+                    put(is_for_host, out, messages, of_rows[row], packed(0.0f, 0, tag));
                 }
             }
-            if (STAMPED && thread == 0) {
-                stamps[0] = stamps[1] = began;
-                stamps[2] = now();
+            if (STAMPED) {
+                if (thread == 0) {
+                    stamps[0] = stamps[1] = began;
+                    stamps[2] = now();
+                }
+                stamps += 3;
             }
             continue;
         }
@@ -564,50 +593,60 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
                     which == NO_SOURCE ? 0.0f : __uint_as_float(__ldg(evidence + which));
             }
         }
-        int *reference = reinterpret_cast<int *>(s.reference[turn]);
-        if (chunks <= WARPS) {
-            stage_messages<1>(s.stage, reference, sources, chunks, factors, room, messages, tag);
-        } else if (chunks <= MIDDLE * WARPS) {
-            stage_messages<MIDDLE>(s.stage, reference, sources, chunks, factors, room, messages, tag);
-        } else {
-            stage_messages<EACH>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+        if (!goes_on) {
+            int *reference = reinterpret_cast<int *>(s.reference[turn]);
+            if (chunks <= WARPS) {
+                stage_messages<1>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+            } else if (chunks <= MIDDLE * WARPS) {
+                stage_messages<MIDDLE>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+            } else {
+                stage_messages<EACH>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+            }
+            __syncthreads();
+            power = sum_of(s.reference[turn][0]) + sum_of(s.reference[turn][1]) -
+                    static_cast<int>(factors) * room - (is_bare ? 0 : PEAK);
         }
-        __syncthreads();
         const unsigned long long ready = STAMPED ? now() : 0;
-        const int power = sum_of(s.reference[turn][0]) + sum_of(s.reference[turn][1]) -
-                          static_cast<int>(factors) * room - PEAK;
         const unsigned pairs = has_evidence ? all_pairs : form.x & 0xff;
         const unsigned steps = head.z & 0xffff;
         const unsigned of_row = thread & ((1u << shift) - 1);
-        const unsigned next = is_listed ? (1 + all_pairs) * threads : threads;
-        const unsigned of_rows_words = (rows * (is_listed ? 1 : 1 + all_pairs) + 3) & ~3u;
-        const unsigned *stream = of_rows + of_rows_words + thread;
+        // Words of the stream from step to step, and those that stay when a pass is done.
+        const unsigned next = is_listed ? (all_pairs + !is_bare) * threads : by_class ? 1u << shift : threads;
+        const unsigned next_of_pass = is_listed || !(is_bare || by_class) ? steps * next : 0;
+        const unsigned of_rows_words = (rows * (is_listed ? 1 : 1 + all_pairs + by_class) + 3) & ~3u;
+        const unsigned *stream = of_rows + of_rows_words + (by_class ? of_row : thread);
         const char *stage = reinterpret_cast<const char *>(s.stage);
         for (unsigned row = thread < threads ? thread >> shift : rows; row < rows; row += rows_of_pass) {
             float sum;
             if (is_listed) {
-                sum = part_of_sum<true>(pairs, stage, stream, next, steps, threads, list, 0, of_rows, 0);
+                sum = is_bare ? part_of_sum<true, true>(pairs, stage, stream, next, steps, threads, list, 0, of_rows, 0)
+                              : part_of_sum<true, false>(pairs, stage, stream, next, steps, threads, list, 0, of_rows, 0);
             } else {
-                sum = part_of_sum<false>(pairs, stage, stream, next, steps, threads,
-                                         list + of_row * all_pairs, all_pairs << shift, of_rows + rows + row, rows);
+                const unsigned *entry = list + of_row * all_pairs, *base = of_rows + rows + row;
+                const unsigned next_of_list = all_pairs << shift;
+                // The last step may not be for all.
+                const unsigned own = ((form.z >> 8) + (1u << shift) - 1 - of_row) >> shift;
+                sum = is_bare ? part_of_sum<false, true>(pairs, stage, stream, 0, own, threads, entry, next_of_list, base, rows)
+                              : part_of_sum<false, false>(pairs, stage, by_class ? stream + base[all_pairs * rows] : stream, next, steps, threads, entry, next_of_list, base, rows);
             }
-            stream += steps * next;
+            stream += next_of_pass;
             for (unsigned half = (1u << shift) / 2; half > 0; half /= 2) {
                 sum += __shfl_xor_sync(ALL, sum, half);
             }
             const unsigned place = of_rows[row];
             if (of_row == 0 && place != ~0u) {
-                if (is_for_host) {
-                    store_for_host(out + place, packed(sum, power, tag));
-                } else {
-                    store(messages + place, packed(sum, power, tag));
-                }
+                put(is_for_host, out, messages, place, packed(sum, power, tag));
             }
         }
-        if (STAMPED && thread == 0) {
-            stamps[0] = began;
-            stamps[1] = ready;
-            stamps[2] = now();
+        if (STAMPED) {
+            if (thread == 0) {
+                if (!goes_on) {
+                    stamps[0] = began;
+                    stamps[1] = ready;
+                }
+                stamps[2] = now();
+            }
+            stamps += 3;
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
-use super::items::THREADS;
+use super::items::{THREADS, split};
 use super::schedule::Schedule;
 use super::words::{MAX_TAG, Results};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
@@ -46,7 +46,7 @@ pub(super) struct Gpu {
 }
 
 /// Words of records that push messages out of the GPU's cache.
-const LARGE: usize = 40 << 20;
+const LARGE: usize = 10 << 20;
 
 /// Which kernel a run is with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,10 +76,13 @@ impl Gpu {
         for list in schedule.starts.windows(2) {
             let list = &schedule.items[list[0] as usize..list[1] as usize];
             for (n, &item) in list.iter().enumerate() {
-                let next = list.get(n + 1).map_or(0, |&next| items.records[next].len());
-                let start = records.len();
-                records.extend(&items.records[item]);
-                records[start] |= (next as u32) << 16;
+                let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
+                let mut of_item = split(&items.records[item]).peekable();
+                while let Some(record) = of_item.next() {
+                    let next = of_item.peek().map_or(next, |record| record[0]);
+                    records.push(record[0] | next << 16);
+                    records.extend(&record[1..]);
+                }
             }
             starts.push((records.len() / 4) as u32);
         }

@@ -125,8 +125,9 @@ impl Flow {
     /// for any GPU.
     fn new(compiled: &CompiledNetwork) -> Option<(Self, i64)> {
         let operations = operations(compiled)?;
-        let (copies, starts) = items::copies(compiled, &operations);
-        let (tables, exponent) = tables::fill(compiled, &copies);
+        let network = compiled.network();
+        let (copies, starts) = items::copies(network, &operations);
+        let (tables, exponent) = tables::fill(network, &operations.potentials, &copies);
         let items = Items::new(compiled, &operations, &starts, &tables)?;
         Some((Self { shape: Shape::new(compiled), operations, items }, exponent))
     }
@@ -143,8 +144,8 @@ fn bytes(compiled: &CompiledNetwork) -> u64 {
         items += needs.items;
         messages += operation.rows.entries() as u64 + 4;
     }
-    let copies: u64 =
-        items::copies(compiled, &operations).0.iter().map(|c| c.1.entries() as u64).sum();
+    let copies = items::copies(compiled.network(), &operations).0;
+    let copies: u64 = copies.iter().map(|(_, scope)| scope.entries() as u64).sum();
     // Reports: there is one a variable at most, and each is filled up.
     let variables = compiled.network().variables().len() as u64;
     words += 3 * shape.states() as u64 + 64 * variables;

@@ -1,7 +1,7 @@
 //! A propagation as operations of one form, each a sum of products; see `kernels/propagate.cu`.
 
 use crate::graph::CliqueId;
-use crate::network::{Network, VariableId};
+use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
@@ -19,8 +19,8 @@ pub(super) struct Operation {
     pub rows: Scope,
     /// The variables that are summed out.
     pub run: Scope,
-    /// The clique whose potential is a factor.
-    pub clique: Option<CliqueId>,
+    /// The potential that is a factor, by number.
+    pub potential: Option<usize>,
     /// The messages that are factors: the operations that make them, and their variables.
     pub factors: Vec<(usize, Scope)>,
     /// The variables whose findings are factors.
@@ -39,9 +39,17 @@ pub(super) enum Role {
     Evidence,
 }
 
+/// The product of the network's factors that are in one clique; where there are none, there is no
+/// potential.
+pub(super) struct Potential {
+    pub factors: Vec<FactorId>,
+    pub variables: Vec<VariableId>,
+}
+
 /// All operations, each after those whose results it needs.
 pub(super) struct Operations {
     pub all: Vec<Operation>,
+    pub potentials: Vec<Potential>,
     /// For each separator the operations that make the messages up and down.
     pub of_separator: Vec<(usize, usize)>,
 }
@@ -95,7 +103,7 @@ fn push(
             Operation {
                 rows: Scope::of(network, kept),
                 run: Scope::of(network, rest),
-                clique: operation.clique,
+                potential: operation.potential,
                 factors: operation.factors.clone(),
                 findings: operation.findings.clone(),
                 result: Role::Message,
@@ -113,7 +121,7 @@ fn push(
         let first = push(all, network, first, is_short);
         operation = Operation {
             run: Scope::of(network, parts),
-            clique: None,
+            potential: None,
             factors: vec![(first, all[first].rows.clone())],
             findings: vec![],
             ..operation
@@ -127,7 +135,7 @@ fn push(
 
 /// A vertex of the tree on which messages run: a clique, or a place between cliques.
 struct Vertex {
-    clique: Option<CliqueId>,
+    potential: Option<usize>,
     variables: Vec<VariableId>,
     parent: Option<usize>,
     children: Vec<usize>,
@@ -135,13 +143,16 @@ struct Vertex {
     separator: Vec<VariableId>,
     /// The variables whose findings are entered here.
     findings: Vec<VariableId>,
+    /// Whether it only has findings for its parent.
+    is_alone: bool,
 }
 
-/// The junction tree with vertices put in where a clique has many children.
-fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
-    let tree = compiled.tree();
+/// The junction tree with vertices put in where a clique has many findings or children; and the
+/// potentials.
+fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
+    let (network, tree) = (compiled.network(), compiled.tree());
     let of_clique = |clique: CliqueId| Vertex {
-        clique: Some(clique),
+        potential: None,
         variables: tree[clique].variables.clone(),
         parent: tree.parent(clique).map(|link| link.clique.index()),
         children: tree.children(clique).iter().map(|link| link.clique.index()).collect(),
@@ -149,26 +160,42 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
             .parent(clique)
             .map_or(vec![], |link| tree[link.separator].variables.clone()),
         findings: vec![],
+        is_alone: false,
+    };
+    let alone = |clique: usize, variables: &[VariableId]| Vertex {
+        potential: None,
+        variables: variables.to_vec(),
+        parent: Some(clique),
+        children: vec![],
+        separator: variables.to_vec(),
+        findings: vec![],
+        is_alone: true,
     };
     let mut vertices: Vec<Vertex> = tree.clique_ids().map(of_clique).collect();
-    for (variable, clique) in compiled.network().ids().zip(entry_points(compiled)) {
+    for (variable, clique) in network.ids().zip(entry_points(compiled)) {
         vertices[clique.index()].findings.push(variable);
     }
-    for clique in 0..vertices.len() {
+    let mut potentials: Vec<Potential> = Vec::new();
+    for factor in network.factor_ids() {
+        let of = &mut vertices[compiled.factor_home(factor).index()].potential;
+        let number = *of.get_or_insert(potentials.len());
+        if number == potentials.len() {
+            potentials.push(Potential { factors: vec![], variables: vec![] });
+        }
+        let Potential { factors, variables } = &mut potentials[number];
+        factors.push(factor);
+        variables.extend(network.factor(factor).scope());
+        variables.sort_unstable();
+        variables.dedup();
+    }
+    for clique in 0..tree.cliques().len() {
         if vertices[clique].findings.len() > FINDINGS {
             // Their products come as messages do.
             let findings = std::mem::take(&mut vertices[clique].findings);
             for group in findings.chunks(FINDINGS_ALONE) {
-                let alone = vertices.len();
-                vertices[clique].children.push(alone);
-                vertices.push(Vertex {
-                    clique: None,
-                    variables: group.to_vec(),
-                    parent: Some(clique),
-                    children: vec![],
-                    separator: group.to_vec(),
-                    findings: group.to_vec(),
-                });
+                let child = vertices.len();
+                vertices[clique].children.push(child);
+                vertices.push(Vertex { findings: group.to_vec(), ..alone(clique, group) });
             }
         }
         // Not beyond the cliques: what was put in has few children.
@@ -190,21 +217,15 @@ fn vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
                 for &child in group {
                     vertices[child].parent = Some(between);
                 }
-                vertices.push(Vertex {
-                    clique: None,
-                    separator: variables.clone(),
-                    variables,
-                    parent: Some(clique),
-                    children: group.to_vec(),
-                    findings: vec![],
-                });
+                let children = group.to_vec();
+                vertices.push(Vertex { children, is_alone: false, ..alone(clique, &variables) });
                 above.push(between);
             }
             children = above;
         }
         vertices[clique].children = children;
     }
-    vertices
+    (vertices, potentials)
 }
 
 /// For each variable the clique in which its findings are entered: the smallest.
@@ -225,7 +246,7 @@ impl Operations {
     /// Operations of which `is_short` holds.
     pub fn new(compiled: &CompiledNetwork, is_short: IsShort) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
-        let vertices = vertices(compiled);
+        let (vertices, potentials) = vertices(compiled);
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
         // Every vertex after its parent.
         let mut order = vec![tree.root().index()];
@@ -259,7 +280,7 @@ impl Operations {
             let operation = Operation {
                 rows: scope(rows),
                 run: Scope::of(network, rest),
-                clique: vertex.and_then(|vertex| vertices[vertex].clique),
+                potential: vertex.and_then(|vertex| vertices[vertex].potential),
                 factors,
                 findings: vertex.map_or(vec![], |vertex| vertices[vertex].findings.clone()),
                 result,
@@ -274,7 +295,7 @@ impl Operations {
         for &vertex in &order {
             let Vertex { variables, children, .. } = &vertices[vertex];
             for &child in children {
-                if !vertices[child].findings.is_empty() && vertices[child].clique.is_none() {
+                if vertices[child].is_alone {
                     continue;
                 }
                 let factors = inbox(vertex, Some(child), &up, &down);
@@ -319,6 +340,6 @@ impl Operations {
         let of_separator = tree.separators().iter();
         let of_separator =
             of_separator.map(|edge| (up[edge.child.index()], down[edge.child.index()])).collect();
-        Self { all, of_separator }
+        Self { all, potentials, of_separator }
     }
 }

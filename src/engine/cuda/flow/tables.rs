@@ -1,32 +1,33 @@
-//! The copies of the cliques' potentials.
+//! The copies of potentials.
 
-use crate::graph::CliqueId;
+use super::operations::Potential;
+use crate::network::Network;
 use crate::potential::{Odometer, Real, Scope};
-use crate::propagation::CompiledNetwork;
 
 /// Potentials have their largest entry near two to this power, as in the kernel.
 pub(super) const PEAK: i32 = 24;
 
 /// All copies one after another, each potential scaled to a largest entry near 2^PEAK, and the power
-/// of two that must be multiplied by, all of them together, once they have lost 2^PEAK each.
-pub(super) fn fill(compiled: &CompiledNetwork, copies: &[(CliqueId, Scope)]) -> (Vec<f32>, i64) {
-    let (network, tree) = (compiled.network(), compiled.tree());
-    let mut of_clique = vec![Vec::new(); tree.cliques().len()];
+/// of two that must be multiplied by, all of them together, once they have lost 2^PEAK each. `copies`:
+/// the number of the potential, and variables, of which it does not need all.
+pub(super) fn fill(
+    network: &Network,
+    potentials: &[Potential],
+    copies: &[(usize, Scope)],
+) -> (Vec<f32>, i64) {
+    let mut of_potential = vec![Vec::new(); potentials.len()];
     let mut start = 0;
-    for (clique, scope) in copies {
-        of_clique[clique.index()].push((start, scope));
+    for (potential, scope) in copies {
+        of_potential[*potential].push((start, scope));
         start += scope.entries();
-    }
-    let mut factors = vec![Vec::new(); tree.cliques().len()];
-    for (id, factor) in network.factor_ids().zip(network.factors()) {
-        factors[compiled.factor_home(id).index()].push(factor);
     }
     let mut tables = vec![0.0; start];
     let mut exponent = 0;
-    for clique in tree.clique_ids() {
-        let scope = Scope::of(network, tree[clique].variables.iter().copied());
+    for (potential, copies) in potentials.iter().zip(of_potential) {
+        let scope = Scope::of(network, potential.variables.iter().copied());
         let mut product = vec![1.0_f64; scope.entries()];
-        for factor in &factors[clique.index()] {
+        for &factor in &potential.factors {
+            let factor = network.factor(factor);
             let family = Scope::of(network, factor.scope().iter().copied());
             for (value, entry) in product.iter_mut().zip(Odometer::new(&scope, &family)) {
                 *value *= factor.values()[entry];
@@ -37,8 +38,8 @@ pub(super) fn fill(compiled: &CompiledNetwork, copies: &[(CliqueId, Scope)]) -> 
         exponent -= i64::from(scale);
         let scaled = product.iter().map(|value| value.scale(scale + PEAK) as f32);
         let scaled: Vec<f32> = scaled.collect();
-        for (start, copy) in &of_clique[clique.index()] {
-            let values = &mut tables[*start..*start + copy.entries()];
+        for (start, copy) in copies {
+            let values = &mut tables[start..start + copy.entries()];
             for (value, entry) in values.iter_mut().zip(Odometer::new(copy, &scope)) {
                 *value = scaled[entry];
             }

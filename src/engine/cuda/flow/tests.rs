@@ -29,6 +29,23 @@ fn the_twin_agrees_with_the_sequential_engine() {
 }
 
 #[test]
+fn a_large_network_has_items_of_every_kind_and_is_right() {
+    use rand::SeedableRng;
+    let network = crate::format::sample("barley").unwrap().open().network;
+    let options = CompileOptions::default();
+    let compiled = compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap();
+    let compiled = Arc::new(compiled);
+    let mut twin = twin(&compiled, 264);
+    for form in [items::GOES_ON, items::BARE, items::BY_CLASS] {
+        let mut records = twin.flow.items.records.iter().flat_map(|records| items::split(records));
+        assert!(records.any(|record| record[3] & form != 0), "{form:#x}");
+    }
+    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(5);
+    let cases = [Evidence::none(), Evidence::drawn(&network, 9, &mut rng)];
+    assert_as_sequential(&compiled, &cases, &mut twin);
+}
+
+#[test]
 fn what_comes_in_single_precision_sums_to_one_in_double() {
     for (compiled, _) in networks() {
         let watch = Watch::untimed(CancelToken::new());
@@ -68,8 +85,9 @@ fn what_is_zero_is_left_out_and_the_forecast_suffices() {
         let words = 2 * items.record_words() + 2 * items.messages + shape.evidence_words();
         let words = words + items.result_words + 6 * items.len();
         assert!(4 * (words + 4 * MAX_LISTS) as u64 <= bytes(&compiled));
-        let (copies, starts) = items::copies(&compiled, &flow.operations);
-        let (tables, _) = tables::fill(&compiled, &copies);
+        let network = compiled.network();
+        let (copies, starts) = items::copies(network, &flow.operations);
+        let (tables, _) = tables::fill(network, &flow.operations.potentials, &copies);
         let support = support::Support::new(&flow.operations, &starts, &tables);
         for (operation, part) in flow.operations.all.iter().zip(&support.parts) {
             let products = operation.rows.entries() * operation.run.entries();

@@ -1,9 +1,22 @@
-//! Items of rows that all have the same entries.
+//! Items of rows that all have the same entries: which rows go together. [`records`](super::records)
+//! writes them.
 
-use super::layout::{Layout, Numbers, Stage, most, sort};
+use super::layout::{Numbers, Stage, most, sort};
+use super::records::Form;
 use super::source::{Run, Source};
-use super::{ALIGNMENT, HEADER, NOWHERE, RECORD, STAGE, THREADS};
+use super::{ALIGNMENT, HEADER, RECORD, STAGE};
 use crate::network::VariableId;
+
+/// Rows that are one item, and their stage.
+pub(super) struct Tile<'a> {
+    pub(super) rows: &'a [u32],
+    /// Of each factor and finding, which of its parts on the stage each row needs.
+    pub(super) of_rows: Vec<Vec<u32>>,
+    /// Of each factor and finding, the distances on the stage between parts of rows and between
+    /// entries of a run.
+    pub(super) strides: Vec<(usize, usize)>,
+    pub(super) stage: Stage,
+}
 
 impl Source<'_> {
     /// The rows tile by tile, and for each the number of its tile; `None` if there is no good tile.
@@ -11,7 +24,7 @@ impl Source<'_> {
     /// The last variables of rows are in the same factors, and so are those before them: a tile takes
     /// some states of both.
     pub(super) fn tiled(&self, run: &Run) -> Option<(Vec<usize>, Vec<u32>)> {
-        let wanted = self.wanted(self.part.rows.len() * run.entries.len());
+        let (wanted, _) = self.wanted(self.part.rows.len() * run.entries.len());
         let holds = |variable: VariableId| -> Vec<bool> {
             let factors = self.operation.factors.iter().map(|(_, scope)| scope.contains(variable));
             factors.chain(self.operation.findings.iter().map(|v| *v == variable)).collect()
@@ -37,13 +50,16 @@ impl Source<'_> {
             words.sum()
         };
         let width = run.entries.len();
+        let form = Form::new(self, run, self.part.rows.len());
+        let of_stream = self.of_table() * (width + width / 8);
         let (mut best, mut least) = (None, f64::INFINITY);
         for tb in 1..=*b {
             for ta in 1..=*a {
                 let (rows, words) = (ta * tb, words(ta, tb));
+                let all_words = HEADER + rows * (of_stream + 4) + words + 4 * width + 128;
                 let is_too_large = rows * width > wanted.max(width)
                     || words > STAGE
-                    || HEADER + rows * (width + width / 8 + 4) + words + 4 * width + 128 > RECORD;
+                    || (!form.splits && all_words > RECORD);
                 if is_too_large {
                     break;
                 }
@@ -77,26 +93,21 @@ impl Source<'_> {
         tiles: Option<Vec<usize>>,
         all: Vec<u32>,
     ) -> Vec<(Vec<u32>, u32)> {
-        let width = run.entries.len();
-        let wanted = self.wanted(all.len() * width);
-        let steps = (wanted / THREADS).max(1);
-        let (pairs, of_findings) = self.pairs();
-        let all_pairs = pairs + of_findings;
+        let form = Form::new(self, run, all.len());
         let messages = self.factors.len();
         let mut numbers: Vec<Numbers> =
             self.offsets().map(|at| Numbers::new(most(&at.of_rows))).collect();
         let mut made = Vec::new();
         let mut next = 0;
         while next < all.len() {
-            let most = Layout::new(width, all.len() - next, steps);
-            let passes = (wanted / (THREADS * most.steps)).max(1);
             let first = next;
+            let at_most = form.rows_of_item(all.len() - first);
             numbers.iter_mut().for_each(Numbers::clear);
             let mut distinct_rows: Vec<Vec<u32>> = vec![vec![]; numbers.len()];
             let mut of_rows: Vec<Vec<u32>> = vec![vec![]; numbers.len()];
             let is_near = |next: usize| match &tiles {
                 Some(tiles) => tiles[next] == tiles[first],
-                None => next - first < passes * most.rows(),
+                None => next - first < at_most,
             };
             while next < all.len() && is_near(next) {
                 let row = all[next] as usize;
@@ -110,10 +121,9 @@ impl Source<'_> {
                         if f >= messages { count } else { count.next_multiple_of(32) };
                 }
                 let on_stage = chunks[0] + chunks[1].next_multiple_of(32);
-                let layout = Layout::new(width, next - first + 1, steps);
-                let list = layout.lanes * layout.steps * all_pairs + 4;
-                let words = layout.words(1 + all_pairs, 1) + list + on_stage + 4;
-                if next > first && (on_stage > STAGE || words > RECORD) {
+                let in_first = if form.splits { 1 } else { next - first + 1 };
+                let is_full = on_stage > STAGE || form.words(in_first, 1, on_stage) > RECORD;
+                if next > first && is_full {
                     break;
                 }
                 for (f, at) in self.offsets().enumerate() {
@@ -128,7 +138,6 @@ impl Source<'_> {
                 let number = sort(distinct);
                 of_rows.iter_mut().for_each(|n| *n = number[*n as usize]);
             }
-            // Distances on the stage between rows and between entries of a run.
             let mut strides = Vec::new();
             let mut stage = Stage::default();
             for (f, rows) in distinct_rows.iter().enumerate() {
@@ -156,41 +165,8 @@ impl Source<'_> {
                 }
             }
             stage.end(messages);
-            let rows = &all[first..next];
-            let layout = Layout::new(width, rows.len(), steps);
-            let slot = |n: usize| if n < pairs { 2 * n } else { messages + 2 * (n - pairs) };
-            let end = |n: usize| if n < pairs { messages } else { numbers.len() };
-            let pair = |n: usize, place: &dyn Fn(usize) -> usize| -> u32 {
-                let of = |f: usize| if f < end(n) { place(f) as u32 } else { 0 };
-                of(slot(n)) | of(slot(n) + 1) << 16
-            };
-            let mut list = vec![0; (layout.lanes * layout.steps * all_pairs).next_multiple_of(4)];
-            for i in 0..width {
-                for n in 0..all_pairs {
-                    list[i * all_pairs + n] =
-                        pair(n, &|f| 4 * run.numbers[f][i] as usize * strides[f].1);
-                }
-            }
-            let mut of_slots: Vec<u32> =
-                rows.iter().map(|&row| self.places[row as usize]).collect();
-            of_slots.resize(layout.slots(), NOWHERE);
-            for n in 0..all_pairs {
-                let place = |slot: usize| {
-                    pair(n, &|f| {
-                        let number = of_rows[f][slot] as usize;
-                        4 * (1 + stage.starts[f] + number * strides[f].0)
-                    })
-                };
-                of_slots.extend((0..rows.len()).map(place));
-                of_slots.resize((2 + n) * layout.slots(), 0);
-            }
-            let mut stream = vec![0; layout.passes * layout.steps * layout.threads];
-            for (slot, &row) in rows.iter().enumerate() {
-                for (i, &entry) in run.entries.iter().enumerate() {
-                    stream[layout.at(slot, i, 1)] = self.value(row, entry);
-                }
-            }
-            made.push(self.record(rows, &stage, layout, Some(list), of_slots, stream));
+            let tile = Tile { rows: &all[first..next], of_rows, strides, stage };
+            made.push(self.records(run, &form, &tile));
         }
         made
     }

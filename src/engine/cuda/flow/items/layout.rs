@@ -5,6 +5,8 @@ use super::{HEADER, LANES, NO_SOURCE, THREADS};
 /// Threads that share a row, steps that each of them takes, threads that take part, and passes over them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
+    /// Entries of a row.
+    pub(super) run: usize,
     pub(super) lanes: usize,
     pub(super) steps: usize,
     pub(super) threads: usize,
@@ -21,7 +23,7 @@ impl Layout {
         }
         let passes = (rows * lanes).div_ceil(THREADS);
         let threads = if passes == 1 { (rows * lanes).next_multiple_of(32) } else { THREADS };
-        Self { lanes, steps: run.div_ceil(lanes), threads, passes }
+        Self { run, lanes, steps: run.div_ceil(lanes), threads, passes }
     }
 
     /// Rows of a pass.
@@ -34,6 +36,13 @@ impl Layout {
         let (pass, row) = (row / self.rows(), row % self.rows());
         let step = pass * self.steps + i / self.lanes;
         step * width * self.threads + row * self.lanes + i % self.lanes
+    }
+
+    /// Words between the classes of rows in the stream: of odd number where each thread has a row, so
+    /// that those of a warp read from different banks.
+    pub(super) fn stride(self) -> usize {
+        let entries = self.lanes * self.steps;
+        if self.lanes == 1 { entries | 1 } else { entries }
     }
 
     /// Rows of all passes.

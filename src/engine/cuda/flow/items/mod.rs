@@ -1,11 +1,12 @@
 //! Operations cut into items of work, as the records that the kernel reads.
 //!
-//! [`source`] gathers what an operation is and decides on the form of its items: [`dense`] or
-//! [`sparse`]. [`report`] makes those that bring posteriors to the host. [`needs`] forecasts them.
+//! [`source`] gathers what an operation is and decides on the form of its items: [`dense`], of which
+//! [`records`] writes the records, or [`sparse`]. [`report`] makes those that bring posteriors to the host. [`needs`] forecasts them.
 
 mod dense;
 mod layout;
 mod needs;
+mod records;
 mod report;
 mod source;
 mod sparse;
@@ -17,9 +18,8 @@ pub(super) use self::needs::needs;
 pub(super) use self::report::REPORT;
 pub(super) use self::report::Report;
 use self::source::Source;
-use crate::graph::CliqueId;
-use crate::network::VariableId;
-use crate::potential::Scope;
+use crate::network::{Network, VariableId};
+use crate::potential::{Odometer, Scope};
 use crate::propagation::{CompiledNetwork, Posteriors};
 
 use super::operations::{Operation, Operations, Role};
@@ -33,6 +33,18 @@ pub(super) const STAGE: usize = 6 * THREADS;
 const RECORD: usize = 2560;
 pub(super) const NO_SOURCE: u32 = (1 << 29) - 1;
 pub(super) const NO_STATE: u32 = 0xffff;
+
+/// In word 3 of a record that goes on with the item of the one before.
+pub(super) const GOES_ON: u32 = 1 << 26;
+
+/// In word 3 of a record whose operation has no table.
+pub(super) const BARE: u32 = 1 << 27;
+
+/// In word 3 of a record whose rows are of classes.
+pub(super) const BY_CLASS: u32 = 1 << 28;
+
+/// Rows of a class that are worth it to have classes.
+const CLASS: usize = 4;
 
 /// Words between the starts of two messages are a multiple of this, that of a sector of the cache.
 const ALIGNMENT: usize = 4;
@@ -52,31 +64,41 @@ pub(super) fn is_short(run: usize, parts: impl Iterator<Item = usize>) -> bool {
     on_stage <= STAGE && run.next_multiple_of(LANES) * (1 + pairs) + on_stage + 256 <= RECORD
 }
 
+/// Products of a propagation from twice as many of which on items are larger still.
+const MANY: u64 = 1 << 23;
+
 /// How large items are made.
 #[derive(Clone, Copy)]
 pub(super) struct Grain {
     /// Items that a large operation is cut into at least, so that it is shared by many blocks.
     pub shares: usize,
-    /// Entries below which an item is not made smaller for that, and those that it has at most.
+    /// Entries below which an item is not made smaller for that, and those that a record has at most.
     pub entries: (usize, usize),
+    /// How much larger items may be that go on in several records, or that need little of a table.
+    pub times: usize,
 }
 
 impl Grain {
     /// The finest there is.
-    pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024) };
+    pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024), times: 1 };
 
     /// For so many products in all: the more there is to do at once, the less it matters how long one
-    /// item takes, and the more what items have in common.
+    /// item takes, and the more what its rows have in common.
     pub fn of(products: u64) -> Self {
         let (finest, most) = Self::FINEST.entries;
         let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
-        Self { entries: (least, (2 * least).clamp(most, 2 * most)), ..Self::FINEST }
+        let times = (products / MANY).clamp(1, 8) as usize;
+        Self {
+            shares: Self::FINEST.shares * 2 / times.max(2),
+            entries: (least, (2 * least).clamp(most, 2 * most)),
+            times,
+        }
     }
 }
 
 /// All items of a propagation and where everything lies.
 pub(super) struct Items {
-    /// One record an item, operation after operation, then those of reports.
+    /// The records of each item, operation after operation, then those of reports; see [`split`].
     pub records: Vec<Vec<u32>>,
     /// First item of each operation and report, and the end of the last.
     pub first: Vec<usize>,
@@ -94,23 +116,23 @@ pub(super) struct Items {
     pub is_possible: bool,
 }
 
-/// The copies of potentials that there must be: of which clique, and in which order of variables; and
-/// where that of each operation begins.
+/// The copies of potentials that there must be: of which, and in which order of variables; and where
+/// that of each operation begins.
 pub(super) fn copies(
-    compiled: &CompiledNetwork,
+    network: &Network,
     operations: &Operations,
-) -> (Vec<(CliqueId, Scope)>, Vec<Option<usize>>) {
+) -> (Vec<(usize, Scope)>, Vec<Option<usize>>) {
     let mut known = std::collections::HashMap::new();
     let (mut copies, mut entries) = (Vec::new(), 0);
     let start = |operation: &Operation| {
-        let clique = operation.clique?;
+        let potential = operation.potential?;
         let (of_rows, of_run) = (operation.rows.variables(), operation.run.variables());
         let order: Vec<VariableId> = of_rows.iter().chain(of_run).copied().collect();
-        Some(*known.entry((clique, order.clone())).or_insert_with(|| {
-            let scope = Scope::of(compiled.network(), order);
+        Some(*known.entry((potential, order.clone())).or_insert_with(|| {
+            let scope = Scope::of(network, order);
             let start = entries;
             entries += scope.entries();
-            copies.push((clique, scope));
+            copies.push((potential, scope));
             start
         }))
     };
@@ -161,6 +183,7 @@ impl Items {
                 part: &support.parts[index],
                 table: table(starts[index], operation, tables),
                 factors: operation.factors.iter().map(|(f, _)| places[*f].as_slice()).collect(),
+                classes: classes(compiled.network(), operations, operation),
                 findings: findings.collect(),
                 places: &places[index],
                 grain,
@@ -209,6 +232,29 @@ impl Items {
     pub fn len(&self) -> usize {
         self.costs.len()
     }
+}
+
+/// The class of each row of `operation`, if there are much fewer: of those on which the potential
+/// depends in the same way.
+fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
+    let variables = operations.potentials[operation.potential?].variables.iter().copied();
+    let scope = Scope::of(network, variables);
+    let rows = operation.rows.entries();
+    let of_rows = operation.rows.variables().iter().zip(operation.rows.cardinalities());
+    let seen = of_rows.filter(|(variable, _)| scope.contains(**variable));
+    let classes: usize = seen.map(|(_, &states)| states).product();
+    let all = Odometer::new(&operation.rows, &scope).take(rows);
+    (CLASS * classes <= rows).then(|| all.map(|at| at as u32).collect())
+}
+
+/// The records of an item one by one.
+pub(super) fn split(records: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = records;
+    std::iter::from_fn(move || {
+        let (this, after) = rest.split_at_checked((*rest.first()? & 0xffff) as usize)?;
+        rest = after;
+        Some(this)
+    })
 }
 
 fn word(value: usize) -> Option<u32> {

@@ -1,11 +1,12 @@
 //! One operation with all that its items are made of.
 
 use super::layout::{Layout, Stage};
-use super::{Grain, HEADER, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE};
+use super::{
+    BARE, BY_CLASS, GOES_ON, Grain, HEADER, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE, split,
+};
 use crate::engine::cuda::flow::operations::{Operation, Role};
 use crate::engine::cuda::flow::support::{Offsets, Part};
 use crate::engine::cuda::flow::tables::PEAK;
-use crate::potential::Real;
 
 /// One operation with all that its records are made of.
 pub(super) struct Source<'a> {
@@ -14,6 +15,9 @@ pub(super) struct Source<'a> {
     pub(super) table: Option<&'a [f32]>,
     /// For each factor, where its rows are.
     pub(super) factors: Vec<&'a [u32]>,
+    /// The class of each row, if there are much fewer: rows of one class have the same numbers in the
+    /// table, because what is in the clique has fewer variables.
+    pub(super) classes: Option<Vec<u32>>,
     /// For each finding, its first weight and the offsets of states.
     pub(super) findings: Vec<(usize, Offsets)>,
     pub(super) places: &'a [u32],
@@ -66,8 +70,9 @@ impl Source<'_> {
         let pairs = self.pairs();
         let pairs = pairs.0 + pairs.1;
         // Words that are read, and instructions, of both forms.
-        let dense = (rows * width) as u64 * (4 + pairs as u64);
-        let sparse = self.part.products * (5 + 3 * pairs as u64) * 9 / 8;
+        let (of_pairs, of_table) = (pairs as u64, self.of_table() as u64);
+        let dense = (rows * width) as u64 * (3 + of_table + of_pairs);
+        let sparse = self.part.products * (4 + of_table + 3 * of_pairs) * 9 / 8;
         let one_row: usize =
             run.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
         let words = width.next_power_of_two().max(32) * (1 + pairs) + one_row + 256;
@@ -76,7 +81,8 @@ impl Source<'_> {
         }
         // Words that are read from messages, and the price of an item.
         let price = |items: &Vec<(Vec<u32>, u32)>| -> u32 {
-            items.iter().map(|(record, _)| 32 * (record[1] & 0xffff) + 400).sum()
+            let of_item = |records: &[u32]| 280 + 120 * split(records).count() as u32;
+            items.iter().map(|(records, _)| 32 * (records[1] & 0xffff) + of_item(records)).sum()
         };
         let natural = self.dense(&run, None, self.part.rows.clone());
         match self.tiled(&run) {
@@ -111,10 +117,13 @@ impl Source<'_> {
         Run { entries, numbers, offsets }
     }
 
-    /// Entries that an item is to have.
-    pub(super) fn wanted(&self, entries: usize) -> usize {
+    /// Entries that an item and that a record is to have, of so many in all.
+    pub(super) fn wanted(&self, entries: usize) -> (usize, usize) {
         let (least, most) = self.grain.entries;
-        entries.div_ceil(self.grain.shares).clamp(least, most)
+        let share = entries.div_ceil(self.grain.shares);
+        let of_item = share.clamp(least, most * self.grain.times);
+        let has_stream = self.table.is_some() && self.classes.is_none();
+        (of_item, if has_stream { share.clamp(least, most) } else { of_item })
     }
 
     /// Pairs of messages and of findings.
@@ -133,16 +142,22 @@ impl Source<'_> {
         }
     }
 
-    /// The bits of the table's entry.
-    pub(super) fn value(&self, row: u32, entry: u32) -> u32 {
-        let at = row as usize * self.run_entries() + entry as usize;
-        self.table.map_or(1.0_f32.scale(PEAK), |table| table[at]).to_bits()
+    /// The bits of an entry of the table.
+    pub(super) fn value(&self, table: &[f32], row: u32, entry: u32) -> u32 {
+        table[row as usize * self.run_entries() + entry as usize].to_bits()
     }
 
+    /// Words of the stream that are entries of the table, for each product.
+    pub(super) fn of_table(&self) -> usize {
+        usize::from(self.table.is_some())
+    }
+
+    /// A record of some rows, and its cost. With a stage it is the first of its item, whose rows have
+    /// the states `fixed` in common; without it goes on.
     pub(super) fn record(
         &self,
-        rows: &[u32],
-        stage: &Stage,
+        fixed: &[u32],
+        stage: Option<&Stage>,
         layout: Layout,
         list: Option<Vec<u32>>,
         of_slots: Vec<u32>,
@@ -153,21 +168,31 @@ impl Source<'_> {
         let room = if factors == 0 { 0 } else { (126 - 12 - PEAK) / factors as i32 - 1 };
         let list_words = list.as_ref().map_or(0, Vec::len);
         let shift = layout.lanes.ilog2();
+        let (on_stage, of_messages) =
+            stage.map_or((&[][..], 0), |stage| (stage.words.as_slice(), stage.messages));
+        let goes_on = if stage.is_none() { GOES_ON } else { 0 };
+        let is_bare = if self.table.is_none() { BARE } else { 0 };
+        let by_class = if self.classes.is_some() && list.is_some() { BY_CLASS } else { 0 };
         let mut record = vec![
             0,
-            (stage.messages / 32 + (((stage.words.len() - stage.messages) / 32) << 16)) as u32,
+            (of_messages / 32 + (((on_stage.len() - of_messages) / 32) << 16)) as u32,
             (layout.steps | layout.threads << 16) as u32,
-            layout.passes as u32 | shift << 16 | u32::from(list.is_none()) << 24,
+            layout.passes as u32
+                | shift << 16
+                | u32::from(list.is_none()) << 24
+                | goes_on
+                | is_bare
+                | by_class,
             (pairs.0 | pairs.1 << 8 | factors << 16) as u32,
             list_words as u32,
-            u32::from(self.operation.result == Role::Evidence),
+            u32::from(self.operation.result == Role::Evidence) | (layout.run as u32) << 8,
             room as u32,
         ];
-        let mut fixed = self.fixed(rows);
+        let mut fixed = fixed.to_vec();
         fixed.resize(8, NO_STATE);
         record.extend(fixed.chunks(2).map(|pair| pair[0] | pair[1] << 16));
         debug_assert_eq!(record.len(), HEADER);
-        record.extend(&stage.words);
+        record.extend(on_stage);
         record.extend(list.unwrap_or_default());
         record.extend(of_slots);
         record.resize(record.len().next_multiple_of(4), 0);
@@ -176,8 +201,7 @@ impl Source<'_> {
         debug_assert!(record.len() <= RECORD);
         record[0] = record.len() as u32;
         let steps = (layout.passes * layout.steps) as u32;
-        let cost =
-            250 + steps * (12 + 6 * (pairs.0 + pairs.1) as u32) + stage.words.len() as u32 / 8;
+        let cost = 250 + steps * (12 + 6 * (pairs.0 + pairs.1) as u32) + on_stage.len() as u32 / 8;
         (record, cost)
     }
 

@@ -4,14 +4,18 @@ use super::layout::{Layout, Numbers, Stage, most, sort};
 use super::source::Source;
 use super::{NOWHERE, RECORD, STAGE, THREADS};
 
+/// The place of the zero on the stage.
+const ZERO: u32 = 4 * (1 + STAGE as u32);
+
 impl Source<'_> {
     /// Items of rows that list their products.
     pub(super) fn sparse(&self) -> Vec<(Vec<u32>, u32)> {
         let all = &self.part.rows;
-        let wanted = self.wanted(self.part.products as usize);
+        let (_, wanted) = self.wanted(self.part.products as usize);
         let steps = (wanted / THREADS).max(1);
         let (pairs, of_findings) = self.pairs();
-        let width = 1 + pairs + of_findings;
+        let of_table = self.of_table();
+        let width = of_table + pairs + of_findings;
         let messages = self.factors.len();
         let sizes = self.operation.factors.iter().map(|(_, scope)| scope.entries());
         let sizes =
@@ -80,11 +84,15 @@ impl Source<'_> {
             let mut of_slots: Vec<u32> =
                 rows.iter().map(|&row| self.places[row as usize]).collect();
             of_slots.resize(layout.slots(), NOWHERE);
-            let mut stream = vec![0; layout.passes * layout.steps * width * layout.threads];
+            let no_product = if of_table == 0 { ZERO } else { 0 };
+            let mut stream =
+                vec![no_product; layout.passes * layout.steps * width * layout.threads];
             for (slot, (&row, of_row)) in rows.iter().zip(&entries).enumerate() {
                 for (i, &entry) in of_row.0.iter().enumerate() {
                     let at = layout.at(slot, i, width);
-                    stream[at] = self.value(row, entry);
+                    if let Some(table) = self.table {
+                        stream[at] = self.value(table, row, entry);
+                    }
                     for n in 0..pairs + of_findings {
                         let (slot, end) = match n.checked_sub(pairs) {
                             None => (2 * n, messages),
@@ -94,11 +102,12 @@ impl Source<'_> {
                             true => 4 * (1 + stage.starts[f] as u32 + of_row.1[f][i]),
                             false => 0,
                         };
-                        stream[at + (1 + n) * layout.threads] = place(slot) | place(slot + 1) << 16;
+                        stream[at + (of_table + n) * layout.threads] =
+                            place(slot) | place(slot + 1) << 16;
                     }
                 }
             }
-            made.push(self.record(rows, &stage, layout, None, of_slots, stream));
+            made.push(self.record(&self.fixed(rows), Some(&stage), layout, None, of_slots, stream));
         }
         made
     }
