@@ -45,6 +45,9 @@ const CLIQUE: f64 = 200.0;
 const MAKE_ENTRY: f64 = 1.0;
 /// For a variable of which a new tree is made.
 const MAKE_VARIABLE: f64 = 2200.0;
+/// The same two where a tree of fewer entries than are [near](NEAR) is made and there is none before.
+const MAKE_NEAR_ENTRY: f64 = 0.6;
+const MAKE_NEAR_VARIABLE: f64 = 1300.0;
 
 /// The share of the entries that a tree has to make where it takes others over from one before.
 const NEW_SHARE: f64 = 0.3;
@@ -245,14 +248,23 @@ impl<T: Real> Choice<T> {
     ) -> Option<Reduced> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let left = is_observed.iter().filter(|is| !*is).count();
-        let fixed = means.making * MAKE_VARIABLE * left as f64;
         let made = if self.cut.is_some() { NEW_SHARE } else { 1.0 };
-        let limit = ((least - fixed) / (NEAR_SHARE * ENTRY + made * MAKE_ENTRY)) as u64;
+        let limit = |of_variable: f64, of_entry: f64| {
+            let fixed = means.making * of_variable * left as f64;
+            let is_worth = least >= WORTH_LOOKING * fixed;
+            let limit = (least - fixed) / (NEAR_SHARE * ENTRY + made * of_entry);
+            if is_worth { limit as u64 } else { 0 }
+        };
+        let mut most = limit(MAKE_VARIABLE, MAKE_ENTRY);
+        if self.cut.is_none() {
+            most = most.max(limit(MAKE_NEAR_VARIABLE, MAKE_NEAR_ENTRY).min(NEAR as u64));
+        }
+        let limit = most;
         let is_in_vain = self
             .not_worth
             .as_ref()
             .is_some_and(|(out, least)| *out == is_observed && limit <= *least);
-        if left == is_observed.len() || least < WORTH_LOOKING * fixed || is_in_vain {
+        if left == is_observed.len() || limit == 0 || is_in_vain {
             return None;
         }
         let share = (is_observed.len() - left) as f64 / is_observed.len() as f64;

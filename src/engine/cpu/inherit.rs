@@ -5,8 +5,9 @@
 //! same factors in the same states has the same table, to the last bit; and where all of a subtree
 //! is the same, so is its message.
 
+use crate::engine::cpu::assemble::Ready;
 use crate::engine::cpu::factored::Plan;
-use crate::engine::cpu::structure::{Ready, Structure};
+use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::tables::{self, Made, Shelf, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{FactorId, Network};

@@ -13,7 +13,7 @@
 //! | [`fill`], [`product`], [`tables`] | multiply the factors of a clique, in memory that is kept |
 //! | [`factored`], [`streams`] | tables that stay products of small ones, and are never made |
 //! | [`structure`] | all of a tree but its numbers; which messages sum out and are never computed |
-//! | [`tree`] | tables and where they stand |
+//! | [`assemble`], [`tree`] | tables and where they stand |
 //! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
 //! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
 //! | [`inherit`] | what such a tree takes over from the one before it |
@@ -32,6 +32,7 @@
 //! that the new findings do not [change]. The answer then agrees with one that was computed
 //! anew within 1e-12 in double precision, and after [`forget`](Propagator::forget) to the last bit.
 
+mod assemble;
 mod batch;
 mod change;
 mod choice;

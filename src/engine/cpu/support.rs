@@ -10,6 +10,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
+use crate::engine::cpu::assemble::rows;
 use crate::engine::cpu::factored::Plan;
 use crate::engine::cpu::kernel::{ROW_HEAD, dispatched};
 use crate::engine::cpu::layout::LONGEST_ROW;
@@ -18,7 +19,7 @@ use crate::engine::cpu::part::Work;
 use crate::engine::cpu::product::Left;
 use crate::engine::cpu::report::Report;
 use crate::engine::cpu::state::State;
-use crate::engine::cpu::structure::{Structure, rows};
+use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::network::{Evidence, Factor};
