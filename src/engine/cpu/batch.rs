@@ -29,16 +29,17 @@ pub(super) fn run<T: Real>(
     type Numbered = Vec<(usize, Result<Posteriors, PropagationFailure>)>;
     let bytes = shared.spare_bytes(lanes.len());
     let runs = runs(cases, cases.len().div_ceil(4 * lanes.len()).min(RUN));
+    let shares = shares(cases);
     let next = AtomicUsize::new(0);
     let work = |lane: &mut Lane<T>| -> Result<Numbered, Cancelled> {
         let watch = watch.aside();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let means = Means { threads: None, bytes, making: 1.0 / run.len() as f64 };
             // Which thread comes to answer a case changes no bit of the answer.
             lane.forget();
             for &case in run {
                 lane.forget_messages();
+                let means = Means { threads: None, bytes, making: shares[case] };
                 match shared.run(lane, &cases[case], means, &watch) {
                     Err(PropagationFailure::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),
@@ -57,6 +58,15 @@ pub(super) fn run<T: Real>(
 /// The share of what making a tree costs that each of `cases` bears.
 pub(super) fn making(cases: &[Evidence]) -> f64 {
     runs(cases, RUN).len() as f64 / cases.len() as f64
+}
+
+/// The share of what making a tree costs that each of `cases` bears, however many threads there are.
+fn shares(cases: &[Evidence]) -> Vec<f64> {
+    let mut shares = vec![1.0; cases.len()];
+    for run in runs(cases, RUN) {
+        run.iter().for_each(|&case| shares[case] = 1.0 / run.len() as f64);
+    }
+    shares
 }
 
 /// The numbers of all cases in runs of at most `longest` that observe the same variables.
