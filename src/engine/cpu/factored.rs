@@ -35,6 +35,9 @@ pub(super) struct Plan {
     parts: Vec<PartPlan>,
     /// Entries of all parts.
     entries: usize,
+    /// What they are to be in: memory of the thread that plans, whichever makes them, because they
+    /// outlast that.
+    room: Vec<f64>,
 }
 
 /// Factors that are multiplied once.
@@ -111,19 +114,18 @@ impl Plan {
         }
         let entries: usize = parts.iter().map(|part| part.entries).sum();
         let is_worth = entries <= table / SHARE && parts.len() <= MOST_OWN;
-        is_worth.then_some(Self { parts, entries })
+        is_worth.then(|| Self { parts, entries, room: Vec::with_capacity(entries) })
     }
 
-    /// The product with the factors of `network` in the states `observed`, in the room of `values`;
+    /// The product with the factors of `network` in the states `observed`;
     /// the exponent of its scale, and how rows meet its parts.
     pub fn make(
-        &self,
+        self,
         filler: &mut Filler,
         (network, layout): (&Network, &Layout),
         observed: &[Option<usize>],
-        mut values: Vec<f64>,
     ) -> (Factored, i32, Vec<PartPort>) {
-        values.clear();
+        let mut values = self.room;
         values.resize(self.entries, 0.0);
         let mut product = Factored { entries: layout.entries(), values, ..Factored::default() };
         let mut ports = Vec::with_capacity(self.parts.len());

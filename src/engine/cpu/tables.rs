@@ -138,7 +138,7 @@ pub(super) fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> 
         let network = sources.network;
         if let Some(plan) = plan {
             let into = (network, layout);
-            let (product, exponent, ports) = plan.make(filler, into, sources.observed, Vec::new());
+            let (product, exponent, ports) = plan.make(filler, into, sources.observed);
             return Made { values, exponent, factored: Some((product, ports)) };
         }
         let factors: Vec<&Factor> = factors.iter().map(|&factor| network.factor(factor)).collect();
