@@ -4,8 +4,9 @@ use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::{Node, Tree};
 use crate::propagation::{MessageId, Moment, Pace, Phase, Watch};
 
-/// Nanoseconds of messages from which on the clock is read for them. Reading it takes half a hundredth.
-const LEAST: u32 = 1_000;
+/// Nanoseconds of messages, as they are forecast, from which on the clock is read for them: what reading
+/// it takes is then lost beside what noting the messages takes.
+const LEAST: u32 = 2_500;
 
 /// The clock is read for each message of a tree whose messages take more nanoseconds than this on
 /// average.
