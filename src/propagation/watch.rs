@@ -164,9 +164,16 @@ impl Watch {
     #[inline]
     pub fn stop(&self, from: &mut Moment) {
         if from.forecast > 0 {
-            let last = from.last;
-            *from = self.moment();
-            self.messages[last.index()].end(from.at);
+            self.end_together(from);
+        }
+    }
+
+    /// Reads the clock, and ends with it what was timed together until now, if anything was.
+    #[inline]
+    fn end_together(&self, from: &mut Moment) {
+        let before = std::mem::replace(from, self.moment());
+        if before.forecast > 0 {
+            self.messages[before.last.index()].end(from.at);
         }
     }
 
@@ -200,10 +207,7 @@ impl Watch {
         let span = &self.stages[stage as usize];
         span.begin(0, from.at, 0);
         let result = work(from);
-        let before = std::mem::replace(from, self.moment());
-        if before.forecast > 0 {
-            self.messages[before.last.index()].end(from.at);
-        }
+        self.end_together(from);
         span.end(from.at);
         result
     }

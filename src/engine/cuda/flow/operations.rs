@@ -162,14 +162,14 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
         findings: vec![],
         is_alone: false,
     };
-    let alone = |clique: usize, variables: &[VariableId]| Vertex {
+    let put_in = |clique: usize, variables: &[VariableId]| Vertex {
         potential: None,
         variables: variables.to_vec(),
         parent: Some(clique),
         children: vec![],
         separator: variables.to_vec(),
         findings: vec![],
-        is_alone: true,
+        is_alone: false,
     };
     let mut vertices: Vec<Vertex> = tree.clique_ids().map(of_clique).collect();
     for (variable, clique) in network.ids().zip(entry_points(compiled)) {
@@ -195,7 +195,8 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
             for group in findings.chunks(FINDINGS_ALONE) {
                 let child = vertices.len();
                 vertices[clique].children.push(child);
-                vertices.push(Vertex { findings: group.to_vec(), ..alone(clique, group) });
+                let of_group = put_in(clique, group);
+                vertices.push(Vertex { findings: group.to_vec(), is_alone: true, ..of_group });
             }
         }
         // Not beyond the cliques: what was put in has few children.
@@ -218,7 +219,7 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
                     vertices[child].parent = Some(between);
                 }
                 let children = group.to_vec();
-                vertices.push(Vertex { children, is_alone: false, ..alone(clique, &variables) });
+                vertices.push(Vertex { children, ..put_in(clique, &variables) });
                 above.push(between);
             }
             children = above;

@@ -51,7 +51,7 @@ impl Source<'_> {
         };
         let width = run.entries.len();
         let form = Form::new(self, run, self.part.rows.len());
-        let of_stream = self.of_table() * (width + width / 8);
+        let of_stream = usize::from(self.has_own_entries()) * (width + width / 8);
         let (mut best, mut least) = (None, f64::INFINITY);
         for tb in 1..=*b {
             for ta in 1..=*a {

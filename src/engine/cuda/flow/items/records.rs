@@ -19,7 +19,8 @@ pub(super) struct Form {
     /// Pairs of factors, and of factors and findings.
     pairs: (usize, usize),
     by_class: bool,
-    has_table: bool,
+    /// Whether each row has entries of the table for itself.
+    has_own_entries: bool,
     /// Whether an item may have several records.
     pub(super) splits: bool,
 }
@@ -38,7 +39,7 @@ impl Form {
             steps: (of_record / THREADS).max(1),
             pairs: (pairs, pairs + of_findings),
             by_class,
-            has_table: source.table.is_some(),
+            has_own_entries: source.has_own_entries(),
             splits: of_item > of_record || by_class,
         }
     }
@@ -52,8 +53,8 @@ impl Form {
         let layout = self.layout(rows);
         let list = layout.lanes * layout.steps * self.pairs.1 + 4;
         let of_classes = if self.by_class { classes * layout.stride() } else { 0 };
-        let of_stream = usize::from(self.has_table && !self.by_class);
-        layout.words(1 + self.pairs.1 + usize::from(self.by_class), of_stream)
+        let of_step = usize::from(self.has_own_entries);
+        layout.words(1 + self.pairs.1 + usize::from(self.by_class), of_step)
             + of_classes
             + list
             + on_stage
@@ -75,14 +76,14 @@ impl Form {
         if !self.splits {
             return rows.len();
         }
+        let at_most = self.rows_for(self.of_record, rows.len()).min(rows.len());
         let mut seen = HashSet::new();
-        let classes = rows.iter().map(|&row| {
+        let classes = rows[..at_most].iter().map(|&row| {
             seen.extend(class(row));
             seen.len()
         });
         let classes: Vec<usize> = classes.collect();
-        let (mut most, mut above) =
-            (1, self.rows_for(self.of_record, rows.len()).min(rows.len()) + 1);
+        let (mut most, mut above) = (1, at_most + 1);
         while most + 1 < above {
             let middle = usize::midpoint(most, above);
             let fits = self.words(middle, classes[middle - 1], on_stage) <= RECORD;

@@ -122,8 +122,7 @@ impl Source<'_> {
         let (least, most) = self.grain.entries;
         let share = entries.div_ceil(self.grain.shares);
         let of_item = share.clamp(least, most * self.grain.times);
-        let has_stream = self.table.is_some() && self.classes.is_none();
-        (of_item, if has_stream { share.clamp(least, most) } else { of_item })
+        (of_item, if self.has_own_entries() { share.clamp(least, most) } else { of_item })
     }
 
     /// Pairs of messages and of findings.
@@ -145,6 +144,11 @@ impl Source<'_> {
     /// The bits of an entry of the table.
     pub(super) fn value(&self, table: &[f32], row: u32, entry: u32) -> u32 {
         table[row as usize * self.run_entries() + entry as usize].to_bits()
+    }
+
+    /// Whether each row has entries of the table for itself.
+    pub(super) fn has_own_entries(&self) -> bool {
+        self.table.is_some() && self.classes.is_none()
     }
 
     /// Words of the stream that are entries of the table, for each product.
