@@ -34,7 +34,8 @@
 // shared memory. Nothing else that waits like this may run beside it.
 //
 // records    items, list after list
-// starts     first quarter (4 words) of each list in `records`, and the end of the last
+// starts     of each list its first quarter (4 words) in `records`, and the quarters of its first
+//            record: none if the list is empty
 // evidence   a bit a state: possible or not; then a weight a state, as float bits
 // flags      1 if there is evidence, else that is not read; + 2 if the records are larger than the
 //            cache; + 4 every other run
@@ -224,6 +225,19 @@ __device__ inline void fetch(uint4 *to, const uint4 *from, unsigned quarters, un
     }
 }
 
+// A record that is to be copied.
+struct Next {
+    uint4 *to;
+    const uint4 *from;
+    unsigned quarters;
+    unsigned long long policy;
+};
+
+__device__ inline void fetch(const Next &next)
+{
+    fetch(next.to, next.from, next.quarters, next.policy);
+}
+
 // How the cache is to keep records: as other things, or, where they would push messages out of it, shorter.
 __device__ inline unsigned long long policy_for(bool is_large)
 {
@@ -308,7 +322,8 @@ __device__ inline bool is_excluded(const unsigned *bits, const unsigned *fixed)
 // Waits for the messages that an item needs, N chunks at most for each warp.
 template <unsigned N>
 __device__ inline void gather(unsigned (&from)[N], unsigned long long (&word)[N], const unsigned *sources,
-                              unsigned chunks, const unsigned long long *messages, unsigned tag)
+                              unsigned chunks, const unsigned long long *messages, unsigned tag,
+                              const Next &following)
 {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -321,6 +336,7 @@ __device__ inline void gather(unsigned (&from)[N], unsigned long long (&word)[N]
             word[k] = load(messages + (from[k] & NO_SOURCE));
         }
     }
+    fetch(following);
     while (true) {
         bool is_missing = false;
 #pragma unroll
@@ -358,12 +374,13 @@ __device__ inline void gather(unsigned (&from)[N], unsigned long long (&word)[N]
 template <unsigned N>
 __device__ inline void stage_messages(float *stage, int *reference, const unsigned *sources,
                                       unsigned chunks, unsigned factors, int room,
-                                      const unsigned long long *messages, unsigned tag)
+                                      const unsigned long long *messages, unsigned tag,
+                                      const Next &following)
 {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     unsigned from[N];
     unsigned long long word[N];
-    gather<N>(from, word, sources, chunks, messages, tag);
+    gather<N>(from, word, sources, chunks, messages, tag, following);
     if (N == 1 && chunks == factors) {
         // Each factor is with one warp.
         if (warp < chunks) {
@@ -404,11 +421,12 @@ __device__ inline void stage_messages(float *stage, int *reference, const unsign
 // Puts the messages that a report needs into `raw` as they are.
 template <unsigned N>
 __device__ inline void gather_raw(unsigned long long *raw, const unsigned *sources, unsigned chunks,
-                                  const unsigned long long *messages, unsigned tag)
+                                  const unsigned long long *messages, unsigned tag,
+                                  const Next &following)
 {
     unsigned from[N];
     unsigned long long word[N];
-    gather<N>(from, word, sources, chunks, messages, tag);
+    gather<N>(from, word, sources, chunks, messages, tag, following);
 #pragma unroll
     for (unsigned k = 0; k < N; ++k) {
         const unsigned chunk = k * WARPS + threadIdx.x / 32;
@@ -470,7 +488,7 @@ __device__ inline int sum_of(int4 of)
 }
 
 #define PARAMETERS                                                                                 \
-    const uint4 *records, const unsigned *starts, const unsigned *evidence, unsigned flags,        \
+    const uint4 *records, const uint2 *starts, const unsigned *evidence, unsigned flags,           \
         unsigned states, unsigned long long *messages, unsigned long long *out,                    \
         unsigned *posteriors, unsigned tag, const unsigned *first_stamps,                          \
         unsigned long long *stamps
@@ -481,14 +499,15 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
     const bool has_evidence = flags & 1;
     const unsigned long long policy = policy_for(flags & 2);
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    const uint4 *next_record = records + starts[blockIdx.x];
-    if (starts[blockIdx.x] == starts[blockIdx.x + 1]) {
+    const uint2 start = __ldg(starts + blockIdx.x);
+    if (start.y == 0) {
         return;
     }
+    const uint4 *next_record = records + start.x;
     if (STAMPED) {
         stamps += 3ull * first_stamps[blockIdx.x];
     }
-    unsigned next_quarters = (__ldg(reinterpret_cast<const unsigned *>(next_record)) & 0xffff) / 4;
+    unsigned next_quarters = start.y;
     fetch(s.record[0], next_record, next_quarters, policy);
     if (thread == 0) {
         s.stage[0] = 1.0f;
@@ -516,7 +535,7 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         const uint4 head = s.record[turn][0], form = s.record[turn][1];
         next_record += next_quarters;
         next_quarters = (head.x >> 16) / 4;
-        fetch(s.record[turn ^ 1], next_record, next_quarters, policy);
+        const Next following = {s.record[turn ^ 1], next_record, next_quarters, policy};
         if (thread < MAX_FACTORS) {
             reinterpret_cast<int *>(s.reference[turn ^ 1])[thread] = NOTHING;
         }
@@ -545,9 +564,9 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
             unsigned long long *raw = reinterpret_cast<unsigned long long *>(
                 reinterpret_cast<unsigned *>(s.record[turn]) + (head.x & 0xffff));
             if (chunks <= MIDDLE * WARPS) {
-                gather_raw<MIDDLE>(raw, sources, chunks, messages, tag);
+                gather_raw<MIDDLE>(raw, sources, chunks, messages, tag, following);
             } else {
-                gather_raw<EACH>(raw, sources, chunks, messages, tag);
+                gather_raw<EACH>(raw, sources, chunks, messages, tag, following);
             }
             __syncthreads();
             const unsigned long long ready = STAMPED ? now() : 0;
@@ -568,6 +587,9 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         }
         if (has_evidence && !goes_on) {
             is_nothing = is_excluded(s.bits, record + 8);
+        }
+        if (is_nothing || goes_on) {
+            fetch(following);
         }
         if (is_nothing) {
             for (unsigned row = thread; row < rows; row += T) {
@@ -596,11 +618,11 @@ template <bool STAMPED> __device__ void run_list(PARAMETERS)
         if (!goes_on) {
             int *reference = reinterpret_cast<int *>(s.reference[turn]);
             if (chunks <= WARPS) {
-                stage_messages<1>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+                stage_messages<1>(s.stage, reference, sources, chunks, factors, room, messages, tag, following);
             } else if (chunks <= MIDDLE * WARPS) {
-                stage_messages<MIDDLE>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+                stage_messages<MIDDLE>(s.stage, reference, sources, chunks, factors, room, messages, tag, following);
             } else {
-                stage_messages<EACH>(s.stage, reference, sources, chunks, factors, room, messages, tag);
+                stage_messages<EACH>(s.stage, reference, sources, chunks, factors, room, messages, tag, following);
             }
             __syncthreads();
             power = sum_of(s.reference[turn][0]) + sum_of(s.reference[turn][1]) -

@@ -61,6 +61,30 @@ fn tell(flow: &Flow, stamps: &[Stamp], lists: usize) {
     let operations = items.first.windows(2).enumerate();
     let operation: Vec<usize> =
         operations.flat_map(|(operation, of)| (of[0]..of[1]).map(move |_| operation)).collect();
+    // Of items of so many words a thread, and whether they came later than the item was taken up: how many,
+    // and nanoseconds until they were there, on the stage, and summed.
+    let mut classes = std::collections::BTreeMap::<_, [u64; 4]>::new();
+    for (item, stamp) in stamps.iter().enumerate().take(items.first[flow.operations.all.len()]) {
+        let needs = items.needs[operation[item]].iter();
+        let needs = needs.flat_map(|&operation| items.first[operation]..items.first[operation + 1]);
+        let there = needs.map(|item| stamps[item].end).max().unwrap_or(0).min(stamp.ready);
+        let words = (items.records[item][1] & 0xffff).div_ceil(4);
+        let class = classes.entry((words, there > stamp.began)).or_default();
+        let waited = there.saturating_sub(stamp.began);
+        let staged = stamp.ready - stamp.began - waited;
+        for (sum, of_item) in class.iter_mut().zip([1, waited, staged, stamp.end - stamp.ready]) {
+            *sum += of_item;
+        }
+    }
+    for ((words, waits), [count, waited, staged, summed]) in classes {
+        println!(
+            "  {count:>5} items of {words} words a thread, {}: {:>5} ns until they are there, {:>4} on the stage, {:>4} summed",
+            if waits { "which come later" } else { "which are there " },
+            waited / count,
+            staged / count,
+            summed / count
+        );
+    }
     // The item before each in its block.
     let mut before = vec![None; items.len()];
     let mut in_time: Vec<usize> = (0..items.len()).collect();

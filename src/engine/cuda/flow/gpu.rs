@@ -72,9 +72,11 @@ impl Gpu {
         let schedule = Schedule::new(items, lists);
         // Counted in quarters of a record's alignment, of four words.
         let mut records = Vec::with_capacity(items.record_words());
-        let mut starts = vec![0];
+        let mut starts = Vec::with_capacity(2 * MAX_LISTS);
         for list in schedule.starts.windows(2) {
             let list = &schedule.items[list[0] as usize..list[1] as usize];
+            let first = list.first().map_or(0, |&first| items.records[first][0] / 4);
+            starts.extend([(records.len() / 4) as u32, first]);
             for (n, &item) in list.iter().enumerate() {
                 let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
                 let mut of_item = split(&items.records[item]).peekable();
@@ -84,9 +86,8 @@ impl Gpu {
                     records.extend(&record[1..]);
                 }
             }
-            starts.push((records.len() / 4) as u32);
         }
-        starts.resize(MAX_LISTS + 1, 0);
+        starts.resize(2 * MAX_LISTS, 0);
         let mut firsts = schedule.starts.clone();
         firsts.resize(MAX_LISTS + 1, 0);
         let gpu = Self {

@@ -6,12 +6,14 @@
 //! packs evidence; [`gpu`] launches the kernel, [`twin`] does the same on the CPU, and [`loaded`]
 //! reads what came of it. [`support`] finds what is zero whatever the evidence. Many cases in one call are propagated by [`lanes`](super::lanes).
 
+mod costs;
 mod gpu;
 mod items;
 mod loaded;
 mod operations;
 mod schedule;
 mod shape;
+mod shortcuts;
 mod support;
 mod tables;
 #[cfg(test)]
@@ -152,7 +154,7 @@ fn bytes(compiled: &CompiledNetwork) -> u64 {
     items += variables;
     let states = (shape.evidence_words() + 3 * shape.states()) as u64 + 64 * variables;
     // On the GPU, and twice on the way there; three times of 8 bytes an item.
-    12 * words + 4 * copies + 8 * messages + 4 * states + 24 * items + 16 * MAX_LISTS as u64
+    12 * words + 4 * copies + 8 * messages + 4 * states + 24 * items + 24 * MAX_LISTS as u64
 }
 
 /// When an item was taken up, when it had what it waited for, and when it ended: nanoseconds of the GPU's clock.

@@ -1,6 +1,6 @@
 //! A propagation as operations of one form, each a sum of products; see `kernels/propagate.cu`.
 
-use crate::graph::CliqueId;
+use crate::graph::{CliqueId, Separator};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
@@ -62,7 +62,7 @@ impl Operation {
     }
 
     /// Whether one row of this can be one item.
-    fn is_short(&self, network: &Network, is_short: IsShort) -> bool {
+    pub fn is_short(&self, network: &Network, is_short: IsShort) -> bool {
         let parts = self.factors.iter().map(|(_, scope)| self.entries_of_run(scope));
         let findings = self.findings.iter().map(|&v| self.entries_of_run(&Scope::of(network, [v])));
         let parts: Vec<usize> = parts.chain(findings).collect();
@@ -71,7 +71,7 @@ impl Operation {
 
     /// Puts the variables of rows that few large factors have last, so that consecutive rows share
     /// entries of the others.
-    fn order_rows(&mut self, network: &Network) {
+    pub fn order_rows(&mut self, network: &Network) {
         let weight = |variable: &VariableId| -> f64 {
             let with = self.factors.iter().filter(|(_, scope)| scope.contains(*variable));
             with.map(|(_, scope)| (1.0 + scope.entries() as f64).ln()).sum()
@@ -338,9 +338,12 @@ impl Operations {
                 );
             }
         }
-        let of_separator = tree.separators().iter();
-        let of_separator =
-            of_separator.map(|edge| (up[edge.child.index()], down[edge.child.index()])).collect();
+        let (all, places) = super::shortcuts::add(all, network, is_short);
+        let of_edge = |edge: &Separator| {
+            let child = edge.child.index();
+            (places[up[child]], places[down[child]])
+        };
+        let of_separator = tree.separators().iter().map(of_edge).collect();
         Self { all, potentials, of_separator }
     }
 }

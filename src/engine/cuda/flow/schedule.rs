@@ -6,13 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::costs::AHEAD;
 use super::items::Items;
-
-/// Nanoseconds from when a block takes up an item until it can do without anything but messages.
-const PREPARATION: u64 = 1000;
-
-/// Nanoseconds from the end of one item until a block that waits for it has read what it wrote.
-const HAND_OVER: u64 = 900;
 
 /// A list of items for each block.
 pub(super) struct Schedule {
@@ -45,7 +40,7 @@ impl Schedule {
 
         let mut lists = vec![Vec::new(); blocks];
         let mut begun = Vec::with_capacity(items.len());
-        // When all that an operation needs is there, and when all of its items have ended.
+        // When all that an operation needs has ended, and when all of its items have.
         let mut ready_at = vec![0_u64; count];
         let mut done_at = vec![0_u64; count];
         // Operations whose items can be taken up, from some time on and now.
@@ -73,19 +68,19 @@ impl Schedule {
             next[operation] += 1;
             lists[block].push(item);
             begun.push(item);
-            let can_go_on = (time + PREPARATION).max(ready_at[operation]);
-            let end = can_go_on + u64::from(items.costs[item]);
+            let cost = items.costs[item];
+            let stage = (time + cost.preparation()).max(ready_at[operation] + cost.hand_over());
+            let end = stage + u64::from(cost.sums);
             free.push(Reverse((end, block)));
             done_at[operation] = done_at[operation].max(end);
             if next[operation] == items.first[operation + 1] {
                 ready.pop();
                 for &consumer in &consumers[operation] {
-                    let at = done_at[operation] + HAND_OVER;
-                    ready_at[consumer] = ready_at[consumer].max(at);
+                    ready_at[consumer] = ready_at[consumer].max(done_at[operation]);
                     pending[consumer] -= 1;
                     if pending[consumer] == 0 {
                         // Taken up as early as it can be prepared.
-                        let at = ready_at[consumer].saturating_sub(PREPARATION);
+                        let at = ready_at[consumer].saturating_sub(AHEAD);
                         later.push(Reverse((at.max(time), consumer)));
                     }
                 }
@@ -127,8 +122,7 @@ fn ways_to_the_end(items: &Items, consumers: &[Vec<usize>]) -> Vec<u64> {
     for operation in (0..consumers.len()).rev() {
         let after = consumers[operation].iter().map(|&consumer| way[consumer]).max().unwrap_or(0);
         let costs = &items.costs[items.first[operation]..items.first[operation + 1]];
-        let cost = costs.iter().copied().max().unwrap_or(0);
-        way[operation] = after + u64::from(cost) + HAND_OVER;
+        way[operation] = after + costs.iter().map(|cost| cost.hop()).max().unwrap_or(0);
     }
     way
 }

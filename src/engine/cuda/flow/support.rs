@@ -108,13 +108,18 @@ impl Support {
             live.push(is_live);
             parts.push(part);
         }
+        let mut is_read = vec![false; all.len()];
+        for (factor, _) in all.iter().flat_map(|operation| &operation.factors) {
+            is_read[*factor] = true;
+        }
         let mut needed: Vec<Vec<bool>> = live.iter().map(|rows| vec![false; rows.len()]).collect();
         for (index, operation) in all.iter().enumerate().rev() {
             let (before, this) = needed.split_at_mut(index);
             let part = &mut parts[index];
             let run = operation.run.entries();
             let table = table(starts[index], operation, tables);
-            let is_asked = operation.result != Role::Message;
+            // What nothing reads is a result, or a message for those who look at messages.
+            let is_asked = operation.result != Role::Message || !is_read[index];
             let rows =
                 (0..this[0].len()).filter(|&row| live[index][row] && (is_asked || this[0][row]));
             part.rows = rows.map(|row| row as u32).collect();

@@ -13,7 +13,7 @@ mod sparse;
 
 use rayon::prelude::*;
 
-pub(super) use self::needs::needs;
+pub(super) use self::needs::{needs, takes};
 #[cfg(test)]
 pub(super) use self::report::REPORT;
 pub(super) use self::report::Report;
@@ -22,6 +22,7 @@ use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Scope};
 use crate::propagation::{CompiledNetwork, Posteriors};
 
+use super::costs::Cost;
 use super::operations::{Operation, Operations, Role};
 use super::schedule::Schedule;
 use super::support::{Support, states_of, table};
@@ -104,8 +105,7 @@ pub(super) struct Items {
     pub first: Vec<usize>,
     /// The operations whose results each operation and report needs.
     pub needs: Vec<Vec<usize>>,
-    /// What each item is thought to take once it has what it waits for, in nanoseconds.
-    pub costs: Vec<u32>,
+    pub costs: Vec<Cost>,
     /// Words of all messages.
     pub messages: usize,
     /// What brings the posteriors of all variables to the host.
@@ -204,9 +204,8 @@ impl Items {
             is_possible,
         };
         for made in made {
-            for (record, cost) in made {
-                items.records.push(record);
-                items.costs.push(cost);
+            for (record, sums) in made {
+                items.push(record, sums);
             }
             items.first.push(items.records.len());
         }
@@ -222,6 +221,12 @@ impl Items {
         items.add_reports(&posteriors, &places);
         word(items.record_words())?;
         Some(items)
+    }
+
+    /// Adds an item, whose sums are thought to take so many nanoseconds.
+    fn push(&mut self, record: Vec<u32>, sums: u32) {
+        self.costs.push(Cost { words: 32 * (record[1] & 0xffff), sums });
+        self.records.push(record);
     }
 
     /// Words of all records.

@@ -3,8 +3,12 @@
 
 use super::{HEADER, Items, LANES, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE, THREADS};
 
-/// Words of a report, unless one variable has more states.
-const WORDS: usize = 256;
+/// Words of a report, unless one variable has more states: those of the last reports are few, because
+/// nothing is left to do while they are made.
+const WORDS: std::ops::RangeInclusive<usize> = 64..=256;
+
+/// Share of all words that are left that a report has.
+const SHARE: usize = 4;
 
 /// States of a variable that one thread takes.
 const EACH: usize = 8;
@@ -24,14 +28,18 @@ impl Items {
     /// Adds the reports of `posteriors`: operations in the order in which they are expected to end,
     /// and the variable of each. `places`: by operation, where its rows are among the messages.
     pub(super) fn add_reports(&mut self, posteriors: &[(usize, usize)], places: &[Vec<u32>]) {
+        let words_of = |(operation, _): &(usize, usize)| places[*operation].len();
+        let mut left: usize = posteriors.iter().map(words_of).sum();
         let mut rest = posteriors;
         while !rest.is_empty() {
+            let most = (left / SHARE).clamp(*WORDS.start(), *WORDS.end());
             let mut words = 0;
-            let fits = rest.iter().take_while(|(operation, _)| {
-                words += places[*operation].len();
-                words <= WORDS
+            let fits = rest.iter().take_while(|posterior| {
+                words += words_of(posterior);
+                words <= most
             });
             let (these, after) = rest.split_at(fits.count().max(1));
+            left -= these.iter().map(words_of).sum::<usize>();
             rest = after;
             self.add_report(these, places);
         }
@@ -40,7 +48,10 @@ impl Items {
     fn add_report(&mut self, posteriors: &[(usize, usize)], places: &[Vec<u32>]) {
         let base = self.result_words;
         let (mut sources, mut list, mut variables) = (Vec::new(), Vec::new(), Vec::new());
-        for &(operation, variable) in posteriors {
+        // Those with as many states come together: the host reads them faster.
+        let mut posteriors = posteriors.to_vec();
+        posteriors.sort_by_key(|(operation, _)| places[*operation].len());
+        for &(operation, variable) in &posteriors {
             let places = &places[operation];
             variables.push((variable as u32, (base + sources.len()) as u32));
             list.push((sources.len() | places.len() << 16) as u32);
@@ -66,9 +77,8 @@ impl Items {
         record[0] = record.len() as u32;
         // The kernel has the words themselves behind the record.
         debug_assert!(record.len() + 64 * chunks <= RECORD);
-        self.records.push(record);
         let rounds = (share * list.len()).div_ceil(THREADS);
-        self.costs.push(500 + 500 * rounds as u32);
+        self.push(record, 500 + 500 * rounds as u32);
         self.first.push(self.records.len());
         self.needs.push(posteriors.iter().map(|(operation, _)| *operation).collect());
         self.reports.push(Report { variables, last });

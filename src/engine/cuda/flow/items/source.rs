@@ -4,6 +4,7 @@ use super::layout::{Layout, Stage};
 use super::{
     BARE, BY_CLASS, GOES_ON, Grain, HEADER, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE, split,
 };
+use crate::engine::cuda::flow::costs::Cost;
 use crate::engine::cuda::flow::operations::{Operation, Role};
 use crate::engine::cuda::flow::support::{Offsets, Part};
 use crate::engine::cuda::flow::tables::PEAK;
@@ -156,7 +157,7 @@ impl Source<'_> {
         usize::from(self.table.is_some())
     }
 
-    /// A record of some rows, and its cost. With a stage it is the first of its item, whose rows have
+    /// A record of some rows, and what its sums cost. With a stage it is the first of its item, whose rows have
     /// the states `fixed` in common; without it goes on.
     pub(super) fn record(
         &self,
@@ -204,8 +205,7 @@ impl Source<'_> {
         record.resize(record.len().next_multiple_of(4), 0);
         debug_assert!(record.len() <= RECORD);
         record[0] = record.len() as u32;
-        let steps = (layout.passes * layout.steps) as u32;
-        let cost = 250 + steps * (12 + 6 * (pairs.0 + pairs.1) as u32) + on_stage.len() as u32 / 8;
+        let cost = Cost::of_sums(layout.passes * layout.steps, pairs.0 + pairs.1);
         (record, cost)
     }
 
