@@ -4,6 +4,7 @@
 //! cargo test --release --lib -- --ignored --nocapture where_the_time_goes
 //! ```
 
+use super::tests::flow;
 use super::*;
 use crate::cancel::CancelToken;
 use crate::engine::cuda::device::tests::on_the_gpu;
@@ -22,7 +23,7 @@ fn where_the_time_goes() {
         let network = crate::format::sample(name).unwrap().open().network;
         let options = CompileOptions::default();
         let compiled = Arc::new(compile(network, &options, &CancelToken::new()).unwrap());
-        let (flow, _) = Flow::new(&compiled).unwrap();
+        let (flow, _) = flow(&compiled);
         let mut gpu = Gpu::load(device().unwrap(), &flow).unwrap();
         let mut run = || {
             gpu.start(&flow, false, true).unwrap();

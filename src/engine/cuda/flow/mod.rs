@@ -1,10 +1,12 @@
 //! Engine `gpu`: a whole propagation in one launch, as fast as we can make it.
 //!
-//! [`operations`] writes a propagation as sums of products that depend on one another, [`items`]
-//! cuts them into pieces of work, [`schedule`] gives each block a list of them, [`tables`] fills
-//! the copies of the potentials, [`words`] is what messages and results are made of, and [`shape`]
-//! packs evidence; [`gpu`] launches the kernel, [`twin`] does the same on the CPU, and [`loaded`]
-//! reads what came of it. [`support`] finds what is zero whatever the evidence. Many cases in one call are propagated by [`lanes`](super::lanes).
+//! [`operations`] writes a propagation as sums of products that depend on one another, [`shortcuts`]
+//! makes the longest way through them shorter, [`items`] cuts them into pieces of work, [`schedule`]
+//! gives each block a list of them by what they are thought to take ([`costs`]), [`tables`] fills the
+//! copies of the potentials, [`words`] is what messages and results are made of, and [`shape`] packs
+//! evidence; [`gpu`] launches the kernel, [`twin`] does the same on the CPU, and [`loaded`] reads what
+//! came of it. [`support`] finds what is zero whatever the evidence. Many cases in one call are
+//! propagated by [`lanes`](super::lanes).
 
 mod costs;
 mod gpu;
@@ -59,7 +61,8 @@ impl Engine for GpuFlow {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forecast::new(self.name(), precision, compiled, bytes(compiled))
+        let bytes = bytes(compiled, operations(compiled).as_ref());
+        Forecast::new(self.name(), precision, compiled, bytes)
     }
 
     fn load(
@@ -76,9 +79,11 @@ impl Engine for GpuFlow {
             let reason = format!("variable {name} has {states} states, and it takes up to {most}");
             return Err(LoadError::Unavailable { engine, reason });
         }
-        let bytes = bytes(compiled);
+        let operations = operations(compiled);
+        let bytes = bytes(compiled, operations.as_ref());
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
-        let Some((mut flow, exponent)) = Flow::new(compiled) else {
+        let flow = operations.and_then(|operations| Flow::new(compiled, operations));
+        let Some((mut flow, exponent)) = flow else {
             let (needed, free) = (u64::MAX, device.free_bytes().unwrap_or(0));
             let reason = "there are more messages than it can number".to_owned();
             return Err(LoadError::Device { engine, needed, free, reason });
@@ -125,8 +130,7 @@ fn operations(compiled: &CompiledNetwork) -> Option<Operations> {
 impl Flow {
     /// With the power of two that was taken out of all potentials. `None` if the network is too large
     /// for any GPU.
-    fn new(compiled: &CompiledNetwork) -> Option<(Self, i64)> {
-        let operations = operations(compiled)?;
+    fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (copies, starts) = items::copies(network, &operations);
         let (tables, exponent) = tables::fill(network, &operations.potentials, &copies);
@@ -135,9 +139,10 @@ impl Flow {
     }
 }
 
-/// Bytes that a network needs at most: those of all buffers on the GPU, and what they are made of.
-fn bytes(compiled: &CompiledNetwork) -> u64 {
-    let Some(operations) = operations(compiled) else { return u64::MAX };
+/// Bytes that a network with these operations needs at most: those of all buffers on the GPU, and what
+/// they are made of.
+fn bytes(compiled: &CompiledNetwork, operations: Option<&Operations>) -> u64 {
+    let Some(operations) = operations else { return u64::MAX };
     let shape = Shape::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
     for operation in &operations.all {
@@ -146,7 +151,7 @@ fn bytes(compiled: &CompiledNetwork) -> u64 {
         items += needs.items;
         messages += operation.rows.entries() as u64 + 4;
     }
-    let copies = items::copies(compiled.network(), &operations).0;
+    let copies = items::copies(compiled.network(), operations).0;
     let copies: u64 = copies.iter().map(|(_, scope)| scope.entries() as u64).sum();
     // Reports: there is one a variable at most, and each is filled up.
     let variables = compiled.network().variables().len() as u64;

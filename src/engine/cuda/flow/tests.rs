@@ -12,8 +12,12 @@ use crate::graph::{CliqueId, JunctionTree};
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, Watch, compile};
 
+pub(super) fn flow(compiled: &CompiledNetwork) -> (Flow, i64) {
+    Flow::new(compiled, operations(compiled).unwrap()).unwrap()
+}
+
 fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
-    let (flow, exponent) = Flow::new(compiled).unwrap();
+    let (flow, exponent) = flow(compiled);
     let executor = Twin::new(&flow, lists);
     let options = load_options(Precision::F32);
     let compiled = Arc::clone(compiled);
@@ -114,11 +118,11 @@ fn many_cases_are_answered_as_each_alone() {
 fn what_is_zero_is_left_out_and_the_forecast_suffices() {
     let mut is_less = 0;
     for (compiled, _) in networks() {
-        let (flow, _) = Flow::new(&compiled).unwrap();
+        let (flow, _) = flow(&compiled);
         let (items, shape) = (&flow.items, &flow.shape);
         let words = 2 * items.record_words() + 2 * items.messages + shape.evidence_words();
         let words = words + items.result_words + 6 * items.len();
-        assert!(4 * (words + 6 * MAX_LISTS) as u64 <= bytes(&compiled));
+        assert!(4 * (words + 6 * MAX_LISTS) as u64 <= bytes(&compiled, Some(&flow.operations)));
         let network = compiled.network();
         let (copies, starts) = items::copies(network, &flow.operations);
         let (tables, _) = tables::fill(network, &flow.operations.potentials, &copies);
@@ -135,7 +139,7 @@ fn what_is_zero_is_left_out_and_the_forecast_suffices() {
 #[test]
 fn every_item_is_in_one_list_and_after_what_it_waits_for() {
     for (compiled, _) in networks() {
-        let (flow, _) = Flow::new(&compiled).unwrap();
+        let (flow, _) = flow(&compiled);
         for lists in [1, 3, 264] {
             let schedule = Schedule::new(&flow.items, lists);
             assert_eq!(schedule.starts.len(), lists + 1);
