@@ -4,11 +4,9 @@
 //! cargo test --release --lib -- --ignored --nocapture where_the_time_goes
 //! ```
 
-use super::tests::flow;
+use super::tests::{OF_THE_PAPER, flow, sample};
 use super::*;
-use crate::cancel::CancelToken;
 use crate::engine::cuda::device::tests::on_the_gpu;
-use crate::propagation::{CompileOptions, compile};
 
 /// Runs of which the shortest is told of.
 const RUNS: usize = 20;
@@ -19,11 +17,8 @@ fn where_the_time_goes() {
     if !on_the_gpu("where_the_time_goes") {
         return;
     }
-    for name in ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"] {
-        let network = crate::format::sample(name).unwrap().open().network;
-        let options = CompileOptions::default();
-        let compiled = Arc::new(compile(network, &options, &CancelToken::new()).unwrap());
-        let (flow, _) = flow(&compiled);
+    for name in OF_THE_PAPER {
+        let (flow, _) = flow(&sample(name));
         let mut gpu = Gpu::load(device().unwrap(), &flow).unwrap();
         let mut run = || {
             gpu.start(&flow, false, true).unwrap();

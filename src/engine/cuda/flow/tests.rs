@@ -3,7 +3,6 @@ use super::schedule::Schedule;
 use super::twin::Twin;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::by_name;
 use crate::engine::cuda::device::tests::on_the_gpu;
 use crate::engine::cuda::fixtures::{
     assert_as_sequential, assert_as_twin, assert_near, load_options, networks,
@@ -33,33 +32,48 @@ fn the_twin_agrees_with_the_sequential_engine() {
     }
 }
 
-#[test]
-fn a_large_network_has_items_of_every_kind_and_is_right() {
+/// The networks of the paper's tables.
+pub(super) const OF_THE_PAPER: [&str; 8] =
+    ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"];
+
+pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
+    let network = crate::format::sample(name).unwrap().open().network;
+    Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())
+}
+
+/// So many cases with a fifth of the variables observed.
+fn drawn(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
     use rand::SeedableRng;
-    let network = crate::format::sample("barley").unwrap().open().network;
-    let options = CompileOptions::default();
-    let compiled = compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap();
-    let compiled = Arc::new(compiled);
-    let mut twin = twin(&compiled, 264);
-    for form in [items::GOES_ON, items::BARE, items::BY_CLASS] {
-        let mut records = twin.flow.items.records.iter().flat_map(|records| items::split(records));
-        assert!(records.any(|record| record[3] & form != 0), "{form:#x}");
-    }
-    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(5);
-    let cases = [Evidence::none(), Evidence::drawn(&network, 9, &mut rng)];
-    assert_as_sequential(&compiled, &cases, &mut twin);
+    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
+    let network = compiled.network();
+    let draw = |_| Evidence::drawn(network, network.variables().len() / 5, &mut rng);
+    (0..count).map(draw).collect()
 }
 
 #[test]
-fn a_long_way_through_the_tree_has_shortcuts_and_is_right() {
-    use rand::SeedableRng;
-    let network = crate::format::sample("pigs").unwrap().open().network;
-    let options = CompileOptions::default();
-    let compiled = compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap();
-    let compiled = Arc::new(compiled);
-    let mut twin = twin(&compiled, 264);
+fn the_twin_agrees_on_the_papers_networks() {
+    for name in OF_THE_PAPER {
+        let compiled = sample(name);
+        let mut cases = drawn(&compiled, 2);
+        cases.push(Evidence::none());
+        assert_as_sequential(&compiled, &cases, &mut twin(&compiled, 264));
+    }
+}
+
+#[test]
+fn a_large_network_has_items_of_every_kind() {
+    let (flow, _) = flow(&sample("barley"));
+    for form in [items::GOES_ON, items::BARE, items::BY_CLASS] {
+        let mut records = flow.items.records.iter().flat_map(|records| items::split(records));
+        assert!(records.any(|record| record[3] & form != 0), "{form:#x}");
+    }
+}
+
+#[test]
+fn a_long_way_through_the_tree_has_shortcuts() {
+    let compiled = sample("pigs");
     let mut hops: Vec<usize> = Vec::new();
-    for operation in &twin.flow.operations.all {
+    for operation in operations(&compiled).unwrap().all {
         let before = operation.factors.iter().map(|(factor, _)| hops[*factor]).max();
         hops.push(1 + before.unwrap_or(0));
     }
@@ -67,9 +81,6 @@ fn a_long_way_through_the_tree_has_shortcuts_and_is_right() {
     // A message over each separator of the longest way, and a posterior at its end.
     let on_the_way = longest_way(compiled.tree(), compiled.tree().root()).1;
     assert!(3 * hops < 2 * on_the_way, "{hops} hops on a way of {on_the_way} cliques");
-    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(6);
-    let cases = [Evidence::none(), Evidence::drawn(&network, 88, &mut rng)];
-    assert_as_sequential(&compiled, &cases, &mut twin);
 }
 
 /// Cliques on the longest way from `clique` downward, and on the longest of all that is below it.
@@ -169,30 +180,17 @@ fn every_item_is_in_one_list_and_after_what_it_waits_for() {
 
 #[test]
 fn twenty_drawn_cases_of_each_of_the_papers_networks() {
-    use rand::SeedableRng;
-    let test = "twenty_drawn_cases_of_each_of_the_papers_networks";
-    if !on_the_gpu(test) {
+    if !on_the_gpu("twenty_drawn_cases_of_each_of_the_papers_networks") {
         return;
     }
-    let sequential = by_name("sequential").unwrap();
-    for name in ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"] {
-        let network = crate::format::sample(name).unwrap().open().network;
-        let options = CompileOptions::default();
-        let compiled =
-            Arc::new(compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap());
+    for name in OF_THE_PAPER {
+        let compiled = sample(name);
+        let cases = drawn(&compiled, 20);
         let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
-        let mut expected = sequential.load(&compiled, &load_options(Precision::F64)).unwrap();
-        let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
-        let observed = network.variables().len() / 5;
-        for case in 0..20 {
-            let evidence = Evidence::drawn(&network, observed, &mut rng);
-            let watch = Watch::untimed(CancelToken::new());
-            let found = gpu.run(&evidence, &watch);
-            assert_near(&found, &expected.run(&evidence, &watch));
-            if case == 0 {
-                assert_eq!(gpu.run(&evidence, &watch), found, "{name}: two runs are bit-equal");
-            }
-        }
+        assert_as_sequential(&compiled, &cases, &mut *gpu);
+        let run =
+            |gpu: &mut dyn Propagator| gpu.run(&cases[0], &Watch::untimed(CancelToken::new()));
+        assert_eq!(run(&mut *gpu), run(&mut *gpu), "{name}: two runs are bit-equal");
         eprintln!("{name}: 20 cases agree");
     }
 }
