@@ -138,6 +138,7 @@ fn every_experiment_runs_on_a_machine_without_a_gpu() {
     assert_eq!(table.column("speedup").unwrap().origin, Some(Origin::Live));
     assert_eq!(table.column("speedup_predicted").unwrap().origin, Some(Origin::Predicted));
     assert!(speedups.recorded.is_empty());
+    assert_eq!(speedups.propagations, Some([1, 1]));
 }
 
 #[test]
@@ -151,6 +152,10 @@ fn every_experiment_shows_the_recording_where_it_is_asked_for() {
             |note: &&String| note.contains("does not hold") && !note.contains("where it pays");
         assert_eq!(record.notes.iter().find(missing), None, "{}", experiment.name);
         assert_eq!(record.recorded.is_empty(), experiment.name == "fig4", "{}", experiment.name);
+        // How often a recording measured is not what the settings ask for.
+        let said = record.notes.iter().any(|note| note.starts_with("Each time is the median of "));
+        assert_eq!(said, record.propagations.is_some_and(|[least, _]| least > 1));
+        assert_eq!(said, experiment.name != "fig4", "{}", experiment.name);
         let mut series = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);
         assert!(series.all(|series| series.origin != Origin::Live));
         let mut points = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);

@@ -156,13 +156,16 @@ pub fn progress() -> Progress {
     Progress::new(CancelToken::new()).told_to(|status| output::note(&in_a_line(status)))
 }
 
+/// An estimate of a time, without fractions of a second that would pretend to more.
+pub fn seconds(time: Duration) -> String {
+    numbers::counted(time.as_secs().max(1) as usize, "second", "seconds")
+}
+
 fn in_a_line(status: &Status) -> String {
     let share = format!("{:3.0}%", status.share * 100.0);
     match status.left {
         Some(left) if left >= Duration::from_secs(1) => {
-            // Fractions of a second would pretend to more than an estimate.
-            let left = numbers::counted(left.as_secs() as usize, "second", "seconds");
-            format!("{share}  {}  (about {left} left)", status.what)
+            format!("{share}  {}  (about {} left)", status.what, seconds(left))
         }
         _ => format!("{share}  {}", status.what),
     }

@@ -108,6 +108,12 @@ pub trait Propagator: Send {
         1
     }
 
+    /// Has further runs use so many threads a block. `false` for engines that take no block size.
+    fn set_block_size(&mut self, threads: u32) -> bool {
+        let _ = threads;
+        false
+    }
+
     /// What launching costs: the time of one propagation's exact list of launches and copies when
     /// the kernels have empty bodies, the median of `repeat` runs. `None` for engines that launch nothing.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::{ExperimentError, Quantiles, RecordedRun};
 use crate::cancel::CancelToken;
-use crate::engine::{self, Engine, LoadOptions, PaperOptions, PropagationError, Propagator};
+use crate::engine::{
+    self, Engine, LoadError, LoadOptions, PaperOptions, PropagationError, Propagator,
+};
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
@@ -15,8 +17,10 @@ use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
 pub(super) struct Effort {
     /// Propagations that are counted, after one that is not.
     pub repeat: u32,
-    /// No further one begins after this long; three are counted in any case, or all if fewer.
+    /// No further one begins after this long.
     pub at_most: Duration,
+    /// So many are counted however long they take, or all if fewer.
+    pub at_least: u32,
     /// Whether one more is watched message by message.
     pub traced: bool,
 }
@@ -41,51 +45,100 @@ pub(super) fn measure(
     effort: Effort,
     cancel: &CancelToken,
 ) -> Result<RecordedRun, ExperimentError> {
-    let failed = |error: &dyn std::fmt::Display| ExperimentError::Failed(error.to_string());
-    cancel.check()?;
-    let mut loaded = engine.load(compiled, options).map_err(|error| failed(&error))?;
-    cancel.check()?;
-    let times = times(&mut *loaded, compiled, effort, cancel)?;
-    let propagate_us = Quantiles::of(&times).expect("one propagation is timed at least");
-    let overhead = loaded.launch_overhead(effort.repeat);
-    let microseconds = |time: Duration| thousandths(time.as_secs_f64() * 1e6);
-    let trace = if effort.traced { Some(trace(&mut *loaded, compiled, cancel)?) } else { None };
-    Ok(RecordedRun {
-        engine: engine.name().to_owned(),
-        precision: options.precision,
-        threads: loaded.threads(),
-        paper: (engine.name() == "gpu-paper").then_some(options.paper),
-        propagate_us: propagate_us.map(thousandths),
-        overhead_us: overhead.map(microseconds),
-        launch_us: overhead.and_then(|_| engine::launch_time()).map(microseconds),
-        peak_bytes: loaded.peak_bytes(),
-        trace,
-    })
+    Bench::load(compiled, engine, options, cancel)?.measure(effort, cancel)
 }
 
-/// Microseconds of each propagation.
-fn times(
-    loaded: &mut dyn Propagator,
-    compiled: &CompiledNetwork,
-    effort: Effort,
-    cancel: &CancelToken,
-) -> Result<Vec<f64>, ExperimentError> {
-    let mut times = Vec::with_capacity(effort.repeat as usize);
-    let began = Instant::now();
-    for round in 0..=effort.repeat.max(1) {
-        if round > 3 && began.elapsed() > effort.at_most {
-            break;
-        }
-        let watch = Watch::untimed(cancel.clone());
-        loaded.forget();
-        let started = Instant::now();
-        propagate(loaded, compiled, &watch)?;
-        // The first one warms up.
-        if round > 0 {
-            times.push(started.elapsed().as_secs_f64() * 1e6);
-        }
+/// A network that is loaded into an engine to be timed.
+pub(super) struct Bench {
+    compiled: Arc<CompiledNetwork>,
+    engine: &'static str,
+    loaded: Box<dyn Propagator>,
+    options: LoadOptions,
+    warm: bool,
+}
+
+impl Bench {
+    /// Loads `compiled` into `engine`.
+    pub fn load(
+        compiled: &Arc<CompiledNetwork>,
+        engine: &dyn Engine,
+        options: &LoadOptions,
+        cancel: &CancelToken,
+    ) -> Result<Self, ExperimentError> {
+        cancel.check()?;
+        let failed = |error: LoadError| ExperimentError::Failed(error.to_string());
+        Ok(Self {
+            compiled: Arc::clone(compiled),
+            engine: engine.name(),
+            loaded: engine.load(compiled, options).map_err(failed)?,
+            options: *options,
+            warm: false,
+        })
     }
-    Ok(times)
+
+    /// Whether `engine` with `options` can be timed without loading anything anew: only the block
+    /// size is another, if that. From then on it is that one.
+    pub fn turns_to(&mut self, engine: &dyn Engine, options: &LoadOptions) -> bool {
+        let block_size = options.paper.block_size;
+        let paper = PaperOptions { block_size, ..self.options.paper };
+        let alike = LoadOptions { paper, memory: options.memory, ..self.options };
+        let turned = self.engine == engine.name()
+            && alike == *options
+            && self.loaded.set_block_size(block_size);
+        if turned {
+            self.options = *options;
+        }
+        turned
+    }
+
+    /// Times propagations without evidence.
+    pub fn measure(
+        &mut self,
+        effort: Effort,
+        cancel: &CancelToken,
+    ) -> Result<RecordedRun, ExperimentError> {
+        cancel.check()?;
+        let times = self.times(effort, cancel)?;
+        let propagate_us = Quantiles::of(&times).expect("one propagation is timed at least");
+        let overhead = self.loaded.launch_overhead(times.len() as u32);
+        let microseconds = |time: Duration| thousandths(time.as_secs_f64() * 1e6);
+        let trace = if effort.traced {
+            Some(trace(&mut *self.loaded, &self.compiled, cancel)?)
+        } else {
+            None
+        };
+        Ok(RecordedRun {
+            engine: self.engine.to_owned(),
+            precision: self.options.precision,
+            threads: self.loaded.threads(),
+            paper: (self.engine == "gpu-paper").then_some(self.options.paper),
+            propagate_us: propagate_us.map(thousandths),
+            overhead_us: overhead.map(microseconds),
+            launch_us: overhead.and_then(|_| engine::launch_time()).map(microseconds),
+            peak_bytes: self.loaded.peak_bytes(),
+            trace,
+        })
+    }
+
+    /// Microseconds of each propagation.
+    fn times(&mut self, effort: Effort, cancel: &CancelToken) -> Result<Vec<f64>, ExperimentError> {
+        let repeat = effort.repeat.max(1) as usize;
+        let at_least = repeat.min(effort.at_least.max(1) as usize);
+        let mut times = Vec::with_capacity(repeat);
+        let began = Instant::now();
+        while times.len() < at_least || (times.len() < repeat && began.elapsed() <= effort.at_most)
+        {
+            let watch = Watch::untimed(cancel.clone());
+            self.loaded.forget();
+            let started = Instant::now();
+            propagate(&mut *self.loaded, &self.compiled, &watch)?;
+            // The first one since loading warms up.
+            if std::mem::replace(&mut self.warm, true) {
+                times.push(started.elapsed().as_secs_f64() * 1e6);
+            }
+        }
+        Ok(times)
+    }
 }
 
 /// One propagation message by message.

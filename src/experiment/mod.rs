@@ -30,8 +30,8 @@ pub use record::{
     At, Axis, Cell, Cells, Column, Figure, Mark, Origin, Panel, Point, Record, Scale, Series,
     Shape, Table,
 };
-pub use recorder::{RecordingSetup, record as record_all};
-pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording};
+pub use recorder::{Recorder, RecordingSetup};
+pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording, RecordingSettings};
 pub use setup::{Setup, Subject};
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
@@ -111,12 +111,23 @@ impl Experiment {
             title: self.title.to_owned(),
             provenance: setup.provenance.clone(),
             recorded: Vec::new(),
+            propagations: None,
             settings: setup.told(self.heeds),
             notes: Vec::new(),
             tables: Vec::new(),
             figures: Vec::new(),
         };
         (self.answer)(setup, progress, &mut record)?;
+        match record.propagations {
+            Some([1, 1]) => record.note("Each time is that of one propagation."),
+            Some([least, most]) if least == most => {
+                record.note(format!("Each time is the median of {least} propagations."));
+            }
+            Some([least, most]) => {
+                record.note(format!("Each time is the median of {least} to {most} propagations."));
+            }
+            None => {}
+        }
         Ok(record)
     }
 }

@@ -81,6 +81,17 @@ impl Machine {
         }
     }
 
+    /// Whether times of the two can be compared: all but the clocks is the same, which change from one
+    /// minute to the next.
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
+        let without_clocks = |machine: &Self| {
+            let gpu = machine.gpu.clone().map(|gpu| Gpu { clocks: None, ..gpu });
+            Self { gpu, ..machine.clone() }
+        };
+        without_clocks(self) == without_clocks(other)
+    }
+
     /// What computes: the GPU if there is one, else the CPU.
     #[must_use]
     pub fn title(&self) -> &str {

@@ -21,6 +21,10 @@ pub struct Record {
     /// Where what could not be measured there was recorded, each as
     /// `recorded on NVIDIA H200 on 2026-11-21`; none where all is live.
     pub recorded: Vec<String>,
+    /// The least and the greatest number of propagations that a time in it is the median of; `None`
+    /// if it holds no times, or was made before these were noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propagations: Option<[usize; 2]>,
     /// What was asked for, each with its name.
     pub settings: Vec<(String, String)>,
     /// What there is to say of the result, a sentence or two each.
@@ -238,6 +242,12 @@ impl Record {
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.format == FORMAT
+    }
+
+    /// Notes that a time in it is the median of so many propagations.
+    pub(super) fn count(&mut self, propagations: usize) {
+        let [least, most] = self.propagations.unwrap_or([propagations; 2]);
+        self.propagations = Some([least.min(propagations), most.max(propagations)]);
     }
 
     /// Notes that some of it comes from a recording.

@@ -4,6 +4,7 @@ mod packed;
 
 use std::io::Read;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -28,8 +29,22 @@ pub struct Recording {
     pub format: u32,
     /// When, by what and where.
     pub provenance: Provenance,
+    /// With what options; `None` in files of before they were noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<RecordingSettings>,
     /// Each network once for each of its junction trees.
     pub networks: Vec<RecordedNetwork>,
+}
+
+/// With what options something was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordingSettings {
+    /// Propagations for each time, where they are not too slow.
+    pub repeat: u32,
+    /// Threads of engines that use several.
+    pub threads: usize,
+    /// Longest that one time of a fast engine is measured.
+    pub at_most: Duration,
 }
 
 /// One junction tree of one network and what was measured on it.
@@ -112,7 +127,7 @@ impl Recording {
     /// A recording of this program on this machine, still empty.
     #[must_use]
     pub fn new(provenance: Provenance) -> Self {
-        Self { format: FORMAT, provenance, networks: Vec::new() }
+        Self { format: FORMAT, provenance, settings: None, networks: Vec::new() }
     }
 
     /// The recordings that are part of the program, unpacked when they are first asked for.
@@ -132,6 +147,20 @@ impl Recording {
             recorded.network.eq_ignore_ascii_case(network)
                 && recorded.triangulation == triangulation
         })
+    }
+
+    /// Names of the networks that it holds, in its order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.networks.iter().map(|n| n.network.as_str()).collect();
+        names.dedup();
+        names
+    }
+
+    /// Whether it holds `network`.
+    #[must_use]
+    pub fn holds(&self, network: &str) -> bool {
+        self.networks.iter().any(|recorded| recorded.network.eq_ignore_ascii_case(network))
     }
 
     /// Reads what [`write`](Self::write) wrote.

@@ -102,7 +102,10 @@ impl Source {
             }
         };
         match outcome {
-            Ok(run) => Ok(Some(run)),
+            Ok(run) => {
+                record.count(run.propagate_us.count);
+                Ok(Some(run))
+            }
             Err(ExperimentError::Failed(reason)) => {
                 record.note(reason);
                 Ok(None)
@@ -121,7 +124,12 @@ fn here(
     let missing = || ExperimentError::Failed(format!("there is no engine '{}'", contender.engine));
     let engine = engine::by_name(&contender.engine).ok_or_else(missing)?;
     let options = load_options(engine, contender.threads, contender.paper, setup.memory);
-    let effort = Effort { repeat: setup.repeat, at_most: Duration::from_secs(20), traced: false };
+    let effort = Effort {
+        repeat: setup.repeat,
+        at_most: Duration::from_secs(20),
+        at_least: 3,
+        traced: false,
+    };
     measure(&tree.compiled, engine, &options, effort, progress.cancel_token())
 }
 

@@ -110,6 +110,7 @@ mod tests {
                 machine: Machine { cpu: "fingers".to_owned(), threads: 10, gpu: None },
             },
             recorded: Vec::new(),
+            propagations: None,
             settings: Vec::new(),
             notes: Vec::new(),
             tables: Vec::new(),

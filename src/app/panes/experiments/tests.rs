@@ -35,6 +35,7 @@ fn record() -> Arc<Record> {
             machine: Machine { cpu: "fingers".to_owned(), threads: 10, gpu: None },
         },
         recorded: vec!["recorded on NVIDIA Abacus on 2026-01-02".to_owned()],
+        propagations: None,
         settings: vec![("repeat".to_owned(), "3".to_owned())],
         notes: vec!["The model is too kind to Pigs.".to_owned()],
         tables: vec![Table::new("speedup").text("network", ["asia"]).count(

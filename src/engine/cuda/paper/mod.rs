@@ -118,6 +118,12 @@ impl<E: Executor> Propagator for Loaded<E> {
         self.bytes
     }
 
+    fn set_block_size(&mut self, threads: u32) -> bool {
+        // The buffers are the same for all sizes.
+        self.tables.set_block_size(threads);
+        true
+    }
+
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
         let packed = self.tables.pack(&Evidence::none());
         self.executor.empty_run(&self.tables, &packed, repeat)
@@ -233,6 +239,19 @@ mod tests {
             for options in LAYOUTS {
                 assert_as_sequential(&compiled, &cases, &mut twin(&compiled, options));
             }
+        }
+    }
+
+    #[test]
+    fn a_block_size_that_is_set_is_as_one_that_was_loaded() {
+        let compiled = &networks()[0].0;
+        let options = PaperOptions::default();
+        for block_size in [1, 16, 192, 1024, 5000] {
+            let mut set = twin(compiled, options);
+            assert!(set.set_block_size(block_size));
+            let loaded = twin(compiled, PaperOptions { block_size, ..options });
+            assert_eq!(set.tables.block_size, loaded.tables.block_size);
+            assert!((16..=1024).contains(&set.tables.block_size));
         }
     }
 

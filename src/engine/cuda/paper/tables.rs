@@ -115,8 +115,8 @@ impl Tables {
             (clique, axis.stride as u32, axis.cardinality as u32)
         });
         let first_weights = starts(&mut network.variables().iter().map(|v| v.cardinality() as u64));
-        Self {
-            block_size: options.block_size.clamp(16, 1024),
+        let mut tables = Self {
+            block_size: 0,
             cliques: tree.cliques().len(),
             variables: network.variables().len(),
             prior: prior(compiled, &scopes),
@@ -129,7 +129,14 @@ impl Tables {
             total_exponent,
             entry_points: entry_points.collect(),
             first_weights: first_weights.into_iter().map(|first| first as u32).collect(),
-        }
+        };
+        tables.set_block_size(options.block_size);
+        tables
+    }
+
+    /// Has the message kernel run with so many threads a block, or the nearest number it can have.
+    pub fn set_block_size(&mut self, threads: u32) {
+        self.block_size = threads.clamp(16, 1024);
     }
 
     /// The evidence as the words that `initialise` reads.

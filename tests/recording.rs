@@ -1,0 +1,98 @@
+//! `cliquescope record`: what it has measured is never lost, and never mixed with what was measured
+//! otherwise.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cliquescope::experiment::Recording;
+
+/// Exit code and standard error of `record ARGUMENTS --out FOLDER`.
+fn record(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cliquescope"));
+    command.arg("record").args(arguments).arg("--out").arg(folder);
+    command.args(["--threads", "2"]);
+    if !arguments.contains(&"--repeat") {
+        command.args(["--repeat", "2"]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.stdout.is_empty());
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// The one file in `folder`, and what it holds.
+fn recording(folder: &Path) -> (PathBuf, Recording) {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let path = files.remove(0);
+    let recording = Recording::read(&std::fs::read(&path).unwrap()).unwrap();
+    (path, recording)
+}
+
+#[test]
+fn a_recording_goes_on_where_it_ended_or_is_replaced_when_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = &folder.path().join("made");
+    let (code, err) = record(out, &["asia", "--commit", "abc", "--resume"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.lines().next().unwrap().starts_with("about "), "{err}");
+    assert!(err.contains(" for 1 network on "), "{err}");
+    assert!(err.contains("sequential: medians of 2 propagations\n"), "{err}");
+    let (path, first) = recording(out);
+    assert_eq!(first.names(), ["asia"]);
+
+    let (code, err) = record(out, &["cancer", "asia", "--commit", "abc", "--resume"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("holds asia already"), "{err}");
+    assert!(!err.contains("asia, auto: "), "measured again: {err}");
+    let (_, both) = recording(out);
+    assert_eq!(both.names(), ["asia", "cancer"]);
+    assert_eq!(both.networks[..first.networks.len()], first.networks);
+    assert_eq!(both.provenance.date, first.provenance.date);
+    let (code, err) = record(out, &["cancer", "--commit", "abc", "--resume"]);
+    assert!(code == 0 && err.contains("there is nothing left to measure"), "{err}");
+
+    let bytes = std::fs::read(&path).unwrap();
+    let cases: [(&[&str], &str); 4] = [
+        (&["asia", "--commit", "abc"], "--resume goes on with it, --force replaces it"),
+        (&["asia", "--commit", "abd", "--resume"], "it was measured from version "),
+        (&["asia", "--resume"], "it was measured from version "),
+        (&["asia", "--commit", "abc", "--repeat", "3", "--resume"], "now with repeat 3, threads 2"),
+    ];
+    for (arguments, message) in cases {
+        let (code, err) = record(out, arguments);
+        assert_eq!(code, 1, "{arguments:?}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{arguments:?}");
+    }
+    let (code, err) = record(out, &["cancer", "--force"]);
+    assert_eq!(code, 0, "{err}");
+    let told = err.contains("warning: without --commit the recording cannot be resumed");
+    assert_eq!(told, option_env!("CLIQUESCOPE_COMMIT").is_none(), "{err}");
+    assert_eq!(recording(out).1.names(), ["cancer"]);
+}
+
+#[test]
+fn what_is_no_recording_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    assert_eq!(record(out, &["asia", "--commit", "abc"]).0, 0);
+    let (path, _) = recording(out);
+    std::fs::write(&path, "something else").unwrap();
+    for arguments in [&["asia", "--commit", "abc"][..], &["asia", "--commit", "abc", "--resume"]] {
+        let (code, err) = record(out, arguments);
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains(path.to_str().unwrap()), "{err}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"something else");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a file");
+    std::fs::write(&out, "").unwrap();
+    let (code, err) = record(&out, &["asia", "--commit", "abc"]);
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: ") && err.lines().count() == 1, "{err}");
+}
