@@ -6,6 +6,9 @@ use super::items::THREADS;
 /// How much earlier than what it waits for a block takes up an item.
 pub(super) const AHEAD: u64 = 1000;
 
+/// For each variable of a report, until the host has read it.
+pub(super) const READING: u64 = 12;
+
 /// What an item costs.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {

@@ -13,7 +13,7 @@ use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
 /// Reports that are looked at while the next one expected is not there.
-const WINDOW: usize = 4;
+const WINDOW: usize = 8;
 
 /// Cases from which on it is worth to have them all at once.
 pub(super) const MANY: usize = 16;

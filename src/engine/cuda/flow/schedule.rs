@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::costs::AHEAD;
+use super::costs::{AHEAD, READING};
 use super::items::Items;
 
 /// A list of items for each block.
@@ -116,13 +116,34 @@ impl Schedule {
     }
 }
 
-/// Nanoseconds from the start of each operation to the end of all that needs it.
+/// What the longest of an operation's items take, in nanoseconds; nothing if it has none.
+fn hop(items: &Items, operation: usize) -> u64 {
+    let costs = &items.costs[items.first[operation]..items.first[operation + 1]];
+    costs.iter().map(|cost| cost.hop()).max().unwrap_or(0)
+}
+
+/// When each operation could end if there were a block for every item, in nanoseconds.
+pub(super) fn earliest_ends(items: &Items) -> Vec<u64> {
+    let mut ends: Vec<u64> = Vec::with_capacity(items.needs.len());
+    for (operation, needs) in items.needs.iter().enumerate() {
+        let last = needs.iter().map(|&needed| ends[needed]).max().unwrap_or(0);
+        ends.push(last + hop(items, operation));
+    }
+    ends
+}
+
+/// Nanoseconds from the start of each operation until all that needs it has ended and been read.
 fn ways_to_the_end(items: &Items, consumers: &[Vec<usize>]) -> Vec<u64> {
     let mut way = vec![0; consumers.len()];
+    // The host reads one report after another, and while it does, the blocks have time for the next.
+    let (mut reading, operations) = (0, consumers.len() - items.reports.len());
+    for (report, way) in items.reports.iter().zip(&mut way[operations..]).rev() {
+        reading += READING * report.variables.len() as u64;
+        *way = reading;
+    }
     for operation in (0..consumers.len()).rev() {
-        let after = consumers[operation].iter().map(|&consumer| way[consumer]).max().unwrap_or(0);
-        let costs = &items.costs[items.first[operation]..items.first[operation + 1]];
-        way[operation] = after + costs.iter().map(|cost| cost.hop()).max().unwrap_or(0);
+        let after = consumers[operation].iter().map(|&consumer| way[consumer]).max();
+        way[operation] += after.unwrap_or(0) + hop(items, operation);
     }
     way
 }

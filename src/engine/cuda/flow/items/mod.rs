@@ -24,7 +24,7 @@ use crate::propagation::{CompiledNetwork, Posteriors};
 
 use super::costs::Cost;
 use super::operations::{Operation, Operations, Role};
-use super::schedule::Schedule;
+use super::schedule::earliest_ends;
 use super::support::{Support, states_of, table};
 
 /// As in `kernels/propagate.cu`.
@@ -209,7 +209,7 @@ impl Items {
             }
             items.first.push(items.records.len());
         }
-        let ends = Schedule::new(&items, grain.shares).ends(&items);
+        let ends = earliest_ends(&items);
         let posterior = |(index, operation): (usize, &Operation)| match operation.result {
             Role::Posterior(variable) => Some((ends[index], (index, variable.index()))),
             _ => None,
