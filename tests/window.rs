@@ -68,6 +68,167 @@ fn evidence_is_cleared_and_brought_back() {
     assert_eq!(evidence_count(&harness), 0);
 }
 
+fn is_stepping(harness: &Harness<'_, Workbench>) -> bool {
+    harness.state().model().stepping.is_some()
+}
+
+#[test]
+fn keys_do_what_they_are_for_whatever_button_has_the_focus() {
+    let mut harness = window("asia");
+    harness.get_by_label("smoke").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::F1);
+    harness.run_steps(3);
+    harness.get_by_label("observe it; click again to retract it");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.query_by_label("observe it; click again to retract it").is_none());
+    harness.get_by_label("smoke").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::F8);
+    harness.run_steps(3);
+    assert!(is_stepping(&harness));
+}
+
+#[test]
+fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
+    let mut harness = window("asia");
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    harness.get_by_label("Search variables").click();
+    harness.run_steps(2);
+    harness.get_by_label("Search variables").type_text("smoke");
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Delete);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1, "the text was meant");
+    harness.key_press(Key::F8);
+    harness.run_steps(3);
+    assert!(is_stepping(&harness), "no text is made by function keys");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 0);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Y);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
+}
+
+#[test]
+fn what_was_known_of_a_network_is_entered_again_by_undo() {
+    let mut harness = window("asia");
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("smoke = no").click();
+    settle(&mut harness);
+    let ctx = harness.ctx.clone();
+    let open = |harness: &mut Harness<'_, Workbench>, name: &str| {
+        let source = Source::Named(name.to_owned());
+        harness.state_mut().ask(&ctx, Command::Open(source));
+        until(harness, |workbench| {
+            let document = workbench.model().document.as_ref();
+            document.is_some_and(|document| document.title() == name) && workbench.is_settled()
+        });
+    };
+    open(&mut harness, "cancer");
+    assert_eq!(evidence_count(&harness), 0);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 0, "nothing was known of this one");
+    open(&mut harness, "asia");
+    assert_eq!(evidence_count(&harness), 0, "nothing unasked");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 2);
+
+    // It outlasts the run, and a change that is read from the file.
+    let stored = serde_json::to_string(&harness.state().settings()).expect("plain data");
+    let stored: Settings = serde_json::from_str(&stored).expect("what was written");
+    let mut harness = window_with(stored.clone(), "asia");
+    assert_eq!(evidence_count(&harness), 0);
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Undo);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 2);
+    harness.state_mut().ask(&ctx, Command::Retract(cliquescope::network::VariableId::new(2)));
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
+    harness.state_mut().ask(&ctx, Command::Reload);
+    harness.run_steps(2);
+    until(&mut harness, Workbench::is_settled);
+    assert_eq!(evidence_count(&harness), 1);
+    harness.state_mut().ask(&ctx, Command::Undo);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 2, "reading the file anew forgets no step");
+
+    // What the user cleared is not offered again.
+    let mut harness = window_with(stored, "asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Undo);
+    settle(&mut harness);
+    harness.state_mut().ask(&ctx, Command::ClearEvidence);
+    settle(&mut harness);
+    let mut harness = window_with(harness.state().settings(), "asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().ask(&ctx, Command::Undo);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 0);
+}
+
+#[test]
+fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let mut harness = window("asia");
+    harness.state_mut().keep_in(folder.path());
+    let ctx = harness.ctx.clone();
+    let ask = |harness: &mut Harness<'_, Workbench>, command: Command| {
+        harness.state_mut().ask(&ctx, command);
+        settle(harness);
+    };
+    let cases = |harness: &Harness<'_, Workbench>| -> Vec<(u64, String, usize)> {
+        let document = harness.state().model().document.as_ref().expect("a network is open");
+        let told = document.cases.iter();
+        told.map(|case| (case.number, case.name.clone(), case.evidence.len())).collect()
+    };
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    ask(&mut harness, Command::KeepCase("ill".to_owned()));
+    ask(&mut harness, Command::ClearEvidence);
+    ask(&mut harness, Command::KeepCase("well".to_owned()));
+    let (ill, well) = ((1, "ill".to_owned(), 1), (2, "well".to_owned(), 0));
+    assert_eq!(cases(&harness), [ill.clone(), well.clone()]);
+    ask(&mut harness, Command::ReplaceCase(1));
+    ask(&mut harness, Command::RemoveCase(1));
+    assert_eq!(cases(&harness), std::slice::from_ref(&well));
+    ask(&mut harness, Command::Undo);
+    assert_eq!(cases(&harness), [(1, "ill".to_owned(), 0), well.clone()], "in its place");
+    ask(&mut harness, Command::Undo);
+    assert_eq!(cases(&harness), [ill.clone(), well.clone()]);
+    ask(&mut harness, Command::Redo);
+    ask(&mut harness, Command::Redo);
+    assert_eq!(cases(&harness), std::slice::from_ref(&well));
+    ask(&mut harness, Command::Undo);
+    ask(&mut harness, Command::Undo);
+    ask(&mut harness, Command::Undo);
+    assert_eq!(evidence_count(&harness), 1, "and evidence before that");
+    drop(harness);
+
+    // What is kept on the disk is what is seen.
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    workbench.keep_in(folder.path());
+    workbench.open(Source::Named("asia".to_owned()), Vec::new());
+    let mut harness = Harness::builder()
+        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+    settle(&mut harness);
+    let kept = cases(&harness).into_iter().map(|(_, name, findings)| (name, findings));
+    let mut kept: Vec<_> = kept.collect();
+    kept.sort();
+    assert_eq!(kept, [("ill".to_owned(), 1), ("well".to_owned(), 0)]);
+}
+
 #[test]
 fn impossible_evidence_is_named_and_can_be_retracted() {
     let mut harness = window("asia");
@@ -78,6 +239,7 @@ fn impossible_evidence_is_named_and_can_be_retracted() {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let impossible = document.impossible.clone().expect("the evidence is impossible");
     assert_eq!(impossible.conflict.len(), 2);
+    harness.get_by_label("-∞");
     harness.get_by_label("Retract either").click();
     settle(&mut harness);
     assert!(posterior(&harness, "tub", "yes") > 0.999_999);
@@ -93,6 +255,7 @@ fn without_auto_the_evidence_waits_and_old_posteriors_stay() {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     assert!(document.is_stale());
     assert!((posterior(&harness, "lung", "yes") - 0.055).abs() < 1e-9);
+    harness.get_by_label("1.0000 (stale)");
     harness.get_by_label("Propagate").click();
     settle(&mut harness);
     assert!((posterior(&harness, "lung", "yes") - 0.488_711_29).abs() < 1e-6);

@@ -31,6 +31,17 @@ const fn command_shift(key: Key) -> Option<KeyboardShortcut> {
     Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key))
 }
 
+/// The other key that redoes, where people come from programs that have it so.
+pub const REDO_TOO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Y);
+
+/// Whether `shortcut` means something in a text field, which has it while it is typed into.
+#[must_use]
+pub fn edits_text(shortcut: KeyboardShortcut) -> bool {
+    let KeyboardShortcut { modifiers, logical_key } = shortcut;
+    let is_function = logical_key.name().len() > 1 && logical_key.name().starts_with('F');
+    (modifiers.is_none() && !is_function) || matches!(logical_key, Key::Z | Key::Y | Key::Delete)
+}
+
 /// All panes with their titles, in the order of the View menu.
 pub const PANES: [(Pane, &str); 12] = [
     (Pane::Variables, "Variables"),
@@ -107,6 +118,16 @@ pub fn all() -> Vec<Action> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_edit_text_are_told_from_those_that_do_not() {
+        let of = |command| all().into_iter().find(|action| action.command == command);
+        let edits = |command| edits_text(of(command).and_then(|action| action.shortcut).unwrap());
+        assert!(edits(Command::Undo) && edits(Command::Redo) && edits_text(REDO_TOO));
+        assert!(edits(Command::ClearEvidence) && edits(Command::Fit));
+        assert!(!edits(Command::Propagate) && !edits(Command::ToggleHelp));
+        assert!(!edits(Command::OpenDialog) && !edits(Command::TogglePalette));
+    }
 
     #[test]
     fn no_two_actions_share_a_key_or_a_title() {

@@ -1,19 +1,26 @@
 //! What the user asked for is done.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use eframe::egui;
 
 use crate::app::command::Command;
 use crate::app::dialog::{Dialog, Purpose};
+use crate::app::history::Past;
 use crate::app::menu::Palette;
 use crate::app::model::ThemeChoice;
+use crate::app::path_box::PathBox;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
 use crate::app::workspace;
 use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
 use crate::session::{Request, Source};
+
+/// Nobody closes a dialog sooner after it was asked for: it did not come up.
+const NOBODY: Duration = Duration::from_millis(400);
 
 impl Workbench {
     /// Does `command`.
@@ -149,17 +156,32 @@ impl Workbench {
         let mut evidence = document.evidence.clone();
         change(&mut evidence);
         if evidence != document.evidence {
-            self.history.record(&document.evidence);
+            self.history.record(Past::Evidence(document.evidence.clone()));
             self.set_evidence(evidence);
         }
     }
 
     fn step_history(&mut self, back: bool) {
-        let Some(document) = &self.model.document else { return };
-        let now = &document.evidence;
-        let step = if back { self.history.undo(now) } else { self.history.redo(now) };
-        if let Some(evidence) = step {
-            self.set_evidence(evidence);
+        if self.model.document.is_none() {
+            return;
+        }
+        let mut history = std::mem::take(&mut self.history);
+        history.step(back, |past| self.go_to(past));
+        self.history = history;
+    }
+
+    /// Puts `past` in the place of what is there, which is returned.
+    fn go_to(&mut self, past: Past) -> Past {
+        match past {
+            Past::Evidence(evidence) => {
+                let now = self.document().map(|document| document.evidence.clone());
+                self.set_evidence(evidence);
+                Past::Evidence(now.unwrap_or_default())
+            }
+            Past::Case { number, place, was } => {
+                let now = self.put_case(number, place, was);
+                Past::Case { number, place, was: now }
+            }
         }
     }
 
@@ -237,10 +259,33 @@ impl Workbench {
     /// Takes the answer of a dialog once the user has given it.
     pub(super) fn hear_dialog(&mut self) {
         let Some(dialog) = &self.dialog else { return };
-        let Some(answer) = dialog.answer() else { return };
+        let Some((path, took)) = dialog.answer() else { return };
         let purpose = dialog.purpose();
         self.dialog = None;
-        let Some(path) = answer else { return };
+        self.take_answer(purpose, path, took);
+    }
+
+    /// Takes the answer of a dialog, which came after `took`. Where none came up a path can be typed.
+    pub(super) fn take_answer(&mut self, purpose: Purpose, path: Option<PathBuf>, took: Duration) {
+        match path {
+            Some(path) => self.use_path(purpose, path),
+            None if took < NOBODY => self.path_box = Some(PathBox::new(purpose)),
+            None => {}
+        }
+    }
+
+    /// Draws the box for a path that is typed, and takes its answer.
+    pub(super) fn show_path_box(&mut self, ctx: &egui::Context) {
+        let Some(path_box) = &mut self.path_box else { return };
+        let Some(answer) = path_box.show(ctx) else { return };
+        let purpose = path_box.purpose();
+        self.path_box = None;
+        if let Some(path) = answer {
+            self.use_path(purpose, path);
+        }
+    }
+
+    fn use_path(&mut self, purpose: Purpose, path: PathBuf) {
         match purpose {
             Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
             Purpose::LoadEvidence => self.load_evidence(&path),

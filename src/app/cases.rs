@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::command::Command;
+use crate::app::history::Past;
 use crate::app::model::{Document, Pane};
 use crate::app::recovery::Whence;
 use crate::app::updates::enter;
@@ -77,11 +78,16 @@ impl Drawer {
     }
 
     fn put(&mut self, kept: Kept) -> u64 {
+        self.count += 1;
+        self.put_back(self.count, kept);
+        self.count
+    }
+
+    /// Keeps `kept`, which has this number.
+    fn put_back(&mut self, number: u64, kept: Kept) {
         let copy = kept.clone();
         let slot = self.shelf.as_mut().map(|shelf| shelf.put(move || copy.json()));
-        self.count += 1;
-        self.entries.push(Entry { number: self.count, slot, kept });
-        self.count
+        self.entries.push(Entry { number, slot, kept });
     }
 
     fn change(&mut self, number: u64, change: impl FnOnce(&mut Kept)) {
@@ -126,8 +132,14 @@ impl Workbench {
     /// Keeps the evidence under `name`, or under one that is free.
     pub(super) fn keep_case(&mut self, name: &str) {
         let Some(document) = &self.model.document else { return };
-        let evidence = document.evidence.clone();
+        let (evidence, count) = (document.evidence.clone(), document.cases.len());
         self.add_cases(vec![(name.trim().to_owned(), evidence)]);
+        let kept = self.document().and_then(|document| document.cases.get(count));
+        if let Some(name) = kept.map(|case| case.name.clone())
+            && !self.cases_are_seen()
+        {
+            self.tell(&format!("The evidence is kept as '{name}': see Cases"));
+        }
     }
 
     /// Adds cases with the names that they came with, as far as they are free.
@@ -206,22 +218,49 @@ impl Workbench {
         }
     }
 
-    /// Puts the evidence in the place of what is known in a case.
+    /// Puts the evidence in the place of what is known in a case. Undo brings that back.
     pub(super) fn replace_case(&mut self, number: u64) {
         let Some(document) = &self.model.document else { return };
-        let evidence = document.evidence.clone();
-        let named = NamedFinding::all(document.network(), &evidence);
-        self.cases.change(number, |kept| kept.evidence = named);
-        if let Some(case) = self.case(number) {
-            (case.evidence, case.answer) = (evidence, None);
-        }
+        let Some(case) = document.case(number).cloned() else { return };
+        let replaced = Case { evidence: document.evidence.clone(), answer: None, ..case };
+        self.change_case(number, Some(replaced));
     }
 
+    /// Forgets a case. Undo brings it back.
     pub(super) fn remove_case(&mut self, number: u64) {
-        self.cases.remove(number);
-        if let Some(document) = self.document() {
-            document.cases.retain(|case| case.number != number);
+        self.change_case(number, None);
+    }
+
+    fn change_case(&mut self, number: u64, to: Option<Case>) {
+        let Some(document) = &self.model.document else { return };
+        let place = document.cases.iter().position(|case| case.number == number);
+        let Some(place) = place else { return };
+        let was = self.put_case(number, place, to);
+        self.history.record(Past::Case { number, place, was });
+    }
+
+    /// Makes the case of this number `to`, at `place` if there is none, and returns what it was.
+    pub(super) fn put_case(&mut self, number: u64, place: usize, to: Option<Case>) -> Option<Case> {
+        let document = self.model.document.as_ref()?;
+        let now = document.cases.iter().position(|case| case.number == number);
+        let network = Whence::of(&document.source);
+        let named = to.as_ref().map(|case| NamedFinding::all(document.network(), &case.evidence));
+        match (now, &to, named) {
+            (None, Some(case), Some(evidence)) => {
+                self.cases.put_back(number, Kept { network, name: case.name.clone(), evidence });
+            }
+            (Some(_), Some(case), Some(evidence)) => self.cases.change(number, |kept| {
+                kept.name.clone_from(&case.name);
+                kept.evidence = evidence;
+            }),
+            _ => self.cases.remove(number),
         }
+        let cases = &mut self.document()?.cases;
+        let was = now.map(|place| cases.remove(place));
+        if let Some(case) = to {
+            cases.insert(now.unwrap_or(place).min(cases.len()), case);
+        }
+        was
     }
 
     fn case(&mut self, number: u64) -> Option<&mut Case> {
@@ -240,11 +279,14 @@ impl Workbench {
         }
     }
 
+    fn cases_are_seen(&self) -> bool {
+        let pane = self.layout.tiles.find_pane(&Pane::Cases);
+        pane.is_some_and(|pane| self.layout.active_tiles().contains(&pane))
+    }
+
     /// Has the cases propagated while they are on screen, and no longer.
     pub(super) fn compare_what_is_seen(&mut self) {
-        let seen = self.layout.tiles.find_pane(&Pane::Cases).is_some_and(|pane| {
-            self.layout.active_tiles().contains(&pane) && self.model.auto_propagate
-        });
+        let seen = self.cases_are_seen() && self.model.auto_propagate;
         let wanted: &[Case] = match &self.model.document {
             Some(document) if seen => &document.cases,
             _ => &[],

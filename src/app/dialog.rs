@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
 
 use crate::format::Format;
 use crate::format::cases::CaseFormat;
@@ -28,6 +29,32 @@ pub enum Purpose {
     OpenResult,
 }
 
+impl Purpose {
+    /// What stands over the dialog.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::OpenNetwork => "Open a Bayesian network",
+            Self::LoadEvidence => "Load evidence",
+            Self::SaveEvidence => "Save the evidence",
+            Self::OpenCases => "Open cases",
+            Self::SaveCases => "Save all cases",
+            Self::ExportResult(_) => "Choose a folder for the result",
+            Self::OpenResult => "Open the result of an experiment",
+        }
+    }
+
+    /// What a file that is to be written may be called; nothing for one that is read.
+    #[must_use]
+    pub fn suggestion(self) -> &'static str {
+        match self {
+            Self::SaveEvidence => "evidence.json",
+            Self::SaveCases => "cases.json",
+            _ => "",
+        }
+    }
+}
+
 /// The endings of all network files.
 fn network_endings() -> Vec<&'static str> {
     let endings = Format::ALL.iter().flat_map(|format| format.extensions());
@@ -42,7 +69,7 @@ fn case_endings() -> Vec<&'static str> {
 /// A dialog that is open.
 pub struct Dialog {
     purpose: Purpose,
-    answer: Receiver<Option<PathBuf>>,
+    answer: Receiver<(Option<PathBuf>, Duration)>,
 }
 
 impl Dialog {
@@ -53,27 +80,19 @@ impl Dialog {
     pub fn open(purpose: Purpose, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (sender, answer) = channel();
         std::thread::Builder::new().name("file dialog".to_owned()).spawn(move || {
+            let began = Instant::now();
+            let dialog = rfd::FileDialog::new().set_title(purpose.title());
             let dialog = match purpose {
-                Purpose::OpenNetwork => rfd::FileDialog::new()
-                    .set_title("Open a Bayesian network")
+                Purpose::OpenNetwork => dialog
                     .add_filter("Bayesian networks", &network_endings())
                     .add_filter("All files", &["*"]),
-                Purpose::LoadEvidence | Purpose::OpenCases => rfd::FileDialog::new()
-                    .set_title("Load evidence")
-                    .add_filter("Evidence", &case_endings())
-                    .add_filter("All files", &["*"]),
-                Purpose::ExportResult(_) => {
-                    rfd::FileDialog::new().set_title("Choose a folder for the result")
+                Purpose::LoadEvidence | Purpose::OpenCases => {
+                    dialog.add_filter("Evidence", &case_endings()).add_filter("All files", &["*"])
                 }
-                Purpose::OpenResult => rfd::FileDialog::new()
-                    .set_title("Open the result of an experiment")
-                    .add_filter("Results", &["json"]),
+                Purpose::ExportResult(_) => dialog,
+                Purpose::OpenResult => dialog.add_filter("Results", &["json"]),
                 Purpose::SaveEvidence | Purpose::SaveCases => {
-                    let (title, name) = match purpose {
-                        Purpose::SaveCases => ("Save all cases", "cases.json"),
-                        _ => ("Save the evidence", "evidence.json"),
-                    };
-                    let dialog = rfd::FileDialog::new().set_title(title).set_file_name(name);
+                    let dialog = dialog.set_file_name(purpose.suggestion());
                     CaseFormat::ALL.into_iter().fold(dialog, |dialog, format| {
                         dialog.add_filter(format.name(), format.extensions())
                     })
@@ -88,7 +107,7 @@ impl Dialog {
                 | Purpose::OpenResult => dialog.pick_file(),
             };
             // The window may be closed by now.
-            let _ = sender.send(path);
+            let _ = sender.send((path, began.elapsed()));
             wake();
         })?;
         Ok(Self { purpose, answer })
@@ -100,13 +119,14 @@ impl Dialog {
         self.purpose
     }
 
-    /// The user's answer once there is one: a path, or `None` for Cancel.
+    /// The answer once there is one: a path, or `None` for Cancel and where the system has no dialog to
+    /// show; and what it took.
     #[must_use]
-    pub fn answer(&self) -> Option<Option<PathBuf>> {
+    pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
         match self.answer.try_recv() {
-            Ok(path) => Some(path),
+            Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(None),
+            Err(TryRecvError::Disconnected) => Some((None, Duration::ZERO)),
         }
     }
 }

@@ -1,39 +1,68 @@
-//! Undo and redo of evidence.
+//! Undo and redo of what the user enters and throws away.
 
+use crate::app::cases::Case;
 use crate::network::Evidence;
 
 /// How many changes can be taken back.
 const DEPTH: usize = 200;
 
-/// Evidence as it was before each change, and after each change that was taken back.
+/// Something as it was before a change, or as it was before that was taken back.
+#[derive(Clone, Debug)]
+pub enum Past {
+    /// All that was known.
+    Evidence(Evidence),
+    /// A case of this number, which stood at this place of the list; `None` where there was none.
+    Case {
+        /// Its number.
+        number: u64,
+        /// Its place in the list.
+        place: usize,
+        /// The case itself.
+        was: Option<Case>,
+    },
+}
+
+/// What was before each change, and after each change that was taken back.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    before: Vec<Evidence>,
-    after: Vec<Evidence>,
+    before: Vec<Past>,
+    after: Vec<Past>,
+    touched: bool,
 }
 
 impl History {
-    /// Notes that `now` is about to be replaced.
-    pub fn record(&mut self, now: &Evidence) {
+    /// Notes `past`, which is about to be replaced.
+    pub fn record(&mut self, past: Past) {
+        self.touched = true;
         self.after.clear();
-        self.before.push(now.clone());
+        self.before.push(past);
         if self.before.len() > DEPTH {
             self.before.remove(0);
         }
     }
 
-    /// The evidence before the last change, with which `now` is to be replaced.
-    pub fn undo(&mut self, now: &Evidence) -> Option<Evidence> {
-        let evidence = self.before.pop()?;
-        self.after.push(now.clone());
-        Some(evidence)
+    /// Lets undo enter `evidence`, which was known when the network was open before.
+    pub fn offer(&mut self, evidence: Evidence) {
+        self.before.insert(0, Past::Evidence(evidence));
     }
 
-    /// The evidence after the last change that was taken back.
-    pub fn redo(&mut self, now: &Evidence) -> Option<Evidence> {
-        let evidence = self.after.pop()?;
-        self.before.push(now.clone());
-        Some(evidence)
+    /// Whether anything was changed, or taken back, since the network was opened.
+    #[must_use]
+    pub fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// Takes back the last change, or does again what was taken back last. `replace` puts what it is
+    /// given in its place and returns what was there.
+    pub fn step(&mut self, back: bool, replace: impl FnOnce(Past) -> Past) {
+        let (from, to) = match back {
+            true => (&mut self.before, &mut self.after),
+            false => (&mut self.after, &mut self.before),
+        };
+        if let Some(past) = from.pop() {
+            to.push(replace(past));
+            self.touched = true;
+        }
     }
 }
 
@@ -48,16 +77,37 @@ mod tests {
         evidence
     }
 
+    /// Steps through changes of `now`; whether there was anything to step to.
+    fn step(history: &mut History, back: bool, now: &mut Evidence) -> bool {
+        let mut stepped = false;
+        history.step(back, |past| {
+            let Past::Evidence(past) = past else { panic!("no case was changed") };
+            stepped = true;
+            Past::Evidence(std::mem::replace(now, past))
+        });
+        stepped
+    }
+
     #[test]
     fn changes_are_taken_back_and_done_again() {
-        let mut history = History::default();
-        history.record(&Evidence::none());
-        history.record(&observed(0));
-        assert_eq!(history.undo(&observed(1)), Some(observed(0)));
-        assert_eq!(history.undo(&observed(0)), Some(Evidence::none()));
-        assert_eq!(history.undo(&Evidence::none()), None);
-        assert_eq!(history.redo(&Evidence::none()), Some(observed(0)));
-        history.record(&observed(0));
-        assert_eq!(history.redo(&observed(3)), None, "a new change ends what could be redone");
+        let (mut history, mut now) = (History::default(), observed(1));
+        history.record(Past::Evidence(Evidence::none()));
+        history.record(Past::Evidence(observed(0)));
+        assert!(step(&mut history, true, &mut now) && now == observed(0));
+        assert!(step(&mut history, true, &mut now) && now == Evidence::none());
+        assert!(!step(&mut history, true, &mut now));
+        assert!(step(&mut history, false, &mut now) && now == observed(0));
+        history.record(Past::Evidence(now.clone()));
+        assert!(!step(&mut history, false, &mut now), "a new change ends what could be redone");
+    }
+
+    #[test]
+    fn what_was_known_before_is_offered_behind_everything_else() {
+        let (mut history, mut now) = (History::default(), Evidence::none());
+        history.offer(observed(3));
+        assert!(!history.is_touched());
+        assert!(step(&mut history, true, &mut now) && now == observed(3));
+        assert!(step(&mut history, false, &mut now) && now == Evidence::none());
+        assert!(history.is_touched());
     }
 }

@@ -157,6 +157,7 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.add_enabled_ui(model.document.is_some(), |ui| {
         // A menu bar draws its buttons without frames; this one is no menu.
         let button = egui::Button::new("Propagate").frame(true).frame_when_inactive(true);
+        let button = button.fill(ui.visuals().widgets.inactive.bg_fill);
         let run = ui.add(button).on_hover_text("Compute all posteriors anew (F5)");
         if run.clicked() {
             commands.push(Command::Propagate);

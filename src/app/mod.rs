@@ -13,6 +13,7 @@ pub mod cases;
 pub mod command;
 mod dialog;
 mod dropping;
+mod earlier;
 mod engines;
 pub mod figure;
 pub mod graph_view;
@@ -26,6 +27,7 @@ mod menu;
 pub mod model;
 pub mod naming;
 pub mod panes;
+mod path_box;
 pub mod recordings;
 mod recovery;
 mod screenshot;
@@ -51,6 +53,7 @@ use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::session::Source;
 
+pub use earlier::Earlier;
 pub use settings::Settings;
 pub use workbench::Workbench;
 
@@ -124,6 +127,7 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         viewport,
         // A picture is the same whatever the user's last window was.
         persist_window: screenshot.is_none() && options.size.is_none(),
+        window_builder: own_size(&options),
         ..Default::default()
     };
     let started = eframe::run_native(
@@ -136,6 +140,20 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         Some(result) => result,
         None => Ok(()),
     }
+}
+
+/// Puts the size that was asked for, or that of a picture, in the place of the last window's, which is
+/// restored even where none is to be stored.
+fn own_size(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
+    if options.size.is_none() && options.screenshot.is_none() {
+        return None;
+    }
+    let asked = options.size.map(|(width, height)| [width, height]);
+    Some(Box::new(move |last| {
+        last.with_inner_size(asked.unwrap_or(FIRST_SIZE))
+            .with_maximized(false)
+            .with_fullscreen(false)
+    }))
 }
 
 /// The program's picture in the task bar.
@@ -224,5 +242,26 @@ impl eframe::App for Window {
         if let Some(store) = &mut self.store {
             store.write(&self.workbench.settings());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_is_asked_for_goes_before_that_of_the_last_window() {
+        let last = || egui::ViewportBuilder::default().with_inner_size([1280.0, 800.0]);
+        let sized = |options: &LaunchOptions| match own_size(options) {
+            Some(hook) => hook(last().with_maximized(true)),
+            None => last(),
+        };
+        let mut options = LaunchOptions::default();
+        assert_eq!(sized(&options), last());
+        options.screenshot = Some(PathBuf::from("asia.png"));
+        assert_eq!(sized(&options).inner_size, Some(FIRST_SIZE.into()));
+        options.size = Some((1920.0, 1080.0));
+        assert_eq!(sized(&options).inner_size, Some([1920.0, 1080.0].into()));
+        assert_eq!(sized(&options).maximized, Some(false));
     }
 }

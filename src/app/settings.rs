@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::app::earlier::Earlier;
 use crate::app::model::{Pane, ThemeChoice};
 use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub orders: KnownOrders,
     /// The step at which each lesson was left, by the lesson's name.
     pub lessons: BTreeMap<String, usize>,
+    /// What was known of the networks that were left last.
+    pub earlier: Earlier,
     /// Where the panes are; `None` is where they are at first.
     pub layout: Option<egui_tiles::Tree<Pane>>,
 }
@@ -71,6 +74,7 @@ impl Default for Settings {
             recent: Vec::new(),
             orders: KnownOrders::default(),
             lessons: BTreeMap::new(),
+            earlier: Earlier::default(),
             layout: None,
         }
     }

@@ -101,10 +101,17 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
         let is_bayesian = document.network().is_bayesian();
         let stale = if document.is_stale() { " (stale)" } else { "" };
+        // What is impossible has a probability all the same, whatever the newest posteriors are of.
+        let (ln, p) = match document.impossible {
+            Some(_) => ("-∞".to_owned(), "0".to_owned()),
+            None => {
+                (format!("{ln:.6}{stale}"), format!("{}{stale}", numbers::scientific(ln.exp())))
+            }
+        };
         fact(
             ui,
             if is_bayesian { "ln P(e)" } else { "ln Z(e)" },
-            format!("{ln:.6}{stale}"),
+            ln,
             if is_bayesian {
                 "Logarithm of the probability of the evidence"
             } else {
@@ -113,7 +120,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             },
         );
         if is_bayesian {
-            fact(ui, "P(e)", numbers::scientific(ln.exp()), "Probability of the evidence");
+            fact(ui, "P(e)", p, "Probability of the evidence");
         }
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);

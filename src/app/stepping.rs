@@ -380,12 +380,13 @@ fn plan_controls(
     }
     let said = match compiled.plan().messages().get(position) {
         Some(message) => format!(
-            "Message {position} ({} of {messages}): {}, {}",
-            position + 1,
+            "Message {position} ({} of {}): {}, {}",
+            numbers::thousands(position as u64 + 1),
+            numbers::thousands(messages as u64),
             message.phase.name(),
             naming::message_ends(compiled, MessageId::new(position))
         ),
-        None => format!("all {messages} messages passed"),
+        None => format!("all {} messages passed", numbers::thousands(messages as u64)),
     };
     ui.strong(said);
     ui.separator();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::app::highlight::{Highlight, Item};
-use crate::app::history::History;
 use crate::app::model::{Document, MeasuredOverhead};
 use crate::app::recordings::Recorded;
 use crate::app::workbench::{NamedFinding, Workbench};
@@ -154,7 +153,8 @@ impl Workbench {
                 self.complain(&error.to_string());
             }
         }
-        self.model.document = Some(Document {
+        self.settings.earlier = self.known_by_now();
+        let left = self.model.document.replace(Document {
             source: opening.source,
             serial: opening.serial,
             engine: self.model.engine,
@@ -176,8 +176,8 @@ impl Workbench {
         self.forget_messages();
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();
-        self.history = History::default();
         self.list_cases();
+        self.follow_on(left.as_ref());
         self.request();
     }
 
@@ -212,6 +212,11 @@ impl Workbench {
     /// Tells of something that went otherwise than the user may think.
     pub(super) fn warn(&mut self, message: &str) {
         self.toasts.warning(numbers::wrapped(message, TOAST_COLUMNS));
+    }
+
+    /// Tells of something that was done, or can be.
+    pub(super) fn tell(&mut self, message: &str) {
+        self.toasts.info(numbers::wrapped(message, TOAST_COLUMNS));
     }
 
     /// Tells of something that was asked for and did not work.

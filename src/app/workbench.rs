@@ -16,6 +16,7 @@ use crate::app::lessons::{self, Course};
 use crate::app::menu::{self, Palette};
 use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
+use crate::app::path_box::PathBox;
 use crate::app::recovery::{self, Recovery};
 use crate::app::settings::Settings;
 use crate::app::{dropping, status, stepping, workspace};
@@ -34,6 +35,8 @@ pub struct Workbench {
     pub(super) history: History,
     pub(super) toasts: Toasts,
     pub(super) dialog: Option<Dialog>,
+    /// Where a path is typed, while there is no dialog.
+    pub(super) path_box: Option<PathBox>,
     pub(super) help: bool,
     pub(super) palette: Option<Palette>,
     pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
@@ -139,6 +142,7 @@ impl Workbench {
                 .with_anchor(egui_notify::Anchor::TopRight)
                 .with_margin(egui::vec2(12.0, 40.0)),
             dialog: None,
+            path_box: None,
             help: false,
             palette: None,
             opening: None,
@@ -169,7 +173,11 @@ impl Workbench {
     /// The settings as they should be stored.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        Settings { layout: Some(self.layout.clone()), ..self.settings.clone() }
+        Settings {
+            layout: Some(self.layout.clone()),
+            earlier: self.known_by_now(),
+            ..self.settings.clone()
+        }
     }
 
     /// Takes engine, triangulation and memory from `settings`, which are not stored.
@@ -226,6 +234,7 @@ impl Workbench {
         {
             self.palette = None;
         }
+        self.show_path_box(ui.ctx());
         dropping::show(ui.ctx(), self.model.document.is_some(), &mut self.commands);
         self.toasts.show(ui.ctx());
         self.settings.zoom = ui.ctx().zoom_factor();
@@ -238,16 +247,23 @@ impl Workbench {
 
     /// Keys and the answer of a dialog become commands.
     fn collect_input(&mut self, ctx: &egui::Context) {
-        let typing = ctx.egui_wants_keyboard_input() || self.palette.is_some();
+        // A button with the focus takes no text: who goes about by Tab keeps all keys.
+        let typing = ctx.text_edit_focused() || self.palette.is_some() || self.path_box.is_some();
         let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
             .into_iter()
             .filter_map(|action| Some((action.shortcut?, action.command)))
             .collect();
+        keyed.push((actions::REDO_TOO, Command::Redo));
+        let escape = |input: &mut egui::InputState| {
+            input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)
+        };
+        if self.help && ctx.input_mut(escape) {
+            self.help = false;
+        }
         // The more modifiers the earlier: Ctrl+Z would also answer to Ctrl+Shift+Z.
         keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
         for (shortcut, command) in keyed {
-            // A key without a modifier belongs to the text field that is being typed into.
-            let belongs_to_text = typing && shortcut.modifiers.is_none();
+            let belongs_to_text = typing && actions::edits_text(shortcut);
             if !belongs_to_text && ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
                 self.commands.push(command);
             }

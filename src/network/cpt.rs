@@ -38,7 +38,7 @@ pub enum RowError {
     #[error("all its numbers are zero, expected a sum of 1")]
     AllZero,
     /// The row sums to something else than one.
-    #[error("the row sums to {sum}, not to 1 (within {within})")]
+    #[error("the row sums to {}, not to 1 (within {within})", written(*sum))]
     WrongSum {
         /// What it sums to.
         sum: f64,
@@ -178,9 +178,20 @@ impl Cpt {
     }
 }
 
+/// A sum of numbers that a file writes in decimals, without what adding them in binary leaves behind.
+fn written(sum: f64) -> f64 {
+    if sum.abs() < 1e3 { (sum * 1e12).round() / 1e12 } else { sum }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_sum_is_told_in_decimals() {
+        let wrong = RowError::WrongSum { sum: 0.1 + 0.2 + 0.3, within: 0.01 };
+        assert_eq!(wrong.to_string(), "the row sums to 0.6, not to 1 (within 0.01)");
+    }
 
     #[test]
     fn a_row_slightly_off_is_divided_by_its_sum() {

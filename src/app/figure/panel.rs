@@ -330,7 +330,11 @@ impl PanelView<'_> {
                 at.y += row;
                 row += galley.size().y;
             }
-            painter.galley(caption_at(at, galley.size(), upright, rect), galley, ink);
+            let at = caption_at(at, galley.size(), upright, rect);
+            let plate = egui::Rect::from_min_size(at, galley.size()).expand(1.0);
+            // Points lie thick around the line that is named.
+            painter.rect_filled(plate, 2.0, ui.visuals().extreme_bg_color.gamma_multiply(0.8));
+            painter.galley(at, galley, ink);
         }
     }
 

@@ -40,6 +40,11 @@ impl Course {
         &LESSONS[self.lesson]
     }
 
+    /// What was open before the lesson, and its history.
+    pub(in crate::app) fn put_aside(&self) -> (Option<&Document>, &History) {
+        (self.before.document.as_ref(), &self.before.history)
+    }
+
     /// Number of the step, from zero.
     pub fn number(&self) -> usize {
         self.step
@@ -187,6 +192,9 @@ impl Workbench {
 
     /// Ends the lesson, if there is one.
     fn leave_lesson(&mut self, ctx: &egui::Context, put_back: bool) {
+        if !put_back {
+            self.settings.earlier = self.known_by_now();
+        }
         let Some(course) = self.course.take() else { return };
         self.model.stepping = None;
         let before = course.before;

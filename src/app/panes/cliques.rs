@@ -16,6 +16,9 @@ use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
+/// Points from which on there is room for more than names and sizes; Details tells the rest.
+const WIDE: f32 = 310.0;
+
 /// The list and how it is sorted and filtered.
 #[derive(Debug, Default)]
 pub struct CliquesPane {
@@ -84,6 +87,7 @@ impl CliquesPane {
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
             // Beside the pictures every point counts: the names are what should have them.
             ui.spacing_mut().item_spacing.x = 4.0;
+            let wide = ui.available_width() >= WIDE;
             let mut table = TableBuilder::new(ui)
                 .id_salt("cliques")
                 .auto_shrink(false)
@@ -91,8 +95,8 @@ impl CliquesPane {
                 .column(Column::exact(64.0))
                 .column(Column::exact(42.0))
                 .column(Column::remainder().at_least(40.0).clip(true))
-                .column(Column::exact(18.0))
-                .column(Column::exact(36.0))
+                .columns(Column::exact(18.0), usize::from(wide))
+                .columns(Column::exact(36.0), usize::from(wide))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
@@ -105,10 +109,12 @@ impl CliquesPane {
                 let share = "Share of the entries of all cliques";
                 sort.number(&mut header, By::Share, "Share", share, true);
                 sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
-                sort.number(&mut header, By::Variables, "n", "Number of variables", true);
-                sort.number(&mut header, By::Depth, "Depth", "Edges to the root", false);
+                if wide {
+                    sort.number(&mut header, By::Variables, "n", "Number of variables", true);
+                    sort.number(&mut header, By::Depth, "Depth", "Edges to the root", false);
+                }
             });
-            table.body(|body| self.body(body, &rows, model, compiled, commands));
+            table.body(|body| self.body(body, &rows, wide, model, compiled, commands));
         });
     }
 
@@ -116,6 +122,7 @@ impl CliquesPane {
         &mut self,
         mut body: TableBody<'_>,
         rows: &[CliqueId],
+        wide: bool,
         model: &Model,
         compiled: &CompiledNetwork,
         commands: &mut Commands,
@@ -141,8 +148,10 @@ impl CliquesPane {
             number(&mut row, numbers::thousands(inside.entries));
             number(&mut row, numbers::share(inside.entries as f64, total));
             cell(&mut row, naming::variable_list(compiled.network(), &inside.variables, 60));
-            number(&mut row, inside.variables.len().to_string());
-            number(&mut row, tree.depth_of(clique).to_string());
+            if wide {
+                number(&mut row, inside.variables.len().to_string());
+                number(&mut row, tree.depth_of(clique).to_string());
+            }
             cell(&mut row, "");
             if response.hovered() {
                 commands.push(Command::Hover(Item::Clique(clique)));

@@ -152,15 +152,17 @@ impl MessagesPane {
         let row_of = |message| lines.lines.iter().position(|line| line.message == message);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
+            // The times must be in sight beside two other panes on a small screen: names are cut first.
+            ui.spacing_mut().item_spacing.x = 4.0;
             let mut table = TableBuilder::new(ui)
                 .id_salt("messages")
                 .auto_shrink(false)
-                .column(Column::exact(48.0).clip(false))
-                .column(Column::exact(72.0))
-                .columns(Column::remainder().at_least(120.0).clip(true), 2)
-                .columns(Column::exact(84.0), 2)
-                .columns(Column::exact(76.0), 3)
-                .column(Column::exact(56.0))
+                .column(Column::exact(40.0).clip(false))
+                .column(Column::exact(64.0))
+                .columns(Column::remainder().at_least(60.0).clip(true), 2)
+                .columns(Column::exact(66.0), 2)
+                .columns(Column::exact(66.0), 3)
+                .column(Column::exact(42.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);

@@ -9,7 +9,7 @@ use eframe::egui::{
     self, Align, Id, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2b, WidgetInfo,
     WidgetType,
 };
-use egui_plot::{Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
+use egui_plot::{AxisHints, Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
 
 use crate::app::command::{Command, Commands};
 use crate::app::figure::axis::{decade_label, decade_marks};
@@ -23,6 +23,9 @@ use bins::{Bin, Bins};
 
 /// Below a count of one on a logarithmic axis, so that a single table still shows.
 const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
+/// Points between powers of ten up to which they are not written, and from which on they are in full.
+const DECADE_FADES: f32 = 24.0;
+const DECADE_SHOWS: f32 = 40.0;
 
 /// The two histograms.
 #[derive(Debug, Default)]
@@ -187,7 +190,7 @@ impl HistogramPane {
             .auto_bounds(Vec2b::FALSE)
             .x_grid_spacer(|input| decade_marks(input.bounds))
             .y_grid_spacer(move |input| count_marks(input.bounds, log_counts))
-            .x_axis_formatter(|mark, range| decade_label(mark.value, range.end() - range.start()))
+            .custom_x_axes(vec![sizes_axis()])
             .y_axis_formatter(move |mark, _| count_label(mark.value, log_counts))
             .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.6))
             .sense(Sense::hover())
@@ -277,6 +280,13 @@ impl HistogramPane {
     }
 }
 
+/// The axis of sizes. Its labels are short, and stay where decades are closer than they usually may be.
+fn sizes_axis() -> AxisHints<'static> {
+    AxisHints::new_x()
+        .label_spacing(DECADE_FADES..=DECADE_SHOWS)
+        .formatter(|mark, range| decade_label(mark.value, range.end() - range.start()))
+}
+
 /// A mean size, with a decimal where it is small.
 fn mean(mean: f64) -> String {
     if mean < 100.0 { format!("{mean:.1}") } else { numbers::thousands(mean.round() as u64) }
@@ -344,6 +354,24 @@ mod tests {
         let entries = selected.iter().map(|&id| harness.state().tree()[id].entries).min();
         assert_eq!(entries, Some(smallest));
         assert!(matches!(harness.state().model.hovered(), Some(Item::Separators(_))));
+    }
+
+    #[test]
+    fn sizes_are_written_where_decades_are_close() {
+        let mut pane = HistogramPane::default();
+        let mut harness = drive("pigs", move |ui, model, commands| {
+            // As beside the other panes on a small screen.
+            ui.set_max_width(660.0);
+            pane.show(ui, model, commands);
+        });
+        harness.run();
+        let shapes = harness.output().shapes.iter().map(|clipped| &clipped.shape);
+        let written = shapes.filter_map(|shape| match shape {
+            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+            _ => None,
+        });
+        let of_both = written.filter(|text| text == "10 k").count();
+        assert_eq!(of_both, 2, "separators and cliques");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::app::stepping::button;
 use crate::app::targets;
 use crate::engine::algorithm::{self, Order, Progress, Step};
 use crate::engine::{Passing, WARP};
-use crate::numbers;
+use crate::numbers::{self, thousands};
 
 /// Where the steps are.
 pub struct Player {
@@ -233,7 +233,11 @@ impl Player {
             }
             let mut done = self.progress().done();
             let drag = DragValue::new(&mut done).range(0..=all).prefix("step ");
-            if ui.add(drag.suffix(format!(" of {all}"))).changed() {
+            let drag = drag
+                .suffix(format!(" of {}", thousands(all as u64)))
+                .custom_formatter(|done, _| thousands(done as u64))
+                .custom_parser(|text| text.replace(',', "").trim().parse().ok());
+            if ui.add(drag).changed() {
                 self.playing = false;
                 self.seek(passing, done);
             }

@@ -73,7 +73,7 @@ impl JunctionTreePane {
         let Some(compiled) = model.compiled().map(Arc::clone) else {
             let said = match model.document {
                 Some(_) => "There is no junction tree yet.",
-                None => "No network is open.",
+                None => "Open a network: File > Open, File > Samples, or drop a file here.",
             };
             ui.weak(said);
             return;

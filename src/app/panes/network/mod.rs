@@ -18,7 +18,7 @@ use crate::app::layout::{given, layered};
 use crate::app::model::{Document, Model};
 use crate::app::targets;
 use crate::network::{Network, VariableId};
-use crate::numbers::{counted, percent};
+use crate::numbers::{counted, percent, thousands};
 use crate::propagation::CompiledNetwork;
 
 use looks::{Charts, Looks, NetworkKey};
@@ -157,9 +157,10 @@ impl NetworkPane {
                 );
                 self.layered = !given;
             }
-            let variables = network.variables().len();
+            let variables = counted(network.variables().len(), "variable", "variables");
             let (joints, count) = network.joints();
-            let summary = RichText::new(format!("{variables} variables · {count} {joints}")).weak();
+            let count = thousands(count as u64);
+            let summary = RichText::new(format!("{variables} · {count} {joints}")).weak();
             ui.add(egui::Label::new(summary).truncate());
         });
     }

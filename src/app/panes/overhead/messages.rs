@@ -45,7 +45,7 @@ impl Run {
     pub fn name(&self) -> String {
         match self {
             Self::Here(run) => format!("{} {}", run.engine.engine.name(), run.engine.precision),
-            Self::Recorded(recorded) => format!("{}, recorded", recorded.engine()),
+            Self::Recorded(recorded) => format!("{} (recorded)", recorded.engine()),
         }
     }
 

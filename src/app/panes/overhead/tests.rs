@@ -82,7 +82,8 @@ fn a_run_can_be_left_out() {
     harness.get_by_label("sequential f64").click();
     harness.run();
     assert!(harness.query_by_label("sequential f64 (live)").is_none());
-    harness.get_by_label("gpu f32, recorded").click();
+    let shown = eframe::egui::accesskit::Role::CheckBox;
+    harness.get_by_role_and_label(shown, "gpu f32 (recorded)").click();
     harness.run();
     label_containing(&harness, "There is no propagation with messages to show");
 }

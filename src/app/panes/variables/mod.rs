@@ -15,6 +15,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
 use crate::network::{Network, VariableId};
+use crate::numbers;
 
 pub(super) use evidence::describe;
 use likelihood::LikelihoodEditor;
@@ -83,7 +84,8 @@ impl VariablesPane {
                 self.unfolded.clear();
             }
             let width = ui.available_width();
-            let hint = format!("Search {} variables", network.variables().len());
+            let count = network.variables().len();
+            let hint = format!("Search {}", numbers::counted(count, "variable", "variables"));
             let edit = egui::TextEdit::singleline(&mut self.search).hint_text(hint);
             let response = ui.add_sized([width, ui.spacing().interact_size.y], edit);
             response.widget_info(|| {
