@@ -46,6 +46,17 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     result
 }
 
+/// Makes the folder at `path`, and those that it is to be in, where they are not there.
+///
+/// # Errors
+/// What the operating system says.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), "it is no folder"),
+        _ => error,
+    })
+}
+
 /// Makes a new, hidden file in the folder of `target`.
 fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -57,6 +68,11 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             // Left over from a run that ended while it wrote, or another thread's.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = target.parent().unwrap_or(Path::new("/")).display();
+                let reason = format!("there is no folder '{folder}'");
+                return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+            }
             opened => return opened.map(|file| (file, path)),
         }
     }
@@ -87,8 +103,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = write_atomically(folder.path(), b"x").unwrap_err();
         assert_eq!(error.to_string(), "it is a folder");
-        assert!(write_atomically(&folder.path().join("no/such/folder"), b"x").is_err());
+        let missing = folder.path().join("no/such");
+        let error = write_atomically(&missing.join("file"), b"x").unwrap_err();
+        assert_eq!(error.to_string(), format!("there is no folder '{}'", missing.display()));
         assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_is_made_unless_something_else_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        for _ in 0..2 {
+            make_folder(&path).unwrap();
+        }
+        fs::write(path.join("c"), b"").unwrap();
+        assert_eq!(make_folder(&path.join("c")).unwrap_err().to_string(), "it is no folder");
     }
 
     #[cfg(unix)]

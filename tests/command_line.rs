@@ -353,6 +353,84 @@ fn what_is_wrong_with_the_input_is_said_and_fails() {
 }
 
 #[test]
+fn an_evidence_file_that_is_no_case_is_told_where() {
+    let cases = [
+        ("", "cases.json: it is empty, expected a case"),
+        ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends within it, expected the rest"),
+        (
+            "{\"evidence\": {\"xray\": 1}}",
+            "cases.json:1:23: case 1: invalid type: integer `1`, expected the label of a state, in quotes",
+        ),
+    ];
+    for (content, message) in cases {
+        let (_folder, path) = file("cases.json", content);
+        let (code, out, err) =
+            run(&["query", "asia", "--evidence-file", path.to_str().unwrap(), "--json"]);
+        assert_eq!((code, out.as_str()), (1, ""), "{content}");
+        assert!(err.contains(message), "{content}: {err}");
+    }
+    for (name, content) in [("none.json", "[]"), ("none.csv", "xray,smoke\n")] {
+        let (_folder, path) = file(name, content);
+        let path = path.to_str().unwrap();
+        let (code, _, err) = run(&["query", "asia", "--evidence-file", path]);
+        assert_eq!((code, err), (0, format!("warning: {path}: it holds no cases\n")));
+    }
+}
+
+#[test]
+fn cases_keep_their_names() {
+    let (_folder, path) = file(
+        "cases.json",
+        r#"[{"name": "a smoker?", "evidence": {"xray": "yes"}}, {},
+            {"name": "never", "evidence": {"either": "no", "lung": "yes"}}]"#,
+    );
+    let path = path.to_str().unwrap();
+    let (_, out, _) = run(&["query", "asia", "--evidence-file", path, "--json"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    let case = |index: usize| &answer["cases"][index];
+    assert_eq!(keys(case(0)), ["name", "ln_p_evidence", "posteriors"]);
+    assert_eq!(case(0)["name"], "a smoker?");
+    assert_eq!(keys(case(1)), ["ln_p_evidence", "posteriors"]);
+    assert_eq!(keys(case(2)), ["name", "error"]);
+    let (_, out, err) = run(&["query", "asia", "--evidence-file", path]);
+    assert!(out.starts_with("case 1: a smoker?\nobserved    xray=yes\n"), "{out}");
+    assert!(out.contains("\ncase 2\n") && out.contains("\ncase 3: never\n"), "{out}");
+    assert!(err.starts_with("error: case 3: "), "{err}");
+}
+
+#[test]
+fn a_wrong_number_and_an_unknown_command_are_told_what_was_expected() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["bench", "asia", "--repeat", "many"], "a whole number from 1 to 4294967295"),
+        (
+            &["query", "asia", "--seed", "-1"],
+            "'-1' for '--seed <N>': expected a whole number from 0",
+        ),
+        (&["query", "asia", "--block-size", "5"], "expected a whole number from 16 to 1024"),
+        (&["info", "asia", "--triangulation-budget", "-1"], "expected a number of seconds, as 0.5"),
+        (&["infos", "asia"], "expected one of the commands info, query, convert"),
+        (&["munin4", "pigs"], "or a single NETWORK"),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_why() {
+    let (folder, path) = file("a.txt", "");
+    let missing = folder.path().join("no/such");
+    let (code, _, err) = run(&["convert", "asia", missing.join("a.bif").to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(err.contains(&format!("a.bif: there is no folder '{}'", missing.display())), "{err}");
+    let path = path.to_str().unwrap();
+    let (code, _, err) = run(&["experiment", "fig4", "--networks", "asia", "--out", path]);
+    assert_eq!((code, err), (1, format!("error: {path}: it is no folder\n")));
+}
+
+#[test]
 fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
     let cases: [&[&str]; 13] = [
         &["query"],

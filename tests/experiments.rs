@@ -309,5 +309,15 @@ fn the_command_writes_all_files() {
     elements(&read("fig4.svg"));
     assert_eq!(Record::read(&read("fig7.json")).unwrap().experiment, "fig7");
     run(&["fig9"]).code(2);
+    let output = run(&["fig4", "--networks", "asia", "--engine", "cpu", "--block-size", "64"]);
+    let told = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
+    assert!(told.contains("warning: fig4 does not depend on --engine\n"), "{told}");
+    assert!(
+        told.contains("warning: fig4 does not depend on --block-size and --layout\n"),
+        "{told}"
+    );
+    let output = run(&["fig6", "--networks", "asia", "alarm", "--recorded", "--repeat", "3"]);
+    let told = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
+    assert!(!told.contains("does not depend"), "{told}");
     run(&["fig4", "--networks", "no-such-network"]).code(1);
 }

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
-use cliquescope::experiment::{self, Experiment, Progress, Record, Setup, Status, Subject};
-use cliquescope::files::write_atomically;
+use cliquescope::engine::PaperOptions;
+use cliquescope::experiment::{
+    self, Experiment, Parameter, Progress, Record, Setup, Status, Subject,
+};
+use cliquescope::files::{make_folder, write_atomically};
 use cliquescope::graph::Triangulation;
 use cliquescope::numbers;
 use cliquescope::propagation::MemoryLimit;
@@ -16,7 +19,7 @@ use super::Outcome;
 use super::options::{self, PaperArgs};
 use super::output;
 
-/// Run one of the paper's experiments.
+/// Run one of the paper's experiments: a table, a figure or a formula
 ///
 /// Writes NAME.json, NAME.svg, and a CSV file for each table to a folder. Engines that cannot run
 /// here are taken from a recording that is part of the program, and marked as such.
@@ -45,31 +48,30 @@ pub struct Args {
     #[arg(long, value_name = "NETWORK", num_args = 1..)]
     networks: Vec<String>,
 
-    /// The engine that is looked at
-    #[arg(long, value_parser = options::engine_names(), default_value = "gpu-paper")]
-    engine: String,
+    /// The engine that is looked at [default: gpu-paper]
+    #[arg(long, value_parser = options::engine_names())]
+    engine: Option<String>,
 
-    /// The engine that it is compared with
-    #[arg(long, value_parser = options::engine_names(), default_value = "sequential")]
-    baseline: String,
+    /// The engine that it is compared with [default: sequential]
+    #[arg(long, value_parser = options::engine_names())]
+    baseline: Option<String>,
 
     /// How the moral graph is triangulated; weighted-min-fill gives the paper's own trees
     #[arg(long, value_name = "METHOD", default_value = "weighted-min-fill")]
     #[arg(value_parser = options::triangulations())]
     triangulation: String,
 
-    /// Propagations for each time
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
+    /// Propagations for each time [default: 10]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u32::MAX))]
+    repeat: Option<u32>,
 
     /// Threads that an engine may use [default: as many as the machine runs at once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
     /// Largest separator that experiment merging merges away besides those that it tries anyway, in
     /// entries
-    #[arg(long, value_name = "ENTRIES")]
+    #[arg(long, value_name = "ENTRIES", value_parser = options::whole(0..=u64::MAX))]
     threshold: Option<u64>,
 
     /// Memory that an engine may take, as 2GiB, 500MB or a number of bytes [default: half of what
@@ -91,13 +93,39 @@ fn names() -> PossibleValuesParser {
     names.chain(["all"]).collect::<Vec<_>>().into()
 }
 
+impl Args {
+    /// The options that are given and make no difference to `experiment`.
+    fn unheeded(&self, experiment: &Experiment) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.engine.is_some(), Parameter::Engine, "--engine"),
+            (self.baseline.is_some(), Parameter::Baseline, "--baseline"),
+            (self.repeat.is_some(), Parameter::Repeat, "--repeat"),
+            (self.threads.is_some(), Parameter::Threads, "--threads"),
+            (self.threshold.is_some(), Parameter::Threshold, "--threshold"),
+            (
+                self.paper.options() != PaperOptions::default(),
+                Parameter::Paper,
+                "--block-size and --layout",
+            ),
+        ];
+        let heeds = experiment.heeds;
+        let unheeded =
+            given.into_iter().filter(|(given, parameter, _)| *given && !heeds.contains(parameter));
+        unheeded.map(|(_, _, option)| option)
+    }
+}
+
 pub fn run(args: &Args) -> Outcome {
     let chosen = |experiment: &&Experiment| args.name == "all" || args.name == experiment.name;
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| format!("{}: {error}", args.out.display()))?;
+    make_folder(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
     let mut opened = Vec::new();
     for experiment in experiment::all().iter().filter(chosen) {
         output::note(experiment.title);
+        if args.name != "all" {
+            for option in args.unheeded(experiment) {
+                output::note(&format!("warning: {} does not depend on {option}", experiment.name));
+            }
+        }
         let setup = setup(args, experiment, &mut opened)?;
         let record = experiment.run(&setup, &progress()).map_err(|error| error.to_string())?;
         write(&args.out, &record)?;
@@ -127,10 +155,10 @@ fn setup(
     };
     let networks = names.iter().map(&mut subject).collect::<Result<_, String>>()?;
     let mut setup = Setup::new(networks);
-    setup.engine.clone_from(&args.engine);
-    setup.baseline.clone_from(&args.baseline);
+    setup.engine = args.engine.clone().unwrap_or(setup.engine);
+    setup.baseline = args.baseline.clone().unwrap_or(setup.baseline);
     setup.triangulation = args.triangulation.parse::<Triangulation>()?;
-    setup.repeat = args.repeat;
+    setup.repeat = args.repeat.unwrap_or(setup.repeat);
     setup.threads = options::threads(args.threads);
     setup.paper = args.paper.options();
     setup.prefer_recorded = args.recorded;

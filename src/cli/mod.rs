@@ -13,9 +13,11 @@ mod query;
 mod record;
 mod window;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// See, set and time exact inference in Bayesian networks.
 ///
@@ -31,6 +33,7 @@ struct Cli {
     window: window::Args,
 }
 
+// What is said here of a command takes the place of what its arguments say of it at length.
 #[derive(Subcommand)]
 enum Command {
     /// Describe a network and its junction tree
@@ -39,13 +42,10 @@ enum Command {
     Query(query::Args),
     /// Write a network in another format
     Convert(convert::Args),
-    /// Time the propagation
     Bench(bench::Args),
     /// List the engines and whether they can run here
     Engines(engines::Args),
-    /// Run one of the paper's experiments: a table, a figure or a formula
     Experiment(experiment::Args),
-    /// Record all engines on this machine, for machines that have no GPU
     Record(record::Args),
 }
 
@@ -54,7 +54,7 @@ type Outcome = Result<ExitCode, String>;
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let outcome = match cli.command {
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Query(args)) => query::run(&args),
@@ -71,12 +71,63 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// The command line with all its commands.
+fn command_line() -> clap::Command {
+    // A number below zero is a wrong number, which its parser tells, and not an unknown option.
+    let numbers = |arg: Arg| {
+        let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+        arg.allow_negative_numbers(takes_value)
+    };
+    Cli::command().mut_subcommands(|command| command.mut_args(numbers))
+}
+
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command_line();
+    let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {
+        let unknown = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(name)) => command.find_subcommand(name).is_none(),
+            _ => false,
+        };
+        if !unknown {
+            return error;
+        }
+        // What stands first was taken for a network.
+        let names = command.get_subcommands().map(clap::Command::get_name).collect::<Vec<_>>();
+        let names = names.join(", ");
+        let message = format!("expected one of the commands {names}, or a single NETWORK");
+        command.error(ErrorKind::InvalidSubcommand, message)
+    })?;
+    Cli::from_arg_matches(&matches)
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_described_at_the_length_that_it_has() {
+        for mut command in command_line().get_subcommands().cloned() {
+            let name = command.get_name().to_owned();
+            assert!(command.get_about().is_some(), "{name}");
+            let help = command.render_long_help().to_string();
+            let part = match name.as_str() {
+                "bench" => "compile_ms is building the junction tree",
+                "experiment" => "\nfig4    histograms of separator sizes\n",
+                "record" => "--resume goes on from there",
+                _ => "Usage:",
+            };
+            assert!(
+                help.split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .contains(&part.split_whitespace().collect::<Vec<_>>().join(" ")),
+                "{help}"
+            );
+        }
     }
 }

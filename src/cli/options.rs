@@ -1,6 +1,8 @@
 //! Options that several commands share, and what is done with them.
 
+use std::fmt::Display;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ pub struct CompileArgs {
 
     /// Determines how ties are broken, and with that the junction tree; one other than 0 makes auto
     /// search even where a good tree is known
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
     /// Longest time that auto searches for a small junction tree where none is known [default: 1]
@@ -76,7 +78,7 @@ impl CompileArgs {
 pub struct PaperArgs {
     /// Threads of a block, for engine gpu-paper
     #[arg(long, value_name = "N", default_value_t = PaperOptions::default().block_size)]
-    #[arg(value_parser = clap::value_parser!(u32).range(16..=1024))]
+    #[arg(value_parser = whole(16..=1024_u32))]
     block_size: u32,
 
     /// How the mapping tables lie in memory, naive or interleaved, for engine gpu-paper
@@ -157,21 +159,31 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, `-` being standard input, or one without evidence if there is no file.
-pub fn cases(network: &Network, file: Option<&PathBuf>) -> Result<Vec<Evidence>, String> {
-    let Some(file) = file else { return Ok(vec![Evidence::none()]) };
-    let read = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        cases::read("standard input", bytes, network)
+/// The cases in `file`, `-` being standard input, each with its name if it has one; or one without
+/// evidence if there is no file.
+pub fn cases(
+    network: &Network,
+    file: Option<&PathBuf>,
+) -> Result<Vec<(Option<String>, Evidence)>, String> {
+    let Some(file) = file else { return Ok(vec![(None, Evidence::none())]) };
+    let (title, read) = if file == Path::new("-") {
+        let (title, mut bytes) = ("standard input".to_owned(), Vec::new());
+        let outcome = std::io::stdin().read_to_end(&mut bytes);
+        outcome.map_err(|error| format!("{title}: {error}"))?;
+        let read = cases::read(&title, bytes, network);
+        (title, read)
     } else {
-        cases::read_file(file, network)
+        (file.display().to_string(), cases::read_file(file, network))
     };
     let read = read.map_err(|error| error.to_string())?;
     for warning in &read.warnings {
         output::note(&format!("warning: {warning}"));
     }
-    Ok(read.cases)
+    if read.cases.is_empty() {
+        output::note(&format!("warning: {title}: it holds no cases"));
+    }
+    let names = read.names.into_iter().chain(std::iter::repeat(None));
+    Ok(names.zip(read.cases).collect())
 }
 
 /// Width and height in points, as `1440x900`.
@@ -184,8 +196,22 @@ pub fn size(text: &str) -> Result<(f32, f32), String> {
 
 /// A time in seconds, as `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds, as 0.5".to_owned())
+}
+
+/// What reads a whole number in `range`, and says so where it finds another.
+pub fn whole<N>(
+    range: RangeInclusive<N>,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+where
+    N: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let (least, most) = (range.start(), range.end());
+        number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+    }
 }
 
 /// A number of bytes, as `2GiB`, `500MB` or `1048576`.
@@ -227,6 +253,12 @@ mod tests {
         assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
         for wrong in ["", "-1", "soon", "nan", "1e300"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        let some = whole(2..=1024_u32);
+        assert_eq!((some("2"), some("1024")), (Ok(2), Ok(1024)));
+        for wrong in ["", "1", "1025", "-3", "2.5", "many", "99999999999"] {
+            let error = some(wrong).unwrap_err();
+            assert_eq!(error, "expected a whole number from 2 to 1024", "{wrong}");
         }
         assert_eq!(size("1440x900"), Ok((1440.0, 900.0)));
         for wrong in ["", "1440", "0x10", "axb", "1e3x2"] {

@@ -41,7 +41,7 @@ pub struct Args {
     precision: Option<Precision>,
 
     /// Threads that the engine may use [default: as many as the machine runs at once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
     let precision = options::precision(engine, args.precision);
     let read = options::open(&args.network)?;
     let network = &read.network;
-    let cases = cases(network, args)?;
+    let (names, cases) = cases(network, args)?;
 
     let compiled = args.compile.compile(network)?;
     let load = LoadOptions {
@@ -75,7 +75,9 @@ pub fn run(args: &Args) -> Outcome {
         .map_err(|error| error.to_string())?;
 
     if args.json {
-        let cases: Vec<Value> = answers.iter().map(|answer| record(network, answer)).collect();
+        let answers = names.iter().zip(&answers);
+        let cases: Vec<Value> =
+            answers.map(|(name, answer)| record(network, name.as_deref(), answer)).collect();
         output::print_json(&json!({
             "network": read.origin.title(),
             "engine": engine.name(),
@@ -86,8 +88,10 @@ pub fn run(args: &Args) -> Outcome {
         let mut text = String::new();
         let several = cases.len() > 1;
         for (index, (case, answer)) in cases.iter().zip(&answers).enumerate() {
-            if several {
-                let _ = writeln!(text, "{}case {}", if index > 0 { "\n" } else { "" }, index + 1);
+            let name = names[index].as_ref().map_or_else(String::new, |name| format!(": {name}"));
+            if several || !name.is_empty() {
+                let apart = if index > 0 { "\n" } else { "" };
+                let _ = writeln!(text, "{apart}case {}{name}", index + 1);
             }
             in_words(&mut text, network, case, answer.as_ref().ok());
         }
@@ -101,32 +105,42 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if answers.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The cases of the file with the findings of the command line in each.
-fn cases(network: &Network, args: &Args) -> Result<Vec<Evidence>, String> {
+/// The cases of the file with the findings of the command line in each, and their names.
+fn cases(network: &Network, args: &Args) -> Result<(Vec<Option<String>>, Vec<Evidence>), String> {
     let everywhere = options::evidence(network, &args.evidence)?;
     let mut cases = options::cases(network, args.evidence_file.as_ref())?;
-    for case in &mut cases {
+    for (_, case) in &mut cases {
         for (variable, finding) in everywhere.iter() {
             case.insert(variable, finding.clone());
         }
     }
-    Ok(cases)
+    Ok(cases.into_iter().unzip())
 }
 
-fn record(network: &Network, answer: &Result<Posteriors, ImpossibleEvidence>) -> Value {
-    let posteriors = match answer {
-        Ok(posteriors) => posteriors,
-        Err(error) => return json!({ "error": error.to_string() }),
-    };
-    let variables = network.ids().map(|id| {
-        let states = network[id].states().iter().cloned();
-        let values = posteriors.of(id).iter().map(|&p| json!(p));
-        (network[id].name().to_owned(), Value::Object(states.zip(values).collect()))
-    });
-    json!({
-        "ln_p_evidence": posteriors.ln_p_evidence(),
-        "posteriors": Value::Object(variables.collect::<Map<_, _>>()),
-    })
+fn record(
+    network: &Network,
+    name: Option<&str>,
+    answer: &Result<Posteriors, ImpossibleEvidence>,
+) -> Value {
+    let mut record = Map::new();
+    if let Some(name) = name {
+        record.insert("name".to_owned(), json!(name));
+    }
+    match answer {
+        Err(error) => {
+            record.insert("error".to_owned(), json!(error.to_string()));
+        }
+        Ok(posteriors) => {
+            let variables = network.ids().map(|id| {
+                let states = network[id].states().iter().cloned();
+                let values = posteriors.of(id).iter().map(|&p| json!(p));
+                (network[id].name().to_owned(), Value::Object(states.zip(values).collect()))
+            });
+            record.insert("ln_p_evidence".to_owned(), json!(posteriors.ln_p_evidence()));
+            record.insert("posteriors".to_owned(), Value::Object(variables.collect()));
+        }
+    }
+    Value::Object(record)
 }
 
 fn in_words(

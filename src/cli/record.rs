@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cliquescope::experiment::{ExperimentError, Recorder, Recording, RecordingSetup, Subject};
-use cliquescope::files::write_atomically;
+use cliquescope::files::{make_folder, write_atomically};
 use cliquescope::numbers;
 use cliquescope::propagation::human_bytes;
 
@@ -30,11 +30,11 @@ pub struct Args {
 
     /// Propagations for each time; slow engines are measured less often
     #[arg(long, value_name = "N", default_value_t = 60)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
 
     /// Threads that an engine may use [default: as many as the machine runs at once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
     /// Commit that the program was built from, to be noted; without it a recording cannot be resumed
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Outcome {
         Recorder::new(setup, held, progress.cancel_token()).map_err(|error| about_file(&error))?;
     // What cannot be written is better known before anything is measured.
     let before = std::fs::read(&path).unwrap_or_else(|_| recorder.recording().write());
-    std::fs::create_dir_all(&args.out)
+    make_folder(&args.out)
         .and_then(|()| write_atomically(&path, &before))
         .map_err(|error| about_file(&error))?;
     tell_what_is_to_come(&recorder, &path);

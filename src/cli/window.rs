@@ -74,7 +74,20 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
         triangulation: args.triangulation.map(|name| name.parse()).transpose()?,
         memory: args.memory_limit,
     };
-    cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS)
+    let outcome = cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS);
+    outcome.map_err(|message| without_place(&message))
+}
+
+/// `message` without the line of a source file, of no use to who reads it, that the system's
+/// libraries put before what went wrong.
+#[cfg(any(feature = "app", test))]
+fn without_place(message: &str) -> String {
+    let Some((before, rest)) = message.split_once("winit EventLoopError: os error at ") else {
+        return message.to_owned();
+    };
+    let reason = rest.split_once(".rs:").and_then(|(_, rest)| rest.split_once(": "));
+    let reason = reason.map_or(rest, |(_, reason)| reason).trim_end_matches('.');
+    format!("{before}{reason}; 'cliquescope --help' lists the commands that need no display")
 }
 
 #[cfg(not(feature = "app"))]
@@ -117,4 +130,21 @@ fn findings(args: &Args) -> Result<Vec<(String, String)>, String> {
         (variable.to_owned(), state.to_owned())
     };
     Ok(args.evidence.iter().map(by_name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_place;
+
+    #[test]
+    fn where_a_library_failed_is_left_out() {
+        let message = "the window cannot be opened: winit EventLoopError: os error at \
+                       /home/a.rs/winit/src/mod.rs:765: neither A: nor B is set.";
+        assert_eq!(
+            without_place(message),
+            "the window cannot be opened: neither A: nor B is set; \
+             'cliquescope --help' lists the commands that need no display"
+        );
+        assert_eq!(without_place("out.png: it is a folder"), "out.png: it is a folder");
+    }
 }

@@ -26,11 +26,12 @@ pub struct CaseArgs {
 
     /// Number of cases to draw, each with variables and states of its own
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = options::whole(1..=u32::MAX))]
     cases: u32,
 
     /// Determines which cases are drawn
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
+    #[arg(value_parser = options::whole(0..=u64::MAX))]
     case_seed: u64,
 }
 
@@ -56,7 +57,8 @@ impl CaseArgs {
     ) -> Result<(Vec<Evidence>, Option<Drawn>), String> {
         let network = compiled.network();
         let Some(observed) = self.observed else {
-            return Ok((options::cases(network, self.evidence_file.as_ref())?, None));
+            let read = options::cases(network, self.evidence_file.as_ref())?;
+            return Ok((read.into_iter().map(|(_, case)| case).collect(), None));
         };
         let variables = (observed * network.variables().len() as f64).round() as usize;
         let mut rng = Pcg64Mcg::seed_from_u64(self.case_seed);

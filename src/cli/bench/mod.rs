@@ -44,7 +44,7 @@ pub struct Args {
     precision: Option<Precision>,
 
     /// Threads that an engine may use [default: as many as the machine runs at once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
     #[command(flatten)]
@@ -59,12 +59,12 @@ pub struct Args {
     /// propagation after a change takes; nothing is forgotten in between. All of it is repeated, and
     /// of each change the least time counts
     #[arg(long, value_name = "N", conflicts_with = "batch")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = options::whole(1..=u32::MAX))]
     changes: Option<u32>,
 
     /// Propagations that are counted
     #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
 
     /// Also tell what timing every message costs: as many propagations with it as without, by turns

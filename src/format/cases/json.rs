@@ -7,7 +7,10 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
 use crate::format::cases::CaseError;
@@ -22,6 +25,10 @@ pub(super) type Named = (Option<String>, Evidence);
 /// If the text is not JSON, has other keys than a case has, or names a variable or state that
 /// `network` does not have.
 pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Named>, CaseError> {
+    if text.trim().is_empty() {
+        let message = "it is empty, expected a case (an object) or an array of cases";
+        return Err(CaseError::of_file(file, message));
+    }
     let mut case = None;
     let mut json = serde_json::Deserializer::from_str(text);
     let result = Cases { network, case: &mut case }
@@ -32,7 +39,10 @@ pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Name
         // serde_json ends its messages with the place, which stands in front here.
         let message = error.to_string();
         let end = format!(" at line {} column {}", error.line(), error.column());
-        let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
+        let message = match error.classify() {
+            Category::Eof => "the file ends within it, expected the rest of the JSON".to_owned(),
+            _ => message.strip_suffix(&end).unwrap_or(&message).to_owned(),
+        };
         CaseError { file: file.to_owned(), case, place, message }
     })
 }
@@ -206,7 +216,7 @@ impl<'de> Visitor<'de> for Findings<'_> {
                 let weights = map.next_value::<Vec<f64>>()?;
                 evidence.set_likelihood_named(self.network, &name, weights)
             } else {
-                let state = map.next_value::<String>()?;
+                let Label(state) = map.next_value()?;
                 evidence.observe_named(self.network, &name, &state)
             }
             .map_err(|error: EvidenceError| A::Error::custom(error))?;
@@ -215,6 +225,29 @@ impl<'de> Visitor<'de> for Findings<'_> {
             }
         }
         Ok(evidence)
+    }
+}
+
+/// The label of a state.
+struct Label(String);
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl Visitor<'_> for Reader {
+            type Value = Label;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the label of a state, in quotes")
+            }
+
+            fn visit_str<E>(self, label: &str) -> Result<Label, E> {
+                Ok(Label(label.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_str(Reader)
     }
 }
 
@@ -281,11 +314,12 @@ mod tests {
             (r#"{"likelihood": {"tub": [1]}}"#, "has 1 numbers, expected 2"),
             (r#"{"likelihood": {"tub": [0, 0]}}"#, "not all zero"),
             (r#"{"likelihood": {"tub": 1}}"#, "expected a sequence"),
-            (r#"{"evidence": {"tub": 0}}"#, "expected a string"),
+            (r#"{"evidence": {"tub": 0}}"#, "integer `0`, expected the label of a state"),
             (r#"{"evidence": []}"#, "expected an object of variables"),
             ("[3]", "case 1: invalid type: integer `3`, expected a case"),
             ("3", "expected a case (an object) or an array of cases"),
-            ("", "e.json:1:0: EOF"),
+            (" \n", "e.json: it is empty, expected a case"),
+            (r#"{"evidence": {"tub"#, "e.json:1:18: case 1: the file ends within it"),
             ("{} {}", "trailing characters"),
         ] {
             let message = refused(text);
