@@ -11,7 +11,7 @@
 
 mod parts;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use self::parts::Key;
 use super::items::takes;
@@ -21,6 +21,12 @@ use crate::network::Network;
 /// Products that shortcuts add in all, at most: so many, or a share of those that there are.
 const ADDED: i64 = 2_000_000;
 const SHARE: i64 = 10;
+
+/// How many times as dear as the cheapest shortcuts may be that are taken together with it.
+const AT_ONCE: f64 = 16.0;
+
+/// Operations that the search goes over in all, at most, so that it ends soon where there are very many.
+const VISITED: usize = 4_000_000;
 
 /// Nanoseconds that a shortcut saves at least.
 const SAVED: u64 = 500;
@@ -35,16 +41,29 @@ pub(super) fn add(
     let originals = all.len();
     let added_at_most = ADDED.max(all.iter().map(products).sum::<i64>() / SHARE);
     let mut ways = Ways::new(all, network, is_short);
-    let mut added = 0;
+    let (mut added, mut visited) = (0, 0);
     // What was done since the longest way became shorter.
     let mut in_vain = Vec::new();
     let mut shortest = ways.longest();
-    while let Some(shortcut) = ways.cheapest() {
-        added += shortcut.added;
-        if added > added_at_most {
-            break;
+    'all: while visited < VISITED {
+        visited += ways.all.len();
+        let found = ways.on_the_longest();
+        let Some(least) = found.first().map(|cheapest| cheapest.price) else { break };
+        // Of neighbours on the way one is enough.
+        let (mut given, mut passed) = (HashSet::new(), HashSet::new());
+        for shortcut in found.iter().take_while(|shortcut| shortcut.price <= AT_ONCE * least) {
+            let is_apart = !passed.contains(&shortcut.of) && !given.contains(&shortcut.past);
+            if !is_apart || !given.insert(shortcut.of) {
+                continue;
+            }
+            passed.insert(shortcut.past);
+            added += shortcut.added;
+            if added > added_at_most {
+                break 'all;
+            }
+            in_vain.extend(ways.take(shortcut));
         }
-        in_vain.push(ways.take(&shortcut));
+        ways.find_ends();
         let longest = ways.longest();
         if longest < shortest {
             shortest = longest;
@@ -79,8 +98,9 @@ struct Shortcut {
     past: usize,
     from: usize,
     means: Means,
-    /// Products more than before.
+    /// Products more than before, and for each nanosecond that is saved.
     added: i64,
+    price: f64,
 }
 
 /// The operations, and when they are thought to end.
@@ -139,43 +159,40 @@ impl<'a> Ways<'a> {
         needed.max().unwrap_or(0) + takes
     }
 
-    /// Of the shortcuts on the longest way the one that saves most for what it adds.
-    fn cheapest(&mut self) -> Option<Shortcut> {
-        let mut of = (0..self.all.len()).max_by_key(|&of| self.ends[of])?;
-        let mut cheapest = None;
-        let mut least = f64::INFINITY;
+    /// The shortcuts on the longest way, those that save most for what they add first.
+    fn on_the_longest(&mut self) -> Vec<Shortcut> {
+        let mut found = Vec::new();
+        let Some(mut of) = (0..self.all.len()).max_by_key(|&of| self.ends[of]) else {
+            return found;
+        };
         while let Some(past) = self.waited_for(of) {
             let Some(from) = self.waited_for(past) else { break };
             for means in [Means::LongerSum, Means::Matrix] {
-                let (before, first) = (&self.all[of], self.all.len());
-                let mut added = -products(before);
-                let Some(operation) = self.with_shortcut(of, past, from, means) else {
-                    self.forget(first);
-                    continue;
-                };
-                let end = self.end(&operation, takes(&operation, self.network));
-                added += products(&operation);
-                added += self.all[first..].iter().map(products).sum::<i64>();
-                self.forget(first);
-                let price = (added.max(0) + 1) as f64 / self.ends[of].saturating_sub(end) as f64;
-                if end + SAVED <= self.ends[of] && price < least {
-                    least = price;
-                    cheapest = Some(Shortcut { of, past, from, means, added });
+                let first = self.all.len();
+                if let Some(operation) = self.with_shortcut(of, past, from, means) {
+                    let end = self.end(&operation, takes(&operation, self.network));
+                    let new: i64 = self.all[first..].iter().map(products).sum();
+                    let added = new + products(&operation) - products(&self.all[of]);
+                    let saved = self.ends[of].saturating_sub(end);
+                    if saved >= SAVED {
+                        let price = (added.max(0) + 1) as f64 / saved as f64;
+                        found.push(Shortcut { of, past, from, means, added, price });
+                    }
                 }
+                self.forget(first);
             }
             of = past;
         }
-        cheapest
+        found.sort_by(|a, b| a.price.total_cmp(&b.price));
+        found
     }
 
     /// Takes `shortcut`, and returns the operation as it was before, with its number.
-    fn take(&mut self, shortcut: &Shortcut) -> (usize, Operation) {
+    fn take(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { of, past, from, means, .. } = shortcut;
-        let operation = self.with_shortcut(of, past, from, means).expect("it was possible before");
+        let operation = self.with_shortcut(of, past, from, means)?;
         self.takes[of] = takes(&operation, self.network);
-        let before = std::mem::replace(&mut self.all[of], operation);
-        self.find_ends();
-        (of, before)
+        Some((of, std::mem::replace(&mut self.all[of], operation)))
     }
 }
 
