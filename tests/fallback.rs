@@ -68,7 +68,8 @@ fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
         assert!(self::reasons(&updates).is_empty());
         assert_eq!(checked(&updates).engine, engine.choice());
         session.submit(again(3));
-        assert_eq!(steps(&until_rest(&session)), [Step::Propagate], "it stays loaded");
+        let expected = [Step::Propagate, Step::Untraced];
+        assert_eq!(steps(&until_rest(&session)), expected, "it stays loaded");
     }
 }
 
@@ -77,9 +78,18 @@ fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
     let engine = Broken::new("gpu-like", Breaks::WithEvidence);
     let session = Session::start(|| {});
     session.submit(request(engine.choice(), &[]));
-    let prior = checked(&until_rest(&session));
+    let updates = until_rest(&session);
+    let prior = checked(&updates);
     assert_eq!(prior.engine, engine.choice());
     assert_eq!(Some(prior.took()), prior.untraced, "on a device the timing of messages costs");
+    let told = |update: &Update| match update {
+        Update::Propagated(propagation) | Update::Untraced(propagation) => {
+            Some(propagation.untraced.is_some())
+        }
+        _ => None,
+    };
+    let told: Vec<_> = updates.iter().filter_map(told).collect();
+    assert_eq!(told, [false, true], "posteriors do not wait for what timing costs");
     session.submit(request(engine.choice(), &XRAY));
     let updates = until_rest(&session);
     assert_eq!(reasons(&updates), ["the device is lost"]);

@@ -93,11 +93,16 @@ impl Workbench {
                 }
             }
             Update::Propagated(result) => {
-                self.note_overhead(&result);
                 if let Some(document) = self.document() {
                     document.result = Some(result);
                     document.running = None;
                     document.impossible = None;
+                }
+            }
+            Update::Untraced(result) => {
+                self.note_overhead(&result);
+                if let Some(document) = self.document() {
+                    document.result = Some(result);
                 }
             }
             Update::Answered(evidence, answer) => self.answered(&evidence, &answer),

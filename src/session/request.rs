@@ -137,6 +137,9 @@ pub enum Step {
     Prior,
     /// Computing the posteriors.
     Propagate,
+    /// Computing them once more on a device, where the timing of messages takes time of its own, to
+    /// know what it takes without.
+    Untraced,
     /// Computing those of another case.
     Compare,
 }
@@ -151,6 +154,7 @@ impl Step {
             Self::Load => "loading tables",
             Self::Prior => "propagating without evidence",
             Self::Propagate => "propagating",
+            Self::Untraced => "propagating without timing messages",
             Self::Compare => "propagating the cases to compare",
         }
     }

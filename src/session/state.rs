@@ -19,6 +19,8 @@ pub(super) struct State {
     pub(super) lost: Option<Lost>,
     pub(super) prior: Option<Arc<Propagation>>,
     pub(super) propagated: Option<(Evidence, u64)>,
+    /// What was propagated, while it is not known yet what it takes untraced.
+    pub(super) traced: Option<Arc<Propagation>>,
     /// The other cases that were told of since the engine was loaded.
     pub(super) answered: Vec<Evidence>,
 }
@@ -71,6 +73,9 @@ impl State {
         if !done {
             return Some(Step::Propagate);
         }
+        if self.traced.is_some() {
+            return Some(Step::Untraced);
+        }
         self.answered.retain(|known| request.cases.contains(known));
         self.unanswered(request).map(|_| Step::Compare)
     }
@@ -98,5 +103,6 @@ impl State {
             self.answered.clear();
         }
         self.propagated = None;
+        self.traced = None;
     }
 }

@@ -26,7 +26,8 @@ pub struct Propagation {
     pub engine: EngineChoice,
     /// The tree it ran on.
     pub compiled: Arc<CompiledNetwork>,
-    /// What it takes on a device when its messages are not timed, which costs time there.
+    /// What it takes on a device when its messages are not timed, which costs time there; told
+    /// [later](Update::Untraced) than all else.
     pub untraced: Option<Duration>,
 }
 
@@ -75,6 +76,9 @@ pub enum Update {
     Prior(Arc<Propagation>),
     /// The posteriors that were asked for.
     Propagated(Arc<Propagation>),
+    /// The same once more, from an engine on a device, with what it takes
+    /// [untraced](Propagation::untraced).
+    Untraced(Arc<Propagation>),
     /// The posteriors of one of the [other cases](Request::cases), or why it has none.
     Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
     /// The search for a better junction tree has found one. The orders hold it alone.

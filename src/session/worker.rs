@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::{LoadError, LoadOptions, PropagationError, Propagator, launch_time, propagate};
@@ -324,6 +323,7 @@ impl Worker {
             Step::Load => self.load(request),
             Step::Prior => self.propagate_prior(request, token),
             Step::Propagate => self.propagate_evidence(request, token),
+            Step::Untraced => self.propagate_untraced(token),
             Step::Compare => self.propagate_case(request, token),
         }
     }
@@ -404,8 +404,7 @@ impl Worker {
         self.state.prior = Some(Arc::clone(&prior));
         self.tell(Update::Prior(Arc::clone(&prior)));
         if request.evidence.is_empty() {
-            self.state.propagated = Some((Evidence::none(), request.run_serial));
-            self.tell(Update::Propagated(prior));
+            self.propagated(request, prior);
         }
         Ok(())
     }
@@ -424,9 +423,35 @@ impl Worker {
         }
         let watch = self.watch(token);
         let propagation = self.propagate(&request.evidence, request, &watch)?;
-        let Some(propagation) = propagation else { return Ok(()) };
+        if let Some(propagation) = propagation {
+            self.propagated(request, propagation);
+        }
+        Ok(())
+    }
+
+    /// Notes and tells the posteriors that were asked for.
+    fn propagated(&mut self, request: &Request, propagation: Arc<Propagation>) {
+        let on_device = self.state.loaded.as_ref().is_some_and(|loaded| loaded.on_device);
+        self.state.traced = on_device.then(|| Arc::clone(&propagation));
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
         self.tell(Update::Propagated(propagation));
+    }
+
+    /// A failure shows the next time that posteriors are wanted.
+    fn propagate_untraced(&mut self, token: &CancelToken) -> Result<(), Stopped> {
+        let traced = self.state.traced.as_ref().expect("propagated before");
+        let loaded = self.state.loaded.as_mut().expect("loaded before");
+        let watch = Watch::untimed(token.clone());
+        let Propagation { compiled, evidence, .. } = &**traced;
+        let answer = propagate(&mut *loaded.propagator, compiled, evidence, &watch);
+        if let Err(PropagationError::Cancelled(_)) = answer {
+            return Err(Stopped::Cancelled);
+        }
+        let traced = self.state.traced.take().expect("it is there");
+        if answer.is_ok() {
+            let untraced = Some(watch.trace().elapsed);
+            self.tell(Update::Untraced(Arc::new(Propagation { untraced, ..(*traced).clone() })));
+        }
         Ok(())
     }
 
@@ -464,18 +489,14 @@ impl Worker {
         let compiled = Arc::clone(compiled);
         let loaded = self.state.loaded.as_mut().expect("loaded before");
         match propagate(&mut *loaded.propagator, &compiled, evidence, watch) {
-            Ok(posteriors) => {
-                let is_traced = loaded.on_device && watch.times_messages();
-                let untraced = || untraced(&mut *loaded.propagator, &compiled, evidence, watch);
-                Ok(Some(Arc::new(Propagation {
-                    evidence: evidence.clone(),
-                    posteriors,
-                    untraced: is_traced.then(untraced).flatten(),
-                    trace: watch.trace(),
-                    engine: loaded.engine,
-                    compiled,
-                })))
-            }
+            Ok(posteriors) => Ok(Some(Arc::new(Propagation {
+                evidence: evidence.clone(),
+                posteriors,
+                untraced: None,
+                trace: watch.trace(),
+                engine: loaded.engine,
+                compiled,
+            }))),
             Err(PropagationError::Cancelled(_)) => Err(Stopped::Cancelled),
             Err(PropagationError::Impossible(impossible)) => {
                 Err(Stopped::Failed(Failure::Impossible(impossible)))
@@ -492,19 +513,6 @@ impl Worker {
             }
         }
     }
-}
-
-/// What a propagation takes when its messages are not timed. A failure shows the next time that
-/// posteriors are wanted.
-fn untraced(
-    propagator: &mut dyn Propagator,
-    compiled: &CompiledNetwork,
-    evidence: &Evidence,
-    traced: &Watch,
-) -> Option<Duration> {
-    let watch = traced.aside();
-    propagate(propagator, compiled, evidence, &watch).ok()?;
-    Some(watch.trace().elapsed)
 }
 
 fn load_engine(

@@ -72,7 +72,9 @@ pub fn steps(updates: &[Update]) -> Vec<Step> {
 /// The last posteriors.
 pub fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
     updates.iter().rev().find_map(|update| match update {
-        Update::Propagated(propagation) => Some(Arc::clone(propagation)),
+        Update::Propagated(propagation) | Update::Untraced(propagation) => {
+            Some(Arc::clone(propagation))
+        }
         _ => None,
     })
 }
