@@ -10,6 +10,7 @@ mod cpu;
 pub mod cuda;
 mod diagnosis;
 mod draw;
+mod factors;
 #[cfg(test)]
 mod fixtures;
 mod lanes;
@@ -147,6 +148,27 @@ fn one_at_a_time(
         }
     }
     Ok(answers)
+}
+
+/// Asks for the impossible ones of `answers`, which came of computing many at once, each by a run of its
+/// own: what is possible but very unlikely is lost there sooner.
+fn ask_again(
+    answers: BatchAnswers,
+    cases: &[Evidence],
+    watch: &Watch,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, PropagationFailure>,
+) -> Result<BatchAnswers, Cancelled> {
+    let again = |(answer, case): (_, &Evidence)| match answer {
+        Err(PropagationFailure::Impossible) => {
+            watch.check()?;
+            match run(case, &watch.aside()) {
+                Err(PropagationFailure::Cancelled) => Err(Cancelled),
+                answer => Ok(answer),
+            }
+        }
+        answer => Ok(answer),
+    };
+    answers.into_iter().zip(cases).map(again).collect()
 }
 
 /// Why one run gave no posteriors.

@@ -147,6 +147,21 @@ impl JunctionTree {
         self.depth[clique.index()]
     }
 
+    /// For each of so many variables, which are all of the network's, the clique with the smallest
+    /// table that holds it.
+    #[must_use]
+    pub fn smallest_cliques(&self, variables: usize) -> Vec<CliqueId> {
+        let mut smallest = vec![self.root; variables];
+        let mut by_size: Vec<CliqueId> = self.clique_ids().collect();
+        by_size.sort_by_key(|&clique| std::cmp::Reverse((self[clique].entries, clique)));
+        for clique in by_size {
+            for variable in &self[clique].variables {
+                smallest[variable.index()] = clique;
+            }
+        }
+        smallest
+    }
+
     /// An order of elimination that adds no edges beyond the cliques of this tree.
     #[must_use]
     pub fn elimination_order(&self) -> Vec<VariableId> {

@@ -1,8 +1,9 @@
 //! Which configurations of a clique can have a probability above zero, whatever the evidence.
 
-use crate::graph::CliqueId;
-use crate::network::{Factor, Network, VariableId};
-use crate::potential::{Odometer, Potential, Scope};
+use crate::engine::factors::FactorProduct;
+use crate::graph::{Clique, CliqueId};
+use crate::network::{Network, VariableId};
+use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
 /// The configurations of some variables that are left, and their potential.
@@ -91,23 +92,25 @@ pub fn configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>
 /// of two that they were multiplied by. `None` if one of them is zero everywhere.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
-    let mut factors = vec![Vec::new(); tree.cliques().len()];
-    for (id, factor) in network.factor_ids().zip(network.factors()) {
-        factors[compiled.factor_home(id).index()].push(factor);
-    }
+    let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());
+    let scopes: Vec<Scope> = tree.cliques().iter().map(scope).collect();
     let mut exponent = 0;
-    let of_clique = |(clique, factors): (CliqueId, Vec<&Factor>)| {
-        let scope = Scope::of(network, tree[clique].variables.iter().copied());
-        let mut potential = Potential::one(scope);
-        for factor in factors {
-            potential.multiply(&Potential::of_factor(network, factor));
-        }
-        exponent += i64::from(potential.rescale()?);
-        let entries = (0..).zip(potential.values()).filter(|(_, value)| **value != 0.0);
-        let (codes, values) = entries.map(|(code, &value)| (code as u32, value)).unzip();
+    let of_clique = |product: FactorProduct<'_>| {
+        let (mut codes, mut values, mut code) = (Vec::new(), Vec::new(), 0);
+        let power = product.entries(|value| {
+            if value != 0.0 {
+                codes.push(code);
+                values.push(value);
+            }
+            code += 1;
+        });
+        let by = values.iter().copied().fold(0.0, f64::max).scale_exponent()?;
+        values.iter_mut().for_each(|value| *value = value.scale(by));
+        exponent += i64::from(by - power);
         Some(Configurations { codes, values })
     };
-    let all = tree.clique_ids().zip(factors).map(of_clique).collect::<Option<Vec<_>>>()?;
+    let products = FactorProduct::of_cliques(compiled, &scopes);
+    let all = products.into_iter().map(of_clique).collect::<Option<Vec<_>>>()?;
     Some((all, exponent))
 }
 

@@ -30,10 +30,11 @@ use std::sync::Arc;
 
 pub use walk::{Passing, Walk};
 
+use super::factors::FactorProduct;
 use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
-use crate::potential::{Axis, IndexMapping, Odometer, Precision, Real, Scope};
+use crate::potential::{Axis, IndexMapping, Precision, Real, Scope};
 use crate::propagation::{
     CompiledNetwork, Forecast, Home, Message, MessageId, Phase, Posteriors, Stage, Watch,
 };
@@ -201,7 +202,7 @@ impl<T: Real> Loaded<T> {
         let largest = tree.separators().iter().map(|s| s.entries as usize).max().unwrap_or(0);
         let axis =
             |scope: &Scope, variable| scope.axis(variable).expect("a home holds its variable");
-        let smallest_clique = smallest_cliques(tree, network.variables().len());
+        let smallest_clique = tree.smallest_cliques(network.variables().len());
         let entry_points = network.ids().map(|variable| {
             let clique = smallest_clique[variable.index()];
             (clique, axis(&scopes[clique.index()], variable))
@@ -336,40 +337,20 @@ impl<T: Real> Propagator for Loaded<T> {
 }
 
 /// The product of the probability tables that have their home in each clique.
-///
-/// The product is made in double precision, one entry after another, and rounded once.
 fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
-    let (network, tree) = (compiled.network(), compiled.tree());
-    let mut factors = vec![Vec::new(); scopes.len()];
-    for (id, factor) in network.factor_ids().zip(network.factors()) {
-        let clique = compiled.factor_home(id).index();
-        let family = Scope::of(network, factor.scope().iter().copied());
-        factors[clique].push((factor.values(), Odometer::new(&scopes[clique], &family)));
-    }
-    let sizes = tree.cliques().iter().map(|clique| clique.entries);
+    let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
     let one = 1.0.scale(PEAK);
-    for (clique, factors) in factors.iter_mut().enumerate() {
-        for entry in prior.table_mut(clique) {
-            let of_table =
-                |(values, at): &mut (&[f64], Odometer)| at.next().map_or(1.0, |i| values[i]);
-            *entry = T::from_f64(factors.iter_mut().map(of_table).fold(one, |a, b| a * b));
-        }
+    for (clique, product) in FactorProduct::of_cliques(compiled, scopes).iter().enumerate() {
+        let mut entries = prior.table_mut(clique).iter_mut();
+        let power = product.entries(|value| {
+            if let Some(entry) = entries.next() {
+                *entry = T::from_f64(value * one);
+            }
+        });
+        prior.exponents[clique] += i64::from(power);
     }
     prior
-}
-
-/// For each variable the clique with the smallest table that holds it.
-fn smallest_cliques(tree: &JunctionTree, variables: usize) -> Vec<CliqueId> {
-    let mut smallest = vec![tree.root(); variables];
-    let mut by_size: Vec<CliqueId> = tree.clique_ids().collect();
-    by_size.sort_by_key(|&clique| std::cmp::Reverse((tree[clique].entries, clique)));
-    for clique in by_size {
-        for variable in &tree[clique].variables {
-            smallest[variable.index()] = clique;
-        }
-    }
-    smallest
 }
 
 /// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).

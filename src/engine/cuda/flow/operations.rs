@@ -9,9 +9,10 @@ use crate::propagation::{CompiledNetwork, Home};
 /// them are multiplied by vertices between them and the clique.
 const CHILDREN: usize = 5;
 
-/// Findings that are multiplied at once in an operation of a clique, and in one of no clique.
+/// Findings that are multiplied at once in an operation of a clique, and in one of no clique: few enough
+/// for the product of small likelihoods to be a number in single precision.
 const FINDINGS: usize = 2;
-const FINDINGS_ALONE: usize = 6;
+const FINDINGS_ALONE: usize = 3;
 
 /// One sum of products.
 pub(super) struct Operation {
@@ -172,7 +173,7 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
         is_alone: false,
     };
     let mut vertices: Vec<Vertex> = tree.clique_ids().map(of_clique).collect();
-    for (variable, clique) in network.ids().zip(entry_points(compiled)) {
+    for (variable, clique) in network.ids().zip(tree.smallest_cliques(network.variables().len())) {
         vertices[clique.index()].findings.push(variable);
     }
     let mut potentials: Vec<Potential> = Vec::new();
@@ -227,20 +228,6 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
         vertices[clique].children = children;
     }
     (vertices, potentials)
-}
-
-/// For each variable the clique in which its findings are entered: the smallest.
-pub(super) fn entry_points(compiled: &CompiledNetwork) -> Vec<CliqueId> {
-    let (network, tree) = (compiled.network(), compiled.tree());
-    let mut by_size: Vec<CliqueId> = tree.clique_ids().collect();
-    by_size.sort_by_key(|&clique| std::cmp::Reverse((tree[clique].entries, clique)));
-    let mut points = vec![tree.root(); network.variables().len()];
-    for clique in by_size {
-        for variable in &tree[clique].variables {
-            points[variable.index()] = clique;
-        }
-    }
-    points
 }
 
 impl Operations {

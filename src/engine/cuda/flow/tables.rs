@@ -1,6 +1,7 @@
 //! The copies of potentials.
 
 use super::operations::Potential;
+use crate::engine::factors::FactorProduct;
 use crate::network::Network;
 use crate::potential::{Odometer, Real, Scope};
 
@@ -25,14 +26,9 @@ pub(super) fn fill(
     let mut exponent = 0;
     for (potential, copies) in potentials.iter().zip(of_potential) {
         let scope = Scope::of(network, potential.variables.iter().copied());
-        let mut product = vec![1.0_f64; scope.entries()];
-        for &factor in &potential.factors {
-            let factor = network.factor(factor);
-            let family = Scope::of(network, factor.scope().iter().copied());
-            for (value, entry) in product.iter_mut().zip(Odometer::new(&scope, &family)) {
-                *value *= factor.values()[entry];
-            }
-        }
+        let mut product = Vec::with_capacity(scope.entries());
+        let factors = FactorProduct::new(network, &scope, potential.factors.iter().copied());
+        exponent += i64::from(factors.entries(|value| product.push(value)));
         let largest = product.iter().copied().fold(0.0, f64::max);
         let scale = largest.scale_exponent().unwrap_or(0);
         exponent -= i64::from(scale);

@@ -1,10 +1,11 @@
 //! The flat buffers of a network and the records of all launches, the same for GPU and twin.
 
 use super::records::{Chunk, Message, Reading};
+use crate::engine::factors::FactorProduct;
 use crate::engine::{MappingLayout, PaperOptions};
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, VariableId};
-use crate::potential::{IndexMapping, Odometer, Real, Scope};
+use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
 /// Cliques' tables are kept with their largest entry near two to this power, as in the kernels.
@@ -22,8 +23,9 @@ pub(super) struct Tables {
     pub block_size: u32,
     pub cliques: usize,
     pub variables: usize,
-    /// The products of probability tables, 2^PEAK standing for one.
+    /// The products of probability tables, and the power of two of each clique.
     pub prior: Vec<f32>,
+    exponents: Vec<i32>,
     pub chunks: Vec<Chunk>,
     /// Entries of all separators.
     pub separator_entries: usize,
@@ -107,19 +109,19 @@ impl Tables {
         let messages = messages(compiled, &clique_starts, &separator_starts, &sides);
         let (readings, total_exponent) =
             readings(compiled, &scopes, &separator_scopes, &clique_starts, &separator_starts);
-        let entry_points = network.ids().map(|variable| {
-            let holds = |clique: &CliqueId| scopes[clique.index()].contains(variable);
-            let smallest = tree.clique_ids().filter(holds).min_by_key(|&c| tree[c].entries);
-            let clique = smallest.expect("every variable is in a clique");
+        let smallest = tree.smallest_cliques(network.variables().len());
+        let entry_points = network.ids().zip(smallest).map(|(variable, clique)| {
             let axis = scopes[clique.index()].axis(variable).expect("it holds the variable");
             (clique, axis.stride as u32, axis.cardinality as u32)
         });
         let first_weights = starts(&mut network.variables().iter().map(|v| v.cardinality() as u64));
+        let (prior, exponents) = prior(compiled, &scopes);
         let mut tables = Self {
             block_size: 0,
             cliques: tree.cliques().len(),
             variables: network.variables().len(),
-            prior: prior(compiled, &scopes),
+            prior,
+            exponents,
             chunks: chunks(tree, &clique_starts),
             separator_entries: separator_starts[separator_starts.len() - 1] as usize,
             mappings,
@@ -142,7 +144,7 @@ impl Tables {
     /// The evidence as the words that `initialise` reads.
     pub fn pack(&self, evidence: &Evidence) -> Vec<u32> {
         let mut words = vec![0; self.evidence_words()];
-        let mut exponents = vec![-PEAK; self.cliques];
+        let mut exponents = self.exponents.clone();
         let mut findings: Vec<Vec<[u32; 3]>> = vec![Vec::new(); self.cliques];
         let start_of_weights = 2 * self.cliques + 1 + 3 * self.variables;
         for (variable, finding) in evidence.iter() {
@@ -177,25 +179,16 @@ impl Tables {
     }
 }
 
-/// The products of the probability tables in each clique, made in double precision.
-fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> Vec<f32> {
-    let network = compiled.network();
-    let mut factors = vec![Vec::new(); scopes.len()];
-    for (id, factor) in network.factor_ids().zip(network.factors()) {
-        let clique = compiled.factor_home(id).index();
-        let family = Scope::of(network, factor.scope().iter().copied());
-        factors[clique].push((factor.values(), Odometer::new(&scopes[clique], &family)));
-    }
+/// The products of the probability tables in each clique, and their powers of two.
+fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
     let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
-    for (scope, factors) in scopes.iter().zip(&mut factors) {
-        for _ in 0..scope.entries() {
-            let of_table =
-                |(values, at): &mut (&[f64], Odometer)| at.next().map_or(1.0, |i| values[i]);
-            let product: f64 = factors.iter_mut().map(of_table).product();
-            prior.push(product.scale(PEAK) as f32);
-        }
+    let mut exponents = Vec::with_capacity(scopes.len());
+    let one = 1.0.scale(PEAK);
+    for product in FactorProduct::of_cliques(compiled, scopes) {
+        let power = product.entries(|value| prior.push((value * one) as f32));
+        exponents.push(power - PEAK);
     }
-    prior
+    (prior, exponents)
 }
 
 fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
