@@ -13,7 +13,7 @@ use crate::engine::{LoadOptions, PaperOptions};
 use crate::engine::{PropagationFailure, Propagator, by_name};
 use crate::format;
 use crate::graph::{Triangulation, TriangulationOptions};
-use crate::network::{Cpt, Evidence, Network, Variable, VariableId};
+use crate::network::{Cpt, Evidence, Factor, Network, Variable, VariableId};
 use crate::potential::Precision;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 #[cfg(feature = "cuda")]
@@ -32,22 +32,58 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
         // One cause with 40 effects.
         network(&[3; 41], &std::iter::once(&[][..]).chain([&[0][..]; 40]).collect::<Vec<_>>()),
         network(&[12, 11, 3, 2, 5], &[&[], &[], &[0, 1], &[1, 2], &[0, 2, 3]]),
+        // A variable in no factor, and factors whose product is far from what a number holds.
+        markov(&[700], vec![]),
+        markov(&[2, 3], opposed(600)),
     ];
     let networks = shipped.into_iter().chain(odd);
-    networks
-        .map(|network| {
-            let options = CompileOptions {
-                triangulation: TriangulationOptions {
-                    method: Triangulation::Auto,
-                    restarts: 0,
-                    ..Default::default()
-                },
-            };
-            let cases = (0..4).map(|case| evidence(&mut rng, &network, case)).collect();
-            let compiled = compile(network, &options, &CancelToken::new()).unwrap();
-            (Arc::new(compiled), cases)
-        })
-        .collect()
+    let with_cases = networks.map(|network| {
+        let cases = (0..4).map(|case| evidence(&mut rng, &network, case)).collect();
+        (network, cases)
+    });
+    let options = CompileOptions {
+        triangulation: TriangulationOptions {
+            method: Triangulation::Auto,
+            restarts: 0,
+            ..Default::default()
+        },
+    };
+    let compiled = |(network, cases)| {
+        (Arc::new(compile(network, &options, &CancelToken::new()).unwrap()), cases)
+    };
+    with_cases.chain([unlikely()]).map(compiled).collect()
+}
+
+/// Six causes that must all be there, of which each is very unlikely.
+fn unlikely() -> (Arc<Network>, Vec<Evidence>) {
+    let id = VariableId::new;
+    let coins = (0..6).map(|cause| Cpt::new(id(cause), vec![], vec![0.5, 0.5]));
+    let rows = (0..64).flat_map(|row| if row == 63 { [0.0, 1.0] } else { [1.0, 0.0] });
+    let all = Cpt::new(id(6), (0..6).map(id).collect(), rows.collect());
+    let variables = (0..7).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
+    let network = Network::new("unlikely", variables.collect(), coins.chain([all]).collect());
+    let network = Arc::new(network.unwrap());
+    let cases = [1e-4, 1e-6, 1e-7].map(|weight| {
+        let mut evidence = Evidence::none();
+        evidence.observe(&network, id(6), 1);
+        (0..6).for_each(|v| evidence.set_likelihood(&network, id(v), vec![1.0, weight]).unwrap());
+        evidence
+    });
+    (network, cases.into())
+}
+
+/// A Markov network with these cardinalities and factors.
+fn markov(cardinalities: &[usize], factors: Vec<Factor>) -> Arc<Network> {
+    let variables = cardinalities.iter().enumerate().map(|(v, &states)| {
+        Variable::new(format!("X{v}"), (0..states).map(|state| format!("s{state}")))
+    });
+    Arc::new(Network::markov("made up", variables.collect(), factors).unwrap())
+}
+
+/// So many factors of one variable, each opposed to the one before it.
+fn opposed(count: usize) -> Vec<Factor> {
+    let values = |n| if n % 2 == 0 { vec![0.1, 1.0] } else { vec![1.0, 0.1] };
+    (0..count).map(|n| Factor::new(vec![VariableId::new(0)], values(n))).collect()
 }
 
 /// A network with these cardinalities and parents, and numbers made up.

@@ -46,13 +46,13 @@ macro_rules! cases {
         cases! {
             small: chain, zeros, deterministic, one_state_variables, disconnected_parts,
                 isolated_variables, single_variable, parents_with_many_states, star, empty_network,
-                random_networks;
+                what_is_unlikely_remains_possible, random_networks;
             laws: invariance_to_the_root, invariance_to_the_triangulation, chain_rule,
                 total_probability, likelihoods_are_free_of_scale, one_hot_likelihoods,
                 many_findings_do_not_underflow, opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order, long_chains_do_not_underflow,
                 extreme_likelihoods;
-            markov: a_grid, odd_factors, zero_everywhere, no_factors,
-                a_bayesian_network_as_factors;
+            markov: a_grid, odd_factors, many_factors, zero_everywhere, no_factors,
+                many_states_in_no_factor, a_bayesian_network_as_factors;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,

@@ -64,6 +64,22 @@ pub fn odd_factors(subject: &Subject) {
     );
 }
 
+/// The product of all factors is far from what a number holds, though its entries are near one another.
+pub fn many_factors(subject: &Subject) {
+    let opposed: Vec<(&[usize], &[f64])> = (0..600)
+        .map(|n| (&[0][..], if n % 2 == 0 { &[0.1, 1.0][..] } else { &[1.0, 0.1][..] }))
+        .chain([(&[0, 1][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..])])
+        .collect();
+    check(subject, &markov(&[2, 3], &opposed));
+}
+
+/// A variable of many states in no factor: nothing but their number counts.
+pub fn many_states_in_no_factor(subject: &Subject) {
+    for states in [513, 700, 768] {
+        check(subject, &markov(&[states], &[]));
+    }
+}
+
 pub fn zero_everywhere(subject: &Subject) {
     check(
         subject,

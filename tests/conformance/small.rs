@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use cliquescope::cancel::CancelToken;
 use cliquescope::engine::PropagationError;
 use cliquescope::network::{Evidence, Network, VariableId};
+use cliquescope::propagation::Watch;
 use rand::RngExt;
 
 use crate::fixtures::{compiled, network, random_evidence, random_network, random_row, rng};
@@ -71,6 +73,34 @@ pub fn chain(subject: &Subject) {
         subject,
         &network(&[(2, &[], &[0.3, 0.7]), (2, &[0], step), (2, &[1], step), (2, &[2], step)]),
     );
+}
+
+/// Six causes that must all be there, of which each is very unlikely.
+pub fn what_is_unlikely_remains_possible(subject: &Subject) {
+    let coin = || (2, &[][..], &[0.5, 0.5][..]);
+    let all: Vec<f64> =
+        (0..64).flat_map(|row| if row == 63 { [0.0, 1.0] } else { [1.0, 0.0] }).collect();
+    let of_causes = (2, &[0, 1, 2, 3, 4, 5][..], &all[..]);
+    let network = network(&[coin(), coin(), coin(), coin(), coin(), coin(), of_causes]);
+    let cases = [1e-4, 1e-6, 1e-7].map(|unlikely| {
+        let mut evidence = fixtures::observed(&network, &[(6, 1)]);
+        for cause in 0..6 {
+            let cause = VariableId::new(cause);
+            evidence.set_likelihood(&network, cause, vec![1.0, unlikely]).unwrap();
+        }
+        evidence
+    });
+    check_cases(subject, &network, &cases);
+    // Many at once, which some engines compute in another way.
+    let compiled = compiled(network);
+    let mut propagator = subject.load(&compiled);
+    let many: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();
+    let answers = propagator.run_batch(&many, &Watch::untimed(CancelToken::new())).unwrap();
+    for (case, answer) in many.iter().zip(&answers) {
+        let alone = propagate(&mut *propagator, &compiled, case).unwrap();
+        let together = answer.as_ref().unwrap();
+        subject.assert_close(together.values(), alone.values(), format_args!("{case:?}"));
+    }
 }
 
 pub fn zeros(subject: &Subject) {

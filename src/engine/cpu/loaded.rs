@@ -16,7 +16,7 @@ use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::Tree;
 use crate::engine::lanes::{Cases, LANES};
 use crate::engine::threads::Threads;
-use crate::engine::{BatchAnswers, PropagationFailure, Propagator, one_at_a_time};
+use crate::engine::{BatchAnswers, PropagationFailure, Propagator, ask_again, one_at_a_time};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
@@ -250,7 +250,11 @@ impl<T: Real> Propagator for Loaded<T> {
         if self.is_for_many(cases, watch)
             && let Some(many) = &mut self.many
         {
-            return many.run(self.threads.as_deref(), cases, watch);
+            let answers = many.run(self.threads.as_deref(), cases, watch)?;
+            return ask_again(answers, cases, watch, |case, watch| {
+                self.forget();
+                self.run(case, watch)
+            });
         }
         let lanes = self.shared.lanes(self.threads().min(cases.len()));
         match &self.threads {

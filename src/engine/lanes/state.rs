@@ -160,7 +160,7 @@ impl<T: Real> State<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        let mut sums = [0.0; LANES];
+        let (mut sums, mut are_possible) = ([0.0; LANES], [true; LANES]);
         // The sum over any variable is P(e).
         let mut p_evidence = [0.0; LANES];
         for (ends, &offset) in plan.variables.iter().zip(&offsets[..]).rev() {
@@ -172,14 +172,15 @@ impl<T: Real> State<T> {
                     *value = weights[state][lane].to_f64() * others[state][lane].to_f64();
                 }
                 sums[lane] = values.iter().sum();
+                are_possible[lane] &= sums[lane] > 0.0;
                 let scale = 1.0 / sums[lane];
                 values.iter_mut().for_each(|value| *value *= scale);
             }
             p_evidence = sums;
         }
         let exponents = &self.exponents[plan.variables[0].others.number as usize];
-        let answer = |(lane, values)| {
-            if p_evidence[lane] == 0.0 {
+        let answer = |(lane, values): (usize, Vec<f64>)| {
+            if !are_possible[lane] {
                 return Err(PropagationFailure::Impossible);
             }
             let exponent = plan.exponent + exponents[lane] + self.of_weights[lane];

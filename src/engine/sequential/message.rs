@@ -90,8 +90,10 @@ pub(super) fn total<T: Real>(table: &[T]) -> f64 {
 
 /// Multiplies a table by two to the power of `exponent`.
 pub(super) fn rescale<T: Real>(table: &mut [T], exponent: i32) {
-    let factor = T::ONE.scale(exponent);
-    table.iter_mut().for_each(|value| *value *= factor);
+    // In two steps: one factor of 2^exponent may not be a number of this type.
+    let half = exponent / 2;
+    let (first, second) = (T::ONE.scale(half), T::ONE.scale(exponent - half));
+    table.iter_mut().for_each(|value| *value = *value * first * second);
 }
 
 fn largest_of<T: Real>(values: &[T]) -> T {

@@ -7,7 +7,9 @@ use super::words::Word;
 use super::{Executor, Flow};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::lanes::Lanes;
-use crate::engine::{BatchAnswers, LoadOptions, PropagationFailure, Propagator, one_at_a_time};
+use crate::engine::{
+    BatchAnswers, LoadOptions, PropagationFailure, Propagator, ask_again, one_at_a_time,
+};
 use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
@@ -63,7 +65,8 @@ impl<E: Executor> Propagator for Loaded<E> {
             let bytes = memory.bytes().saturating_sub(self.bytes);
             let make = || Lanes::load(&self.compiled, threads, bytes);
             if let Some(lanes) = self.lanes.get_or_insert_with(make) {
-                return lanes.run(cases, watch);
+                let answers = lanes.run(cases, watch)?;
+                return ask_again(answers, cases, watch, |case, watch| self.run(case, watch));
             }
         }
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))

@@ -160,13 +160,13 @@ fn answer(
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();
     let p_evidence: f64 = values[..buffers.offsets[1]].iter().sum();
-    if p_evidence == 0.0 {
-        return Err(PropagationFailure::Impossible);
-    }
     for range in buffers.offsets.windows(2) {
         let values = &mut values[range[0]..range[1]];
-        let scale = 1.0 / values.iter().sum::<f64>();
-        values.iter_mut().for_each(|value| *value *= scale);
+        let sum: f64 = values.iter().sum();
+        if sum == 0.0 {
+            return Err(PropagationFailure::Impossible);
+        }
+        values.iter_mut().for_each(|value| *value *= 1.0 / sum);
     }
     let exponent = buffers.exponent + exponent + i64::from(power[0].to_bits() as i32);
     let ln = p_evidence.ln() + exponent as f64 * LN_2 + buffers.ln_scale;
