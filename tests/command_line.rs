@@ -535,4 +535,7 @@ fn a_markov_network_gives_its_partition_function() {
     let case = &found["cases"][0];
     assert!(close(&case["ln_p_evidence"], 73_f64.ln()), "{found}");
     assert!(close(&case["posteriors"]["x0"]["1"], 70.0 / 73.0), "{found}");
+    let (code, text, _) = run(&["query", path.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    assert!(text.contains("\nZ(e)        73.000000000") && !text.contains("P(e)"), "{text}");
 }

@@ -165,7 +165,9 @@ fn in_words(
         return;
     };
     let ln = posteriors.ln_p_evidence();
-    let _ = writeln!(text, "ln P(e)     {ln:.9}\nP(e)        {}\n", probability(ln));
+    // Without a normalised joint distribution it is the sum over what agrees with the evidence.
+    let name = if network.is_bayesian() { "P(e)" } else { "Z(e)" };
+    let _ = writeln!(text, "ln {name}     {ln:.9}\n{name}        {}\n", probability(ln));
     let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
     table.row(["variable", "state", "P(state | e)"]);
     for id in network.ids() {
