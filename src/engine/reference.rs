@@ -182,7 +182,7 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
         products(&start, order, target, |consumed, product, rest| {
             // The product beside its factors, or beside the marginal once these are gone.
             let beside = consumed.max(rest);
-            live -= consumed;
+            live = live.saturating_sub(consumed);
             peak = peak.max(live.saturating_add(product).saturating_add(beside));
             live = live.saturating_add(rest);
         });

@@ -1,5 +1,5 @@
-//! What things are thought to take, in nanoseconds, as measured on an NVIDIA H200 from the stamps of all
-//! items (see `explain`): how many words of messages a thread brings to the stage decides most of it.
+//! What things are thought to take, in nanoseconds. Items as measured on an NVIDIA H200 from the stamps of
+//! all of them (see `explain`): how many words of messages a thread brings to the stage decides most of it.
 
 use super::items::THREADS;
 
@@ -8,6 +8,11 @@ pub(super) const AHEAD: u64 = 1000;
 
 /// For each variable of a report, until the host has read it.
 pub(super) const READING: u64 = 12;
+
+/// Of a report, where each thread has to bring so many posteriors.
+pub(super) fn of_report(rounds: usize) -> u32 {
+    500 + 500 * rounds as u32
+}
 
 /// What an item costs.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
-use super::items::{THREADS, split};
+use super::items::THREADS;
 use super::schedule::Schedule;
 use super::words::{MAX_TAG, Results};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
@@ -64,29 +64,13 @@ impl Gpu {
         let names = ["propagate", "propagate_stamped", "propagate_empty"];
         let [plain, stamped, empty] = device.load(ptx, names)?;
         let items = &flow.items;
-        // All blocks must be running at once. The other two kernels need no more than these.
+        // All blocks must be running at once, whichever of the kernels runs; the empty one needs less.
         let resident = device.resident_blocks(&plain, THREADS as u32)?;
         let resident = resident.min(device.resident_blocks(&stamped, THREADS as u32)?);
         // Where everything is zero there are no items, and one block that has nothing to do.
         let lists = resident.min(MAX_LISTS).min(items.len()).max(1);
         let schedule = Schedule::new(items, lists);
-        // Counted in quarters of a record's alignment, of four words.
-        let mut records = Vec::with_capacity(items.record_words());
-        let mut starts = Vec::with_capacity(2 * MAX_LISTS);
-        for list in schedule.starts.windows(2) {
-            let list = &schedule.items[list[0] as usize..list[1] as usize];
-            let first = list.first().map_or(0, |&first| items.records[first][0] / 4);
-            starts.extend([(records.len() / 4) as u32, first]);
-            for (n, &item) in list.iter().enumerate() {
-                let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
-                let mut of_item = split(&items.records[item]).peekable();
-                while let Some(record) = of_item.next() {
-                    let next = of_item.peek().map_or(next, |record| record[0]);
-                    records.push(record[0] | next << 16);
-                    records.extend(&record[1..]);
-                }
-            }
-        }
+        let (records, mut starts) = schedule.records(items);
         starts.resize(2 * MAX_LISTS, 0);
         let mut firsts = schedule.starts.clone();
         firsts.resize(MAX_LISTS + 1, 0);
@@ -157,13 +141,17 @@ impl Gpu {
         // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
         // within the buffers and wait for each other in no circle, as twin and tests show, and all
         // blocks get to run: there are no more than fit, and nothing that waits is beside them.
-        unsafe {
+        let launched = unsafe {
             match self.shared {
-                true => launch.launch_cooperative(config)?,
-                false => launch.launch(config)?,
+                true => launch.launch_cooperative(config),
+                false => launch.launch(config),
             }
         };
-        Ok(())
+        if launched.is_err() && kind != Kind::Empty {
+            // Nothing is written: the next run must not take what is there for its own.
+            self.turn = !self.turn;
+        }
+        launched.map(|_| ())
     }
 
     fn read_stamps(&mut self) -> Result<Vec<u64>, DriverError> {

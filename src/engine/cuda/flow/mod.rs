@@ -33,7 +33,6 @@ use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
 use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
-use crate::network::Variable;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast};
 
@@ -73,10 +72,7 @@ impl Engine for GpuFlow {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        if let Some(variable) = too_long(compiled) {
-            let (name, states) = (variable.name(), variable.cardinality());
-            let most = items::STAGE;
-            let reason = format!("variable {name} has {states} states, and it takes up to {most}");
+        if let Some(reason) = refusal(compiled) {
             return Err(LoadError::Unavailable { engine, reason });
         }
         let operations = operations(compiled);
@@ -111,16 +107,33 @@ struct Flow {
     items: Items,
 }
 
-/// A variable with more states than an item can hold.
-fn too_long(compiled: &CompiledNetwork) -> Option<&Variable> {
-    compiled.network().variables().iter().find(|variable| variable.cardinality() > items::STAGE)
+/// Why a network is none for it, however much memory there is: a variable with more states than an item
+/// holds, or numbers further from one than a word holds, for which it takes tens of thousands of cliques.
+fn refusal(compiled: &CompiledNetwork) -> Option<String> {
+    let network = compiled.network();
+    let most = items::STAGE;
+    if let Some(variable) = network.variables().iter().find(|v| v.cardinality() > most) {
+        let (name, states) = (variable.name(), variable.cardinality());
+        return Some(format!("variable {name} has {states} states, and it takes up to {most}"));
+    }
+    // Powers of two: the largest sum there can be, and the least product that is not zero.
+    let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
+    let least = |values: &[f64]| -> f64 {
+        values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
+    };
+    let products: f64 = network.factors().map(|factor| -least(factor.values()).log2()).sum();
+    let powers = sums.max(products);
+    (powers >= words::POWERS).then(|| {
+        let most = words::POWERS;
+        format!("its numbers can be 2^{powers:.0} from one, and it takes up to 2^{most}")
+    })
 }
 
 /// The operations of a network; `None` if it is too large for any GPU.
 fn operations(compiled: &CompiledNetwork) -> Option<Operations> {
     let cliques = compiled.tree().cliques();
     let is_large = |clique: &crate::graph::Clique| clique.entries > u64::from(u32::MAX) / 8;
-    if cliques.iter().any(is_large) || too_long(compiled).is_some() {
+    if cliques.iter().any(is_large) || refusal(compiled).is_some() {
         return None;
     }
     let is_short = |run: usize, parts: &[usize]| items::is_short(run, parts.iter().copied());

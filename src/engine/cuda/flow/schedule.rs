@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::costs::{AHEAD, READING};
-use super::items::Items;
+use super::items::{Items, split};
 
 /// A list of items for each block.
 pub(super) struct Schedule {
@@ -96,8 +96,31 @@ impl Schedule {
 }
 
 impl Schedule {
+    /// The records of all lists, one list after another, as the kernel reads them: the first word of each
+    /// has the length of the next in its upper half, zero at the end of a list. And for each list where
+    /// its first record begins and how long that is, in units of four words.
+    pub fn records(&self, items: &Items) -> (Vec<u32>, Vec<u32>) {
+        let mut records = Vec::with_capacity(items.record_words());
+        let mut starts = Vec::with_capacity(2 * self.starts.len());
+        for list in self.starts.windows(2) {
+            let list = &self.items[list[0] as usize..list[1] as usize];
+            let first = list.first().map_or(0, |&first| items.records[first][0] / 4);
+            starts.extend([(records.len() / 4) as u32, first]);
+            for (n, &item) in list.iter().enumerate() {
+                let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
+                let mut of_item = split(&items.records[item]).peekable();
+                while let Some(record) = of_item.next() {
+                    let next = of_item.peek().map_or(next, |record| record[0]);
+                    records.push(record[0] | next << 16);
+                    records.extend(&record[1..]);
+                }
+            }
+        }
+        (records, starts)
+    }
+
     /// For each operation and report, the last place of its items in time; zero if it has none.
-    pub fn ends(&self, items: &Items) -> Vec<usize> {
+    fn ends(&self, items: &Items) -> Vec<usize> {
         let mut place = vec![0; items.len()];
         for (at, &item) in self.in_time.iter().enumerate() {
             place[item] = at;

@@ -8,7 +8,7 @@ use crate::engine::cuda::fixtures::{
     assert_as_sequential, assert_as_twin, assert_near, load_options, networks,
 };
 use crate::graph::{CliqueId, JunctionTree};
-use crate::network::Evidence;
+use crate::network::{Evidence, Factor, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, Watch, compile};
 
 pub(super) fn flow(compiled: &CompiledNetwork) -> (Flow, i64) {
@@ -95,6 +95,20 @@ fn longest_way(tree: &JunctionTree, clique: CliqueId) -> (usize, usize) {
 }
 
 #[test]
+fn numbers_that_no_word_holds_are_refused() {
+    let compiled = |factors: usize| {
+        let variable = Variable::new("X", ["no", "yes"]);
+        let factor = Factor::new(vec![VariableId::new(0)], vec![1.0, 1e-300]);
+        let network = Network::markov("m", vec![variable], vec![factor; factors]).unwrap();
+        compile(Arc::new(network), &CompileOptions::default(), &CancelToken::new()).unwrap()
+    };
+    assert_eq!(refusal(&compiled(500)), None);
+    let reason = refusal(&compiled(600)).unwrap();
+    assert_eq!(reason, "its numbers can be 2^597947 from one, and it takes up to 2^524000");
+    assert!(operations(&compiled(600)).is_none());
+}
+
+#[test]
 fn what_comes_in_single_precision_sums_to_one_in_double() {
     for (compiled, _) in networks() {
         let watch = Watch::untimed(CancelToken::new());
@@ -176,6 +190,62 @@ fn every_item_is_in_one_list_and_after_what_it_waits_for() {
             }
         }
     }
+}
+
+#[test]
+fn blocks_that_go_through_their_lists_all_come_to_the_end() {
+    for (compiled, _) in networks() {
+        let (flow, _) = flow(&compiled);
+        [1, 2, 7, 264, 792].iter().for_each(|&lists| go_through_lists(&flow.items, lists));
+    }
+    for name in OF_THE_PAPER {
+        // As many as run at once on an H200.
+        go_through_lists(&flow(&sample(name)).0.items, 792);
+    }
+}
+
+/// Reads all that the kernel reads, as blocks do it that wait for one another. What is written stays
+/// written, so that where one order of the blocks comes to the end, all do.
+fn go_through_lists(items: &Items, lists: usize) {
+    let lists = lists.min(items.len()).max(1);
+    let (records, starts) = Schedule::new(items, lists).records(items);
+    let half = |word: u32, side: u32| (word >> (16 * side) & 0xffff) as usize;
+    // Where the next record of each list begins, and its words; none at the end of the list.
+    let mut next: Vec<(usize, usize)> =
+        starts.chunks(2).map(|start| (4 * start[0] as usize, 4 * start[1] as usize)).collect();
+    assert_eq!(next.len(), lists);
+    let mut is_written = vec![false; items.messages];
+    let (mut read, mut goes_on) = (0, true);
+    while std::mem::take(&mut goes_on) {
+        for (at, words) in &mut next {
+            while *words > 0 {
+                let record = &records[*at..*at + *words];
+                assert_eq!(half(record[0], 0), *words);
+                let (chunks, of_findings) = (half(record[1], 0), half(record[1], 1));
+                let (sources, behind) = record[items::HEADER..].split_at(32 * chunks);
+                let mut needed = sources.iter().map(|source| source & items::NO_SOURCE);
+                let is_there = |place| place == items::NO_SOURCE || is_written[place as usize];
+                if !needed.all(is_there) {
+                    break;
+                }
+                let writes_messages = record[3] >> 24 & 3 != items::REPORT && record[6] & 1 == 0;
+                if writes_messages {
+                    let (passes, threads) = (half(record[3], 0), half(record[2], 1));
+                    let rows = passes * threads >> (record[3] >> 16 & 0xff);
+                    let of_rows = &behind[32 * of_findings + record[5] as usize..][..rows];
+                    for &place in of_rows.iter().filter(|place| **place != u32::MAX) {
+                        let before = std::mem::replace(&mut is_written[place as usize], true);
+                        assert!(!before, "each word is written once");
+                    }
+                }
+                read += *words;
+                (*at, *words) = (*at + *words, half(record[0], 1));
+                goes_on = true;
+            }
+        }
+    }
+    assert!(next.iter().all(|(_, words)| *words == 0), "blocks wait for each other in a circle");
+    assert_eq!(read, records.len(), "every record is in a list");
 }
 
 #[test]

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Runs are numbered round from 1 to this.
 pub(super) const MAX_TAG: u32 = 4095;
 
+/// Powers of two that a word holds, above and below one; there is room for a few more.
+pub(super) const POWERS: f64 = 524_000.0;
+
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word(pub u64);

@@ -1,6 +1,7 @@
 //! Items that bring posteriors to the host: normalised, and many variables at once, because what
 //! comes over the bus in few long writes is there sooner, and so is what the host reads in a row.
 
+use super::super::costs::of_report;
 use super::{HEADER, Items, LANES, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE, THREADS};
 
 /// Words of a report, unless one variable has more states: those of the last reports are few, because
@@ -78,7 +79,7 @@ impl Items {
         // The kernel has the words themselves behind the record.
         debug_assert!(record.len() + 64 * chunks <= RECORD);
         let rounds = (share * list.len()).div_ceil(THREADS);
-        self.push(record, 500 + 500 * rounds as u32);
+        self.push(record, of_report(rounds));
         self.first.push(self.records.len());
         self.needs.push(posteriors.iter().map(|(operation, _)| *operation).collect());
         self.reports.push(Report { variables, last });

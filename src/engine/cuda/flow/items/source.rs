@@ -76,7 +76,7 @@ impl Source<'_> {
         let sparse = self.part.products * (4 + of_table + 3 * of_pairs) * 9 / 8;
         let one_row: usize =
             run.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
-        let words = width.next_power_of_two().max(32) * (1 + pairs) + one_row + 256;
+        let words = width.next_power_of_two().max(32) * (self.of_table() + pairs) + one_row + 256;
         if dense > sparse || one_row > STAGE || words > RECORD {
             return self.sparse();
         }
