@@ -231,7 +231,7 @@ fn go_through_lists(items: &Items, lists: usize) {
                 let writes_messages = record[3] >> 24 & 3 != items::REPORT && record[6] & 1 == 0;
                 if writes_messages {
                     let (passes, threads) = (half(record[3], 0), half(record[2], 1));
-                    let rows = passes * threads >> (record[3] >> 16 & 0xff);
+                    let rows = (passes * threads) >> (record[3] >> 16 & 0xff);
                     let of_rows = &behind[32 * of_findings + record[5] as usize..][..rows];
                     for &place in of_rows.iter().filter(|place| **place != u32::MAX) {
                         let before = std::mem::replace(&mut is_written[place as usize], true);
