@@ -8,8 +8,8 @@ use crate::network::{FactorId, Network};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// Powers of two that an entry may be below one when none is taken out: single precision holds that. No
-/// value of a factor is above one.
+/// Powers of two that an entry may be below one when none is taken out: single precision holds that.
+/// Values of factors are below two, so that so many of them are not too large either.
 const BELOW: f64 = 96.0;
 
 /// See the module.
@@ -30,7 +30,13 @@ impl<'a> FactorProduct<'a> {
             let factor = network.factor(id);
             (factor.values(), Scope::of(network, factor.scope().iter().copied()))
         });
-        Self { scope, factors: factors.collect() }
+        Self::of_tables(scope, factors.collect())
+    }
+
+    /// Of tables, each with the variables that its indices stand for; those that are not in `scope` are
+    /// in their first state.
+    pub fn of_tables(scope: &'a Scope, factors: Vec<(&'a [f64], Scope)>) -> Self {
+        Self { scope, factors }
     }
 
     /// That of each clique, over all variables of the clique: `scopes`.
@@ -47,11 +53,8 @@ impl<'a> FactorProduct<'a> {
     /// Calls `put` with every entry, the last variable of the scope fastest. The product is what is
     /// put times two to the power that is returned.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
-        let least = |(values, _): &(&[f64], Scope)| -> f64 {
-            values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
-        };
-        let below: f64 = self.factors.iter().map(|factor| -least(factor).log2()).sum();
-        if below <= BELOW {
+        let below: f64 = self.factors.iter().map(|(values, _)| -least(values).log2()).sum();
+        if below.max(self.factors.len() as f64) <= BELOW {
             self.fold(1.0, |product, value| product * value, put);
             return 0;
         }
@@ -84,6 +87,11 @@ impl<'a> FactorProduct<'a> {
             put(factors.iter_mut().map(of_entry).fold(start, &fold));
         }
     }
+}
+
+/// The least of `values` above zero; one if there is none below it.
+pub(super) fn least(values: &[f64]) -> f64 {
+    values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
+use super::factors::FactorProduct;
 use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use crate::graph::table_entries;
 use crate::network::{Evidence, Network, VariableId};
@@ -72,12 +73,12 @@ impl Propagator for Loaded {
     ) -> Result<Posteriors, PropagationFailure> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;
-        let factors = watch.stage(Stage::Initialise, || factors(network, evidence));
+        let (factors, taken) = watch.stage(Stage::Initialise, || factors(network, evidence));
         watch.stage(Stage::Read, || {
             // ln P(e) is what is left when every variable is summed out.
             let nothing = Scope::default();
             let (total, exponent) = eliminate(factors.clone(), order, &nothing, watch)?;
-            let ln_p_evidence = total.values()[0].ln() + exponent as f64 * LN_2;
+            let ln_p_evidence = total.values()[0].ln() + (exponent + taken) as f64 * LN_2;
             let mut marginals = Vec::with_capacity(order.len());
             for variable in network.ids() {
                 let onto = Scope::of(network, [variable]);
@@ -94,11 +95,17 @@ impl Propagator for Loaded {
     }
 }
 
-/// The tables of `network` and the findings of `evidence`.
-fn factors(network: &Network, evidence: &Evidence) -> Vec<Potential> {
+/// The tables of `network` and the findings of `evidence`, each with a largest value in [1, 2), and the
+/// power of two that their product must be multiplied by.
+fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
     let tables = network.factors().map(|factor| Potential::of_factor(network, factor));
     let findings = evidence.iter().map(|(v, finding)| Potential::of_finding(network, v, finding));
-    tables.chain(findings).chain(bare_variables(network).map(Potential::one)).collect()
+    let all = tables.chain(findings).chain(bare_variables(network).map(Potential::one));
+    let mut factors: Vec<Potential> = all.collect();
+    // What is zero everywhere stays so, and is found to be impossible.
+    let taken = factors.iter_mut().map(|factor| i64::from(factor.rescale().unwrap_or(0)));
+    let exponent = -taken.sum::<i64>();
+    (factors, exponent)
 }
 
 /// The product of `factors` with every variable of `order` summed out that is not in `onto`,
@@ -126,15 +133,16 @@ fn eliminate(
     Ok((result, exponent))
 }
 
-/// The product of `factors`, brought to a largest value in [1, 2) after each of them; the powers
-/// of two that this took are added to `exponent`.
+/// The product of `factors`, brought to a largest value in [1, 2); the powers of two that this took are
+/// added to `exponent`.
 fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, PropagationFailure> {
-    let mut product = Potential::one(Scope::union(factors.iter().map(Potential::scope)));
-    for factor in factors {
-        product.multiply(factor);
-        let by = product.rescale().ok_or(PropagationFailure::Impossible)?;
-        *exponent -= i64::from(by);
-    }
+    let scope = Scope::union(factors.iter().map(Potential::scope));
+    let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
+    let mut values = Vec::with_capacity(scope.entries());
+    let power = FactorProduct::of_tables(&scope, tables.collect()).entries(|v| values.push(v));
+    let mut product = Potential::new(scope, values);
+    let by = product.rescale().ok_or(PropagationFailure::Impossible)?;
+    *exponent += i64::from(power) - i64::from(by);
     Ok(product)
 }
 

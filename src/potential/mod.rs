@@ -12,5 +12,6 @@ mod table;
 pub use mapping::{IndexMapping, Odometer, write_mapping};
 pub use mapping_tables::MappingTables;
 pub use real::{Entry, Precision, Real, ratio};
+pub(crate) use real::{halves, rescale};
 pub use scope::{Axis, Scope};
 pub use table::Potential;

@@ -98,6 +98,20 @@ pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
     fn scale(self, exponent: i32) -> Self;
 }
 
+/// Two numbers whose product is two to the power of `exponent`, which may be more than one holds.
+#[inline]
+pub(crate) fn halves<T: Real>(exponent: i32) -> (T, T) {
+    let half = exponent / 2;
+    (T::ONE.scale(half), T::ONE.scale(exponent - half))
+}
+
+/// Multiplies `values` by two to the power of `exponent`.
+#[inline]
+pub(crate) fn rescale<T: Real>(values: &mut [T], exponent: i32) {
+    let (first, second) = halves::<T>(exponent);
+    values.iter_mut().for_each(|value| *value = *value * first * second);
+}
+
 /// `numerator / denominator` with 0/0 = 0.
 ///
 /// Where the old separator entry is zero, the clique entries that it was computed from are all

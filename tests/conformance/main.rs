@@ -5,6 +5,7 @@
 //! What an engine need not do stands in [`subject::EXEMPTIONS`], with the reason.
 
 mod brute_force;
+mod extremes;
 mod failures;
 mod fixtures;
 mod goldens;
@@ -53,6 +54,9 @@ macro_rules! cases {
                 extreme_likelihoods;
             markov: a_grid, odd_factors, many_factors, zero_everywhere, no_factors,
                 many_states_in_no_factor, a_bayesian_network_as_factors;
+            extremes: many_variables_of_one_state, a_class_against_all_its_effects,
+                effects_that_are_unlikely_in_every_class,
+                likelihoods_near_the_least_and_the_largest_number;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,

@@ -71,6 +71,10 @@ pub fn many_factors(subject: &Subject) {
         .chain([(&[0, 1][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..])])
         .collect();
     check(subject, &markov(&[2, 3], &opposed));
+    let one_after_another: Vec<(&[usize], &[f64])> = (0..600)
+        .map(|n| (&[0][..], if n < 300 { &[0.1, 1.0][..] } else { &[1.0, 0.1][..] }))
+        .collect();
+    check(subject, &markov(&[2, 3], &one_after_another));
 }
 
 /// A variable of many states in no factor: nothing but their number counts.

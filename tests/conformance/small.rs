@@ -30,7 +30,7 @@ pub fn check(subject: &Subject, network: &Arc<Network>) {
     check_cases(subject, network, &cases);
 }
 
-fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]) {
+pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]) {
     let compiled = compiled(Arc::clone(network));
     let mut propagator = subject.load(&compiled);
     for evidence in cases {

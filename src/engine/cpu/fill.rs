@@ -8,6 +8,7 @@
 use crate::engine::cpu::layout::Layout;
 use crate::engine::cpu::message::NEAR_ONE;
 use crate::engine::cpu::product::{Left, Part, Product, Source, multiply_left};
+use crate::engine::factors::{FactorProduct, least};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
@@ -20,6 +21,9 @@ const LONGEST_RUN: usize = 1024;
 /// Factors that are multiplied before the product is scaled: many small numbers must not become
 /// nothing.
 pub(super) const AT_ONCE: usize = 8;
+
+/// Powers of two below one from which on a product is made with care for what a number holds.
+const DEEP: f64 = 900.0;
 
 /// Entries of factors that are copied for one table: they are to stay in a cache.
 const MOST_COPIED: usize = 1 << 15;
@@ -67,15 +71,46 @@ impl Filler {
         let mut groups = factors.chunks(AT_ONCE);
         let last = groups.next_back().unwrap_or_default();
         let (mut before, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
+        let is_deep = factors.len() > AT_ONCE && {
+            let below = factors.iter().map(|factor| -least(factor.values()).log2());
+            below.sum::<f64>() > DEEP
+        };
+        if is_deep {
+            return self.deep(network, (outer, inner), (factors, left), observed, table, forks);
+        }
         for group in groups {
             let parts = self.parts(network, (outer, inner), group, observed);
             let mut values = vec![0.0; outer.entries() * inner.entries()];
             let given = (&*parts, before.as_deref(), None);
-            exponent += self.fill(inner.entries(), given, &mut values, forks);
+            exponent += self.fill(inner.entries(), given, &mut values, forks).unwrap_or(0);
             before = Some(values);
         }
         let parts = self.parts(network, (outer, inner), last, observed);
-        exponent + self.fill(inner.entries(), (&parts, before.as_deref(), left), table, forks)
+        let given = (&*parts, before.as_deref(), left);
+        match self.fill(inner.entries(), given, table, forks) {
+            Some(last) => exponent + last,
+            None => self.deep(network, (outer, inner), (factors, left), observed, table, forks),
+        }
+    }
+
+    /// The same where the product, or one on the way to it, is less than what a number holds.
+    fn deep<'a, T: Entry>(
+        &mut self,
+        network: &'a Network,
+        (outer, inner): (&Scope, &Scope),
+        (factors, left): (&[&'a Factor], Option<Left<'_>>),
+        observed: &[Option<usize>],
+        table: &mut [T],
+        forks: bool,
+    ) -> i32 {
+        let order = outer.variables().iter().chain(inner.variables()).copied();
+        let scope = Scope::of(network, order);
+        let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
+        let mut values = Vec::with_capacity(scope.entries());
+        let product = FactorProduct::of_tables(&scope, tables.collect());
+        let exponent = product.entries(|value| values.push(value));
+        let given = (&[][..], Some(&*values), left);
+        exponent + self.fill(inner.entries(), given, table, forks).unwrap_or(0)
     }
 
     /// How the runs of a table meet each of `factors`.
@@ -91,10 +126,8 @@ impl Filler {
         factors
             .iter()
             .map(|factor| {
-                let family = Scope::of(network, factor.scope().iter().copied());
-                let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
-                let fixed: usize = family.variables().iter().filter_map(fixed).sum();
-                self.part(network, (outer, inner), &family, &factor.values()[fixed..])
+                let (values, family) = observed_part(network, factor, observed);
+                self.part(network, (outer, inner), &family, values)
             })
             .collect()
     }
@@ -139,14 +172,15 @@ impl Filler {
     }
 
     /// Fills `table`, which has runs of `length` entries or what is left of them, with the product of
-    /// all parts and of a table that was made before, and gives the exponent of its scale.
+    /// all parts and of a table that was made before, and gives the exponent of its scale; `None` if
+    /// the product is zero, or so near to it that numbers have lost digits.
     fn fill<T: Entry>(
         &mut self,
         length: usize,
         (parts, before, left): (&[Part<'_>], Option<&[f64]>, Option<Left<'_>>),
         table: &mut [T],
         forks: bool,
-    ) -> i32 {
+    ) -> Option<i32> {
         let product = Product { parts, starts: &self.starts, copies: &self.copies, before, length };
         let fill = |factor: f64, table: &mut [T]| match left {
             None => product.fill(factor, table, forks),
@@ -157,13 +191,25 @@ impl Filler {
             }
         };
         let largest = fill(1.0, table);
-        let scale = largest.scale_exponent().unwrap_or(0);
+        let scale = largest.scale_exponent().filter(|scale| f64::from(*scale) < DEEP)?;
         if NEAR_ONE.contains(&scale) {
-            return 0;
+            return Some(0);
         }
         fill(1.0.scale(scale), table);
-        -scale
+        Some(-scale)
     }
+}
+
+/// The values of `factor` from where what is observed begins, with the variables that their indices stand for.
+fn observed_part<'a>(
+    network: &Network,
+    factor: &'a Factor,
+    observed: &[Option<usize>],
+) -> (&'a [f64], Scope) {
+    let family = Scope::of(network, factor.scope().iter().copied());
+    let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
+    let fixed: usize = family.variables().iter().filter_map(fixed).sum();
+    (&factor.values()[fixed..], family)
 }
 
 /// The slow variables of a clique and those of its runs: as many of the fastest as make runs of some

@@ -62,6 +62,8 @@ pub(super) struct Lane<T> {
     /// The messages in the whole tree.
     state: State,
     choice: Choice<T>,
+    /// Nothing is kept of evidence before.
+    is_fresh: bool,
 }
 
 /// What one propagation may use.
@@ -88,7 +90,7 @@ impl<T: Real> Loaded<T> {
         let tree = support::build(&structure, sources);
         let state = State::new(&tree);
         debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
-        let lane = Lane { state, choice: Choice::new(network) };
+        let lane = Lane { state, choice: Choice::new(network), is_fresh: true };
         let messages = Messages::new(&tree, &messages);
         let shared = Shared { compiled, structure, tree, messages, bytes };
         let bytes_of_many = limit.saturating_sub(bytes);
@@ -99,7 +101,8 @@ impl<T: Real> Loaded<T> {
 impl<T: Real> Shared<T> {
     /// A lane more.
     pub fn lane(&self) -> Lane<T> {
-        Lane { state: State::new(&self.tree), choice: Choice::new(self.compiled.network()) }
+        let choice = Choice::new(self.compiled.network());
+        Lane { state: State::new(&self.tree), choice, is_fresh: true }
     }
 
     /// How many lanes fit into a quarter of the memory, of at most `wanted`.
@@ -124,7 +127,7 @@ impl<T: Real> Shared<T> {
     ) -> f64 {
         lane.forget();
         let network = self.compiled.network();
-        let Lane { state, choice } = lane;
+        let Lane { state, choice, .. } = lane;
         let whole = (&self.structure, &self.tree, &mut *state);
         let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
         let whole = (&self.structure, &self.tree, state);
@@ -139,9 +142,28 @@ impl<T: Real> Shared<T> {
         means: Means<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, PropagationFailure> {
+        let was_fresh = std::mem::replace(&mut lane.is_fresh, false);
+        match self.run_with_kept(lane, evidence, means, watch) {
+            // What was very unlikely before may be missing in what is kept.
+            Err(PropagationFailure::Impossible) if !was_fresh => {
+                lane.forget();
+                lane.is_fresh = false;
+                self.run_with_kept(lane, evidence, means, watch)
+            }
+            answer => answer,
+        }
+    }
+
+    fn run_with_kept(
+        &self,
+        lane: &mut Lane<T>,
+        evidence: &Evidence,
+        means: Means<'_>,
+        watch: &Watch,
+    ) -> Result<Posteriors, PropagationFailure> {
         watch.check()?;
         let network = self.compiled.network();
-        let Lane { state, choice } = lane;
+        let Lane { state, choice, .. } = lane;
         let from = &mut watch.moment();
         let mut made = 0;
         let (tree, state, messages, constant) = watch.stage_from(Stage::Initialise, from, |_| {
@@ -196,6 +218,7 @@ impl<T: Real> Lane<T> {
     pub fn forget(&mut self) {
         self.state.forget();
         self.choice.forget();
+        self.is_fresh = true;
     }
 }
 

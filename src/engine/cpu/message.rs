@@ -22,7 +22,7 @@ use crate::engine::cpu::kernel::{self, Inputs, ParentPort, Row, Rows, dispatched
 use crate::engine::cpu::layout::LONGEST_ROW;
 use crate::engine::cpu::streams::{self, Products};
 use crate::engine::cpu::tree::{Node, Piece};
-use crate::potential::{Entry, Real, ratio};
+use crate::potential::{Entry, Real, ratio, rescale};
 
 /// Exponents of scales that are not worth a pass over a table.
 pub(super) const NEAR_ONE: Range<i32> = -16..17;
@@ -216,8 +216,7 @@ fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
     if NEAR_ONE.contains(&scale) {
         return Some(0);
     }
-    let factor = 1.0.scale(scale);
-    values.iter_mut().for_each(|value| *value *= factor);
+    rescale(values, scale);
     Some(scale)
 }
 

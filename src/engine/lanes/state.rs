@@ -160,6 +160,10 @@ impl<T: Real> State<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
+        let least = match T::PRECISION {
+            Precision::F32 => 1e-36,
+            Precision::F64 => 1e-290,
+        };
         let (mut sums, mut are_possible) = ([0.0; LANES], [true; LANES]);
         // The sum over any variable is P(e).
         let mut p_evidence = [0.0; LANES];
@@ -172,7 +176,8 @@ impl<T: Real> State<T> {
                     *value = weights[state][lane].to_f64() * others[state][lane].to_f64();
                 }
                 sums[lane] = values.iter().sum();
-                are_possible[lane] &= sums[lane] > 0.0;
+                // Where it is near what no number holds, digits are lost, or all of it.
+                are_possible[lane] &= sums[lane] > least;
                 let scale = 1.0 / sums[lane];
                 values.iter_mut().for_each(|value| *value *= scale);
             }

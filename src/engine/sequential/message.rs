@@ -3,7 +3,7 @@
 //! Equations 2 and 3 of Zheng, Mengshoel and Chong as loops over one table in order, each entry
 //! finding its partner through the cluster-sepset mapping.
 
-use crate::potential::{Axis, IndexMapping, Real, ratio};
+use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
 /// Separator entries below this, where the largest is at least one, are taken for zero, so that
 /// the quotient of two separator entries is always a finite number.
@@ -48,16 +48,16 @@ pub(super) fn divide<T: Real>(
     update: &mut [T],
 ) -> Option<(i32, i32)> {
     let separator_scale = largest_of(new).scale_exponent()?;
-    let factor = 1.0.scale(separator_scale);
+    let (first, second) = halves::<f64>(separator_scale);
     for (new, old) in new.iter_mut().zip(&mut *old) {
-        let scaled = *new * factor;
+        let scaled = *new * first * second;
         let scaled = if scaled < NEGLIGIBLE { 0.0 } else { scaled };
         (*new, *old) = (ratio(scaled, *old), scaled);
     }
     let update_scale = largest_of(new).scale_exponent()?;
-    let factor = 1.0.scale(update_scale);
+    let (first, second) = halves::<f64>(update_scale);
     for (update, quotient) in update.iter_mut().zip(new) {
-        *update = T::from_f64(*quotient * factor);
+        *update = T::from_f64(*quotient * first * second);
     }
     Some((-separator_scale, -update_scale))
 }
@@ -86,14 +86,6 @@ pub(super) fn marginal<T: Real>(table: &[T], axis: Axis, states: &mut [f64]) {
 /// The sum of a table, in double precision.
 pub(super) fn total<T: Real>(table: &[T]) -> f64 {
     table.iter().map(|value| value.to_f64()).sum()
-}
-
-/// Multiplies a table by two to the power of `exponent`.
-pub(super) fn rescale<T: Real>(table: &mut [T], exponent: i32) {
-    // In two steps: one factor of 2^exponent may not be a number of this type.
-    let half = exponent / 2;
-    let (first, second) = (T::ONE.scale(half), T::ONE.scale(exponent - half));
-    table.iter_mut().for_each(|value| *value = *value * first * second);
 }
 
 fn largest_of<T: Real>(values: &[T]) -> T {
@@ -163,7 +155,7 @@ mod tests {
         assert_eq!(weigh(&mut table, axis, |state| [0.0, 2.0][state]), 16.0);
         assert_eq!(table, [0.0, 0.0, 6.0, 8.0, 0.0, 0.0, 14.0, 16.0]);
         assert_eq!(total(&table), 44.0);
-        rescale(&mut table, -1);
+        crate::potential::rescale(&mut table, -1);
         assert_eq!(table, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 7.0, 8.0]);
     }
 }

@@ -34,7 +34,7 @@ use super::factors::FactorProduct;
 use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
-use crate::potential::{Axis, IndexMapping, Precision, Real, Scope};
+use crate::potential::{Axis, IndexMapping, Precision, Real, Scope, rescale};
 use crate::propagation::{
     CompiledNetwork, Forecast, Home, Message, MessageId, Phase, Posteriors, Stage, Watch,
 };
@@ -172,7 +172,7 @@ impl<T: Real> Tables<T> {
     fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), PropagationFailure> {
         let power = -largest.scale_exponent().ok_or(PropagationFailure::Impossible)?;
         if !KEPT.contains(&power) {
-            message::rescale(self.table_mut(index), PEAK - power);
+            rescale(self.table_mut(index), PEAK - power);
             self.exponents[index] -= i64::from(PEAK - power);
         }
         Ok(())

@@ -73,7 +73,10 @@ impl State {
     /// Enters what was noted, all that is known of a table at once.
     fn enter_observations<T>(&mut self, tree: &Tree<T>) {
         let mut observations = std::mem::take(&mut self.observations);
-        observations.sort_unstable_by_key(|(port, axis, _)| (*port, Reverse(axis.stride)));
+        // The slowest first. A variable of one state has the stride of the one before it.
+        observations.sort_unstable_by_key(|(port, axis, _)| {
+            (*port, Reverse((axis.stride, axis.cardinality)))
+        });
         for group in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
             self.states.clear();
             self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));

@@ -32,6 +32,7 @@ use self::operations::Operations;
 use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
+use crate::engine::factors::least;
 use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast};
@@ -118,9 +119,6 @@ fn refusal(compiled: &CompiledNetwork) -> Option<String> {
     }
     // Powers of two: the largest sum there can be, and the least product that is not zero.
     let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
-    let least = |values: &[f64]| -> f64 {
-        values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
-    };
     let products: f64 = network.factors().map(|factor| -least(factor.values()).log2()).sum();
     let powers = sums.max(products);
     (powers >= words::POWERS).then(|| {

@@ -163,7 +163,7 @@ fn answer(
     for range in buffers.offsets.windows(2) {
         let values = &mut values[range[0]..range[1]];
         let sum: f64 = values.iter().sum();
-        if sum == 0.0 {
+        if sum < f64::from(f32::MIN_POSITIVE) {
             return Err(PropagationFailure::Impossible);
         }
         values.iter_mut().for_each(|value| *value *= 1.0 / sum);

@@ -1,0 +1,122 @@
+//! Numbers far from one, and shapes that are rare in networks that people draw.
+
+use std::sync::Arc;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::network::{Evidence, Network, VariableId};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::Watch;
+use rand::RngExt;
+
+use crate::fixtures::{compiled, network, observed, random_row, rng};
+use crate::small::check_cases;
+use crate::subject::{Subject, propagate};
+
+/// A class of two states and its effects, each with the probability of its state 1 in both classes.
+fn class_and_effects(class: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
+    let tables: Vec<[f64; 4]> = effects.iter().map(|&[a, b]| [1.0 - a, a, 1.0 - b, b]).collect();
+    let effects = tables.iter().map(|table| (2, &[0][..], &table[..]));
+    let all: Vec<_> = std::iter::once((2, &[][..], &class[..])).chain(effects).collect();
+    network(&all)
+}
+
+/// All effects in state 1.
+fn all_effects(network: &Network) -> Evidence {
+    let findings: Vec<(usize, usize)> = network.ids().skip(1).map(|v| (v.index(), 1)).collect();
+    observed(network, &findings)
+}
+
+/// Findings on many variables at once, most of which have one state only.
+pub fn many_variables_of_one_state(subject: &Subject) {
+    let mut rng = rng(12);
+    for _ in 0..40 {
+        let states: Vec<usize> =
+            (0..34).map(|_| if rng.random_bool(0.25) { 2 } else { 1 }).collect();
+        let parents: Vec<Vec<usize>> = (0..34)
+            .map(|v: usize| {
+                let first = v.saturating_sub(8);
+                let near = (first..v).filter(|_| rng.random_bool(0.3));
+                near.take(4).collect()
+            })
+            .collect();
+        let tables: Vec<Vec<f64>> = (0..34)
+            .map(|v| {
+                let rows: usize = parents[v].iter().map(|&parent| states[parent]).product();
+                (0..rows).flat_map(|_| random_row(&mut rng, states[v])).collect()
+            })
+            .collect();
+        let all: Vec<_> = (0..34).map(|v| (states[v], &parents[v][..], &tables[v][..])).collect();
+        let network = network(&all);
+        let cases: Vec<Evidence> = (0..4)
+            .map(|_| {
+                let known = (0..34).filter(|_| rng.random_bool(0.85)).collect::<Vec<usize>>();
+                let findings: Vec<(usize, usize)> =
+                    known.iter().map(|&v| (v, rng.random_range(0..states[v]))).collect();
+                observed(&network, &findings)
+            })
+            .collect();
+        check_cases(subject, &network, &cases);
+    }
+}
+
+/// What remains of a class after very many effects speak against it.
+pub fn a_class_against_all_its_effects(subject: &Subject) {
+    if subject.precision == Precision::F32 {
+        return;
+    }
+    let network = class_and_effects([0.5, 0.5], &[[0.1, 0.9]; 330]);
+    let compiled = compiled(Arc::clone(&network));
+    let mut propagator = subject.load(&compiled);
+    let mut evidence = all_effects(&network);
+    propagate(&mut *propagator, &compiled, &evidence).unwrap();
+    // The same propagator, which may have kept something.
+    evidence.observe(&network, VariableId::new(0), 0);
+    let expected = 0.5_f64.ln() + 330.0 * 0.1_f64.ln();
+    let found = propagate(&mut *propagator, &compiled, &evidence).unwrap();
+    subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("after another case"));
+
+    let network = class_and_effects([0.5, 0.5], &[[0.01, 0.99]; 170]);
+    let compiled = crate::fixtures::compiled(Arc::clone(&network));
+    let mut propagator = subject.load(&compiled);
+    let mut evidence = all_effects(&network);
+    evidence.observe(&network, VariableId::new(0), 0);
+    let many = vec![evidence; 40];
+    let expected = 0.5_f64.ln() + 170.0 * 0.01_f64.ln();
+    for answer in propagator.run_batch(&many, &Watch::untimed(CancelToken::new())).unwrap() {
+        let answer = answer.unwrap();
+        subject.assert_close_ln(answer.ln_p_evidence(), expected, format_args!("in a batch"));
+        assert_eq!(answer.of(VariableId::new(0)), [1.0, 0.0]);
+    }
+}
+
+/// Effects that are unlikely in both classes alike say nothing about it.
+pub fn effects_that_are_unlikely_in_every_class(subject: &Subject) {
+    if subject.precision == Precision::F32 {
+        return;
+    }
+    for (count, unlikely) in [(8, 1e-60), (100, 1e-45), (100, 1e-39)] {
+        let network = class_and_effects([0.25, 0.75], &vec![[unlikely; 2]; count]);
+        let compiled = compiled(Arc::clone(&network));
+        let evidence = all_effects(&network);
+        let found = propagate(&mut *subject.load(&compiled), &compiled, &evidence).unwrap();
+        let expected = count as f64 * unlikely.ln();
+        subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("{unlikely}"));
+        let class = found.of(VariableId::new(0));
+        subject.assert_close(class, &[0.25, 0.75], format_args!("{count} of {unlikely}"));
+    }
+}
+
+/// Likelihoods whose weights are near what a number holds.
+pub fn likelihoods_near_the_least_and_the_largest_number(subject: &Subject) {
+    let network = network(&[(2, &[], &[1e-30, 1.0])]);
+    let compiled = compiled(Arc::clone(&network));
+    let mut propagator = subject.load(&compiled);
+    for weight in [1e-300, 1.7e308] {
+        let mut evidence = Evidence::none();
+        evidence.set_likelihood(&network, VariableId::new(0), vec![weight, 0.0]).unwrap();
+        let found = propagate(&mut *propagator, &compiled, &evidence).unwrap();
+        let expected = weight.ln() + 1e-30_f64.ln();
+        subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("{weight}"));
+        assert_eq!(found.of(VariableId::new(0)), [1.0, 0.0]);
+    }
+}
