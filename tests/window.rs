@@ -50,6 +50,21 @@ fn a_click_observes_a_state_and_a_second_click_retracts_it() {
 }
 
 #[test]
+fn a_state_stays_where_it_was_clicked() {
+    let mut harness = window("asia");
+    let at = |harness: &Harness<'_, Workbench>| {
+        harness.get_by_label_contains("lung = no:").rect().center()
+    };
+    let before = at(&harness);
+    for clicked in ["bronc = no:", "smoke = yes:", "asia = no:", "lung = no:"] {
+        harness.get_by_label_contains(clicked).click();
+        settle(&mut harness);
+        assert_eq!(at(&harness), before, "after {clicked}");
+    }
+    assert_eq!(evidence_count(&harness), 4);
+}
+
+#[test]
 fn evidence_is_cleared_and_brought_back() {
     let mut harness = window("asia");
     harness.get_by_label_contains("xray = yes").click();

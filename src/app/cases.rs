@@ -10,6 +10,7 @@ use crate::app::recovery::Whence;
 use crate::app::updates::enter;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::engine::ImpossibleEvidence;
+use crate::format::Origin;
 use crate::format::cases::{self, CaseFile};
 use crate::network::Evidence;
 use crate::propagation::Posteriors;
@@ -340,6 +341,9 @@ impl Workbench {
     }
 
     pub(super) fn save_evidence(&mut self, path: &Path) {
+        if self.is_open_network(path) {
+            return;
+        }
         let Some(document) = &self.model.document else { return };
         let case = std::slice::from_ref(&document.evidence);
         let written = cases::write_file(path, document.network(), case, &[]);
@@ -348,12 +352,34 @@ impl Workbench {
 
     /// Writes all cases of the open network to a file.
     pub(super) fn save_cases(&mut self, path: &Path) {
+        if self.is_open_network(path) {
+            return;
+        }
         let Some(document) = &self.model.document else { return };
         let all = document.cases.iter();
         let (names, evidence): (Vec<String>, Vec<Evidence>) =
             all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
         let written = cases::write_file(path, document.network(), &evidence, &names);
         self.tell_of_a_save(path, written);
+    }
+
+    /// Whether the open network was read from `path`, and with it everything would be lost; says so.
+    fn is_open_network(&mut self, path: &Path) -> bool {
+        let Some(Origin::File(own)) = self.model.document.as_ref().map(|open| &open.read.origin)
+        else {
+            return false;
+        };
+        let is_own = match (own.canonicalize(), path.canonicalize()) {
+            (Ok(own), Ok(path)) => own == path,
+            _ => false,
+        };
+        if is_own {
+            self.complain(&format!(
+                "{} is the open network: save it under another name",
+                path.display()
+            ));
+        }
+        is_own
     }
 
     fn tell_of_a_save(&mut self, path: &Path, written: Result<(), cases::CaseError>) {

@@ -44,6 +44,12 @@ impl Purpose {
         }
     }
 
+    /// Whether a file is written to the path.
+    #[must_use]
+    pub fn writes_file(self) -> bool {
+        matches!(self, Self::SaveEvidence | Self::SaveCases)
+    }
+
     /// What a file that is to be written may be called; nothing for one that is read.
     #[must_use]
     pub fn suggestion(self) -> &'static str {

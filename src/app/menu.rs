@@ -279,6 +279,13 @@ impl Palette {
             let title = title.to_lowercase();
             wanted.split_whitespace().all(|word| title.contains(word))
         };
-        actions.chain(samples).filter(|(title, _)| matches(title)).collect()
+        let mut found: Vec<_> =
+            actions.chain(samples).filter(|(title, _)| matches(title)).collect();
+        // What is called so comes before what begins so, and that before what contains it.
+        found.sort_by_key(|(title, _)| {
+            let title = title.to_lowercase();
+            (title != wanted, !title.starts_with(&wanted))
+        });
+        found
     }
 }

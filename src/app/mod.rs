@@ -62,7 +62,7 @@ use screenshot::Screenshot;
 /// The sample that opens where nothing else is asked for.
 const FIRST_SAMPLE: &str = "asia";
 /// The window's size at first, in points.
-const FIRST_SIZE: [f32; 2] = [1440.0, 900.0];
+const FIRST_SIZE: [f32; 2] = [1260.0, 730.0];
 /// What the system knows the program by, and where it keeps its files.
 const APP_ID: &str = "cliquescope";
 /// Under which name the settings are stored.

@@ -5,17 +5,22 @@ use std::path::PathBuf;
 use eframe::egui::{self, Key, Modifiers};
 
 use crate::app::dialog::Purpose;
+use crate::app::theme::Palette;
 
 /// The box, with the path so far.
 pub(super) struct PathBox {
     purpose: Purpose,
     path: String,
+    /// The path has the focus, and what is suggested was selected.
+    has_begun: bool,
+    /// The path of a file that is there, and whose replacement was asked about.
+    asked: Option<String>,
 }
 
 impl PathBox {
     /// A box for `purpose`, which begins with what a dialog would suggest.
     pub(super) fn new(purpose: Purpose) -> Self {
-        Self { purpose, path: purpose.suggestion().to_owned() }
+        Self { purpose, path: purpose.suggestion().to_owned(), has_begun: false, asked: None }
     }
 
     /// What the path is for.
@@ -33,17 +38,33 @@ impl PathBox {
             let label = ui.label("This system shows no file dialog. Path:");
             let edit = egui::TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
             let edit = ui.add(edit).labelled_by(label.id);
-            let focused = ctx.memory(|memory| memory.focused());
-            if focused.is_none() {
+            if edit.has_focus() && !std::mem::replace(&mut self.has_begun, true) {
+                select_all(ctx, edit.id, &self.path);
+            }
+            if !self.has_begun || ctx.memory(|memory| memory.focused()).is_none() {
                 edit.request_focus();
+            }
+            let asks = self.asked.as_deref() == Some(self.path.trim());
+            if asks {
+                ui.colored_label(Palette::of(ui).warning, "There is a file of this name.");
             }
             ui.horizontal(|ui| {
                 let some = !self.path.trim().is_empty();
-                enter |= ui.add_enabled(some, egui::Button::new("Go on")).clicked();
+                let go_on = if asks { "Replace it" } else { "Go on" };
+                enter |= ui.add_enabled(some, egui::Button::new(go_on)).clicked();
                 cancel |= ui.button("Cancel").clicked();
             });
         });
         let path = self.path.trim();
+        if enter
+            && self.purpose.writes_file()
+            && std::path::Path::new(path).is_file()
+            && self.asked.as_deref() != Some(path)
+        {
+            // As the system's dialogs do, ask before a file is replaced.
+            self.asked = Some(path.to_owned());
+            return None;
+        }
         match (cancel, enter && !path.is_empty()) {
             (true, _) => Some(None),
             // Absolute, so that what is told of it says where it is.
@@ -51,6 +72,15 @@ impl PathBox {
             (false, false) => None,
         }
     }
+}
+
+/// Selects all of `text` in a text field, so that what is typed replaces it.
+fn select_all(ctx: &egui::Context, field: egui::Id, text: &str) {
+    use egui::text::{CCursor, CCursorRange};
+    let mut state = egui::text_edit::TextEditState::load(ctx, field).unwrap_or_default();
+    let end = CCursor::new(text.chars().count());
+    state.cursor.set_char_range(Some(CCursorRange::two(CCursor::new(0), end)));
+    state.store(ctx, field);
 }
 
 #[cfg(test)]
@@ -95,13 +125,36 @@ mod tests {
             let role = egui::accesskit::Role::TextInput;
             harness.get_by_role_and_label(role, typed).type_text(text);
         };
-        harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
-        harness.run_steps(2);
+        // What is typed replaces what is suggested.
         edit(&harness, &path.display().to_string());
         harness.run_steps(2);
         harness.key_press(Key::Enter);
         harness.run_steps(3);
         assert!(path.exists());
         assert!(harness.query_by_label(typed).is_none());
+
+        std::fs::write(&path, "mine").unwrap();
+        harness.state_mut().take_answer(Purpose::SaveEvidence, None, at_once);
+        harness.run_steps(3);
+        edit(&harness, &path.display().to_string());
+        harness.run_steps(2);
+        harness.key_press(Key::Enter);
+        harness.run_steps(3);
+        harness.get_by_label("There is a file of this name.");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        harness.get_by_label("Replace it").click();
+        harness.run_steps(3);
+        assert!(std::fs::read_to_string(&path).unwrap().contains("evidence"));
+
+        let network = folder.path().join("mine.uai");
+        std::fs::write(&network, "BAYES 1 2 1 1 0 2 0.25 0.75").unwrap();
+        harness.state_mut().open(Source::File(network.clone()), Vec::new());
+        while !harness.state().is_settled() {
+            harness.step();
+        }
+        let slowly = Duration::from_secs(3);
+        harness.state_mut().take_answer(Purpose::SaveEvidence, Some(network.clone()), slowly);
+        harness.run_steps(3);
+        assert!(std::fs::read_to_string(&network).unwrap().starts_with("BAYES"));
     }
 }

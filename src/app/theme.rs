@@ -79,6 +79,9 @@ impl Palette {
     };
 }
 
+/// Links on a light ground.
+const LIGHT_LINK: Color32 = Color32::from_rgb(0x00, 0x5a, 0x9e);
+
 /// Sets what both themes share: a little more room, no animation that outlasts its use.
 pub fn set_style(ctx: &egui::Context) {
     ctx.all_styles_mut(|style| {
@@ -87,6 +90,9 @@ pub fn set_style(ctx: &egui::Context) {
             if style.visuals.dark_mode { Color32::from_gray(210) } else { Color32::from_gray(30) };
         style.visuals.widgets.noninteractive.fg_stroke.color = ink;
         style.visuals.weak_text_alpha = 0.7;
+        if !style.visuals.dark_mode {
+            style.visuals.hyperlink_color = LIGHT_LINK;
+        }
         style.spacing.item_spacing = egui::vec2(6.0, 4.0);
         style.animation_time = 0.05;
         style.interaction.tooltip_delay = 0.15;

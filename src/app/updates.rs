@@ -182,6 +182,8 @@ impl Workbench {
         self.model.selection = Highlight::default();
         self.model.hover = Highlight::default();
         self.list_cases();
+        // Those of the network before mean nothing in this one.
+        self.compared = [].into();
         self.follow_on(left.as_ref());
         self.request();
     }

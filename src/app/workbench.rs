@@ -264,7 +264,12 @@ impl Workbench {
         keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
         for (shortcut, command) in keyed {
             let belongs_to_text = typing && actions::edits_text(shortcut);
-            if !belongs_to_text && ctx.input_mut(|input| input.consume_shortcut(&shortcut)) {
+            // Escape closes what is open.
+            let closes = egui::Popup::is_any_open(ctx) && shortcut.logical_key == egui::Key::Escape;
+            if !belongs_to_text
+                && !closes
+                && ctx.input_mut(|input| input.consume_shortcut(&shortcut))
+            {
                 self.commands.push(command);
             }
         }

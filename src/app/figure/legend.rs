@@ -122,7 +122,13 @@ fn sample(ui: &mut Ui, entry: &Entry) {
         Origin::Paper => {
             painter.extend(egui::Shape::dotted_line(&[left, right], entry.colour, 4.0, 1.2));
         }
-        Origin::Exact | Origin::Live | Origin::Recorded => {
+        Origin::Recorded => {
+            let (centre, radius) = (rect.center(), 4.0);
+            let corners = [(0.0, -radius), (radius, 0.0), (0.0, radius), (-radius, 0.0)];
+            let corners = corners.map(|(x, y)| centre + egui::vec2(x, y)).to_vec();
+            painter.add(egui::Shape::convex_polygon(corners, entry.colour, Stroke::NONE));
+        }
+        Origin::Exact | Origin::Live => {
             painter.circle_filled(rect.center(), 3.5, entry.colour);
         }
     }

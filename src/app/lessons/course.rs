@@ -11,7 +11,7 @@ use crate::app::stepping::{Clock, Walk};
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::app::workspace;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
-use crate::network::VariableId;
+use crate::network::{Evidence, VariableId};
 use crate::numbers;
 use crate::session::{EngineChoice, Source};
 
@@ -207,6 +207,9 @@ impl Workbench {
         self.forget_messages();
         self.layout = before.layout;
         self.history = before.history;
+        // What was asked of the lesson's network means nothing in this one.
+        self.asked = document.result.as_ref().map_or_else(Evidence::none, |r| r.evidence.clone());
+        self.compared = [].into();
         // The worker reads the network anew; the document with its evidence is there meanwhile.
         self.model.document = Some(document);
         self.list_cases();

@@ -34,6 +34,9 @@ pub struct OverheadPane {
     cloud: Option<Arc<Cloud>>,
 }
 
+/// The layout of the mapping tables with which the paper has its figure: its better one.
+const LAYOUT_OF_FIGURE: &str = "interleaved";
+
 impl OverheadPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
@@ -64,7 +67,12 @@ impl OverheadPane {
     fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
-        let paper = || engines.iter().find(|engine| engine.starts_with("gpu-paper"));
+        let paper = || {
+            let of_figure = |engine: &&String| {
+                engine.starts_with("gpu-paper") && engine.contains(LAYOUT_OF_FIGURE)
+            };
+            engines.iter().find(of_figure)
+        };
         chosen.or_else(here).or_else(paper).or(engines.first()).cloned()
     }
 

@@ -24,7 +24,11 @@ pub(super) fn engines(model: &Model) -> Vec<String> {
 
 /// Where the recorded bars of `engine` come from.
 pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
-    on_gpus(model).find(|run| run.engine() == engine).map(|run| run.credit())
+    let runs = recorded(model, engine);
+    let mut trees: Vec<&str> = runs.iter().map(|run| run.network.triangulation.as_str()).collect();
+    trees.sort_unstable();
+    trees.dedup();
+    Some(format!("{}, on trees by {}", runs.first()?.credit(), trees.join(" and ")))
 }
 
 /// The recorded runs of `engine`, one a network: of several trees that which the window makes.

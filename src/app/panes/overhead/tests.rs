@@ -41,7 +41,7 @@ fn recorded_and_live_networks_stand_apart() {
     let mut harness = pane(model);
     harness.get_by_label("kernel overhead (recorded)");
     harness.get_by_label("kernel overhead (live)");
-    harness.get_by_label("recorded on NVIDIA Abacus on 2026-01-02");
+    label_containing(&harness, "recorded on NVIDIA Abacus on 2026-01-02, on trees by ");
     harness.get_by_label("Share").click();
     harness.run();
     label_containing(&harness, "Share of the time, %");

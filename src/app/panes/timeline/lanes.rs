@@ -201,7 +201,8 @@ impl Sum {
             (_, 1) => durations[count / 2],
             _ => f64::midpoint(durations[count / 2 - 1], durations[count / 2]),
         };
-        Self { count, total: durations.iter().sum(), median }
+        // The sum of no floating point numbers is -0.
+        Self { count, total: durations.iter().sum::<f64>() + 0.0, median }
     }
 }
 
@@ -258,6 +259,11 @@ mod tests {
         let far = lane.shapes(|t| (t / 200.0) as f32, (0.0, 300.0), 0.0, 2.0);
         let Shape::Column { wait, .. } = far[0] else { panic!("{far:?}") };
         assert!((wait - 0.45).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_sum_of_nothing_is_not_below_zero() {
+        assert!(Sum::of(std::iter::empty()).total.is_sign_positive());
     }
 
     #[test]

@@ -19,9 +19,11 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
 use crate::app::naming;
+use crate::app::recordings::Recorded;
 use crate::app::stepping::Clock;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
+use crate::session::EngineChoice;
 use draw::Drawing;
 use lanes::{Lane, Rows, Span, Sum};
 use scale::Window;
@@ -44,6 +46,8 @@ pub struct TimelinePane {
     /// Which messages stand in a row; `None` is by how many lanes there are.
     rows: Option<Rows>,
     document: u64,
+    /// The run that `window` and `range` are about: a recorded one, or one of an engine here.
+    run: Option<(Option<Recorded>, EngineChoice)>,
     fit_serial: u64,
 }
 
@@ -73,6 +77,11 @@ impl TimelinePane {
         {
             let (document, fit_serial) = (document.serial, model.fit_serial);
             *self = Self { document, fit_serial, ..Self::default() };
+        }
+        let run = model.document.as_ref().map(|open| (open.shown, open.traced_engine()));
+        if self.run != run {
+            // Another run has another length.
+            (self.run, self.window, self.range) = (run, None, None);
         }
         recorded::show(ui, model, commands);
         if let Some(reason) = empty_reason(model) {

@@ -1,4 +1,4 @@
-//! The list of findings on top of the variables.
+//! The list of findings below the variables.
 
 use eframe::egui::{self, RichText, Ui};
 
@@ -13,6 +13,7 @@ const ROWS: f32 = 6.0;
 
 /// Draws the findings, each with a button to retract it, and what is wrong with them.
 pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
+    ui.separator();
     ui.horizontal(|ui| {
         ui.strong(format!("Evidence ({})", document.evidence.len()));
         if !document.evidence.is_empty() {
@@ -21,9 +22,7 @@ pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
             });
         }
     });
-    if document.evidence.is_empty() {
-        ui.label(super::hint("Click a state to observe it, again to retract it."));
-    } else {
+    if !document.evidence.is_empty() {
         let height = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
         egui::ScrollArea::vertical()
             .id_salt("findings")
@@ -39,7 +38,6 @@ pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
         let colour = Palette::of(ui).error;
         ui.label(RichText::new(impossible.to_string()).color(colour));
     }
-    ui.separator();
 }
 
 fn row(

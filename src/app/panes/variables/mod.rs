@@ -24,6 +24,9 @@ use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 /// Networks with at most this many states in all open with every variable unfolded.
 const UNFOLDED_AT_FIRST: usize = 60;
 
+/// The list's least height, however much evidence there is.
+const LIST_HEIGHT: f32 = 60.0;
+
 /// The pane of variables.
 #[derive(Default)]
 pub struct VariablesPane {
@@ -35,6 +38,8 @@ pub struct VariablesPane {
     scrolled_to: Option<VariableId>,
     /// Another network was opened: the list begins at its beginning.
     to_the_top: bool,
+    /// What the evidence below the list took in the last frame.
+    evidence_height: f32,
 }
 
 impl VariablesPane {
@@ -45,13 +50,22 @@ impl VariablesPane {
             return;
         };
         self.follow(document);
-        evidence::show(ui, document, commands);
+        ui.label(hint("Click a state to observe it, again to retract it."));
         self.toolbar(ui, document.network());
         let shown = self.matching(document.network());
         if shown.is_empty() {
             ui.weak(format!("No variable or state is called like '{}'.", self.search.trim()));
         }
-        self.list(ui, model, document, &shown, commands);
+        // The evidence grows below the list: a state stays where it was clicked.
+        let height = (ui.available_height() - self.evidence_height).max(LIST_HEIGHT);
+        self.list(ui, model, document, &shown, height, commands);
+        let top = ui.cursor().top();
+        evidence::show(ui, document, commands);
+        let evidence_height = ui.cursor().top() - top;
+        if evidence_height != self.evidence_height {
+            self.evidence_height = evidence_height;
+            ui.ctx().request_discard("the evidence has another height");
+        }
         if let Some(editor) = &mut self.editor
             && !editor.show(ui, document, commands)
         {
@@ -114,6 +128,7 @@ impl VariablesPane {
         model: &Model,
         document: &Document,
         shown: &[VariableId],
+        height: f32,
         commands: &mut Commands,
     ) {
         let network = document.network();
@@ -129,7 +144,7 @@ impl VariablesPane {
         }
         tops.push(top);
 
-        let mut area = ScrollArea::vertical().auto_shrink(false);
+        let mut area = ScrollArea::vertical().auto_shrink(false).max_height(height);
         if let Some(offset) = self.scroll_target(model, shown, &tops) {
             area = area.vertical_scroll_offset(offset);
         } else if std::mem::take(&mut self.to_the_top) {
