@@ -341,55 +341,41 @@ impl Workbench {
     }
 
     pub(super) fn save_evidence(&mut self, path: &Path) {
-        if self.is_open_network(path) {
-            return;
-        }
         let Some(document) = &self.model.document else { return };
-        let case = std::slice::from_ref(&document.evidence);
-        let written = cases::write_file(path, document.network(), case, &[]);
-        self.tell_of_a_save(path, written);
+        let evidence = document.evidence.clone();
+        self.write_cases(path, &[evidence], &[]);
     }
 
     /// Writes all cases of the open network to a file.
     pub(super) fn save_cases(&mut self, path: &Path) {
-        if self.is_open_network(path) {
-            return;
-        }
         let Some(document) = &self.model.document else { return };
         let all = document.cases.iter();
         let (names, evidence): (Vec<String>, Vec<Evidence>) =
             all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
-        let written = cases::write_file(path, document.network(), &evidence, &names);
-        self.tell_of_a_save(path, written);
+        self.write_cases(path, &evidence, &names);
     }
 
-    /// Whether the open network was read from `path`, and with it everything would be lost; says so.
-    fn is_open_network(&mut self, path: &Path) -> bool {
-        let Some(Origin::File(own)) = self.model.document.as_ref().map(|open| &open.read.origin)
-        else {
-            return false;
-        };
-        let is_own = match (own.canonicalize(), path.canonicalize()) {
-            (Ok(own), Ok(path)) => own == path,
-            _ => false,
-        };
-        if is_own {
-            self.complain(&format!(
-                "{} is the open network: save it under another name",
-                path.display()
-            ));
+    /// Writes cases of the open network, but not over the network itself; says what came of it.
+    fn write_cases(&mut self, path: &Path, evidence: &[Evidence], names: &[String]) {
+        let Some(document) = &self.model.document else { return };
+        if is_file_of(document, path) {
+            let path = path.display();
+            self.complain(&format!("{path} is the open network: save it under another name"));
+            return;
         }
-        is_own
-    }
-
-    fn tell_of_a_save(&mut self, path: &Path, written: Result<(), cases::CaseError>) {
-        match written {
+        match cases::write_file(path, document.network(), evidence, names) {
             Ok(()) => {
                 self.toasts.success(format!("Saved {}", path.display()));
             }
             Err(error) => self.complain(&error.to_string()),
         }
     }
+}
+
+/// Whether `document` was read from the file at `path`.
+fn is_file_of(document: &Document, path: &Path) -> bool {
+    let Origin::File(own) = &document.read.origin else { return false };
+    matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
 }
 
 impl Document {

@@ -76,6 +76,13 @@ impl<'a> FactorProduct<'a> {
         largest
     }
 
+    /// All entries in a table, and the power of two that it is to be multiplied by.
+    pub fn table(&self) -> (Vec<f64>, i32) {
+        let mut values = Vec::with_capacity(self.scope.entries());
+        let power = self.entries(|value| values.push(value));
+        (values, power)
+    }
+
     /// Calls `put` with what `fold` makes of `start` and the values of all factors at each entry.
     fn fold<T: Copy>(&self, start: T, fold: impl Fn(T, f64) -> T, mut put: impl FnMut(T)) {
         let factors = self.factors.iter();
@@ -110,10 +117,7 @@ mod tests {
         });
         let network = Network::markov("m", variables.into(), factors.collect()).unwrap();
         let scope = Scope::of(&network, network.ids());
-        let mut entries = Vec::new();
-        let product = FactorProduct::new(&network, &scope, network.factor_ids());
-        let power = product.entries(|entry| entries.push(entry));
-        (entries, power)
+        FactorProduct::new(&network, &scope, network.factor_ids()).table()
     }
 
     #[test]

@@ -138,8 +138,7 @@ fn eliminate(
 fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, PropagationFailure> {
     let scope = Scope::union(factors.iter().map(Potential::scope));
     let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
-    let mut values = Vec::with_capacity(scope.entries());
-    let power = FactorProduct::of_tables(&scope, tables.collect()).entries(|v| values.push(v));
+    let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
     let mut product = Potential::new(scope, values);
     let by = product.rescale().ok_or(PropagationFailure::Impossible)?;
     *exponent += i64::from(power) - i64::from(by);

@@ -187,6 +187,16 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_rescaled_by_more_than_a_number_holds() {
+        let mut table = [0.0, 0.0, 6.0, 8.0, 0.0, 0.0, 14.0, 16.0];
+        rescale(&mut table, -1);
+        assert_eq!(table, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 7.0, 8.0]);
+        let mut tiny = [0.0_f32, 2.0_f32.powi(-100)];
+        rescale(&mut tiny, 146);
+        assert_eq!(tiny, [0.0, 2.0_f32.powi(46)]);
+    }
+
+    #[test]
     fn scaling_brings_any_positive_number_near_one() {
         for value in [1.0_f32, 0.75, 3.0, 1e-40, 1e38, f32::MIN_POSITIVE] {
             let scaled = value.scale(value.scale_exponent().unwrap());

@@ -2,7 +2,7 @@
 
 use crate::network::{Factor, Finding, Network, VariableId};
 use crate::potential::mapping::Odometer;
-use crate::potential::{Real, Scope};
+use crate::potential::{Real, Scope, rescale};
 
 /// A table of non-negative numbers over some variables, the last variable the fastest index.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl Potential {
     pub fn rescale(&mut self) -> Option<i32> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         let exponent = largest.scale_exponent()?;
-        self.values.iter_mut().for_each(|value| *value = value.scale(exponent));
+        rescale(&mut self.values, exponent);
         Some(exponent)
     }
 

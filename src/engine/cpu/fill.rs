@@ -75,42 +75,27 @@ impl Filler {
             let below = factors.iter().map(|factor| -least(factor.values()).log2());
             below.sum::<f64>() > DEEP
         };
-        if is_deep {
-            return self.deep(network, (outer, inner), (factors, left), observed, table, forks);
+        if !is_deep {
+            for group in groups {
+                let parts = self.parts(network, (outer, inner), group, observed);
+                let mut values = vec![0.0; outer.entries() * inner.entries()];
+                let given = (&*parts, before.as_deref(), None);
+                exponent += self.fill(inner.entries(), given, &mut values, forks).unwrap_or(0);
+                before = Some(values);
+            }
+            let parts = self.parts(network, (outer, inner), last, observed);
+            let given = (&*parts, before.as_deref(), left);
+            if let Some(last) = self.fill(inner.entries(), given, table, forks) {
+                return exponent + last;
+            }
         }
-        for group in groups {
-            let parts = self.parts(network, (outer, inner), group, observed);
-            let mut values = vec![0.0; outer.entries() * inner.entries()];
-            let given = (&*parts, before.as_deref(), None);
-            exponent += self.fill(inner.entries(), given, &mut values, forks).unwrap_or(0);
-            before = Some(values);
-        }
-        let parts = self.parts(network, (outer, inner), last, observed);
-        let given = (&*parts, before.as_deref(), left);
-        match self.fill(inner.entries(), given, table, forks) {
-            Some(last) => exponent + last,
-            None => self.deep(network, (outer, inner), (factors, left), observed, table, forks),
-        }
-    }
-
-    /// The same where the product, or one on the way to it, is less than what a number holds.
-    fn deep<'a, T: Entry>(
-        &mut self,
-        network: &'a Network,
-        (outer, inner): (&Scope, &Scope),
-        (factors, left): (&[&'a Factor], Option<Left<'_>>),
-        observed: &[Option<usize>],
-        table: &mut [T],
-        forks: bool,
-    ) -> i32 {
+        // The product, or one on the way to it, is less than what a number holds.
         let order = outer.variables().iter().chain(inner.variables()).copied();
         let scope = Scope::of(network, order);
         let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
-        let mut values = Vec::with_capacity(scope.entries());
-        let product = FactorProduct::of_tables(&scope, tables.collect());
-        let exponent = product.entries(|value| values.push(value));
+        let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
         let given = (&[][..], Some(&*values), left);
-        exponent + self.fill(inner.entries(), given, table, forks).unwrap_or(0)
+        power + self.fill(inner.entries(), given, table, forks).unwrap_or(0)
     }
 
     /// How the runs of a table meet each of `factors`.

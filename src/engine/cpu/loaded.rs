@@ -88,11 +88,11 @@ impl<T: Real> Loaded<T> {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let sources = Sources { network, observed: &nothing, threads: threads.as_deref() };
         let tree = support::build(&structure, sources);
-        let state = State::new(&tree);
-        debug_assert!((tree.bytes() + state.bytes()) as u64 <= bytes / 2, "a bound");
-        let lane = Lane { state, choice: Choice::new(network), is_fresh: true };
         let messages = Messages::new(&tree, &messages);
         let shared = Shared { compiled, structure, tree, messages, bytes };
+        let lane = shared.lane();
+        let held = shared.tree.bytes() + lane.state.bytes();
+        debug_assert!(held as u64 <= bytes / 2, "a bound");
         let bytes_of_many = limit.saturating_sub(bytes);
         Self { shared, lanes: vec![lane], threads, many: None, of_many: None, bytes_of_many }
     }
@@ -147,8 +147,7 @@ impl<T: Real> Shared<T> {
             // What was very unlikely before may be missing in what is kept.
             Err(PropagationFailure::Impossible) if !was_fresh => {
                 lane.forget();
-                lane.is_fresh = false;
-                self.run_with_kept(lane, evidence, means, watch)
+                self.run(lane, evidence, means, watch)
             }
             answer => answer,
         }

@@ -3,7 +3,7 @@
 use crate::engine::factors::FactorProduct;
 use crate::graph::{Clique, CliqueId};
 use crate::network::{Network, VariableId};
-use crate::potential::{Odometer, Real, Scope};
+use crate::potential::{Odometer, Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
 /// The configurations of some variables that are left, and their potential.
@@ -105,7 +105,7 @@ fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> 
             code += 1;
         });
         let by = values.iter().copied().fold(0.0, f64::max).scale_exponent()?;
-        values.iter_mut().for_each(|value| *value = value.scale(by));
+        rescale(&mut values, by);
         exponent += i64::from(by - power);
         Some(Configurations { codes, values })
     };

@@ -16,6 +16,7 @@ use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::recordings::Recorded;
 use crate::app::theme::Palette;
+use crate::engine::MappingLayout;
 use messages::Cloud;
 
 /// Side by side from this width on.
@@ -33,9 +34,6 @@ pub struct OverheadPane {
     chosen: Vec<(String, bool)>,
     cloud: Option<Arc<Cloud>>,
 }
-
-/// The layout of the mapping tables with which the paper has its figure: its better one.
-const LAYOUT_OF_FIGURE: &str = "interleaved";
 
 impl OverheadPane {
     /// Draws the pane.
@@ -67,9 +65,11 @@ impl OverheadPane {
     fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
+        // The paper has its figure with the better layout of its mapping tables.
         let paper = || {
             let of_figure = |engine: &&String| {
-                engine.starts_with("gpu-paper") && engine.contains(LAYOUT_OF_FIGURE)
+                engine.starts_with("gpu-paper")
+                    && engine.contains(MappingLayout::Interleaved.name())
             };
             engines.iter().find(of_figure)
         };

@@ -9,7 +9,7 @@ mod rows;
 
 use std::collections::BTreeSet;
 
-use eframe::egui::{self, RichText, ScrollArea, Ui};
+use eframe::egui::{self, ScrollArea, Ui};
 
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
@@ -50,7 +50,7 @@ impl VariablesPane {
             return;
         };
         self.follow(document);
-        ui.label(hint("Click a state to observe it, again to retract it."));
+        ui.weak("Click a state to observe it, again to retract it.");
         self.toolbar(ui, document.network());
         let shown = self.matching(document.network());
         if shown.is_empty() {
@@ -194,11 +194,6 @@ impl VariablesPane {
         let index = shown.iter().position(|variable| Some(*variable) == selected)?;
         Some((tops[index] - 3.0 * HEADING_HEIGHT).max(0.0))
     }
-}
-
-/// A short line on a button's state that is not an error.
-fn hint(text: &str) -> RichText {
-    RichText::new(text).weak()
 }
 
 /// Clears all evidence.

@@ -120,11 +120,9 @@ impl Gpu {
             self.tag = 0;
         }
         self.tag += 1;
-        if kind != Kind::Empty {
-            self.turn = !self.turn;
-            self.is_unread = true;
-        }
-        let flags = [has_evidence, self.records.len() > LARGE, self.turn];
+        self.is_unread |= kind != Kind::Empty;
+        let turn = self.turn != (kind != Kind::Empty);
+        let flags = [has_evidence, self.records.len() > LARGE, turn];
         let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
         let kernel = match kind {
             Kind::Plain => &self.plain,
@@ -141,17 +139,15 @@ impl Gpu {
         // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
         // within the buffers and wait for each other in no circle, as twin and tests show, and all
         // blocks get to run: there are no more than fit, and nothing that waits is beside them.
-        let launched = unsafe {
+        unsafe {
             match self.shared {
-                true => launch.launch_cooperative(config),
-                false => launch.launch(config),
+                true => launch.launch_cooperative(config)?,
+                false => launch.launch(config)?,
             }
         };
-        if launched.is_err() && kind != Kind::Empty {
-            // Nothing is written: the next run must not take what is there for its own.
-            self.turn = !self.turn;
-        }
-        launched.map(|_| ())
+        // Not before: where nothing was launched, what is there must not pass for the next run's.
+        self.turn = turn;
+        Ok(())
     }
 
     fn read_stamps(&mut self) -> Result<Vec<u64>, DriverError> {

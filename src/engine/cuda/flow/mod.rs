@@ -73,10 +73,12 @@ impl Engine for GpuFlow {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        if let Some(reason) = refusal(compiled) {
+        let operations = operations(compiled);
+        if operations.is_none()
+            && let Some(reason) = refusal(compiled)
+        {
             return Err(LoadError::Unavailable { engine, reason });
         }
-        let operations = operations(compiled);
         let bytes = bytes(compiled, operations.as_ref());
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
         let flow = operations.and_then(|operations| Flow::new(compiled, operations));

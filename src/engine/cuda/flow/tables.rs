@@ -26,9 +26,9 @@ pub(super) fn fill(
     let mut exponent = 0;
     for (potential, copies) in potentials.iter().zip(of_potential) {
         let scope = Scope::of(network, potential.variables.iter().copied());
-        let mut product = Vec::with_capacity(scope.entries());
-        let factors = FactorProduct::new(network, &scope, potential.factors.iter().copied());
-        exponent += i64::from(factors.entries(|value| product.push(value)));
+        let factors = potential.factors.iter().copied();
+        let (product, power) = FactorProduct::new(network, &scope, factors).table();
+        exponent += i64::from(power);
         let largest = product.iter().copied().fold(0.0, f64::max);
         let scale = largest.scale_exponent().unwrap_or(0);
         exponent -= i64::from(scale);

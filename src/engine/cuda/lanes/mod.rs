@@ -166,7 +166,8 @@ fn answer(
         if sum < f64::from(f32::MIN_POSITIVE) {
             return Err(PropagationFailure::Impossible);
         }
-        values.iter_mut().for_each(|value| *value *= 1.0 / sum);
+        let scale = 1.0 / sum;
+        values.iter_mut().for_each(|value| *value *= scale);
     }
     let exponent = buffers.exponent + exponent + i64::from(power[0].to_bits() as i32);
     let ln = p_evidence.ln() + exponent as f64 * LN_2 + buffers.ln_scale;
