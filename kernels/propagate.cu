@@ -73,8 +73,6 @@
 // A report has its number of variables in word 5, the first place of its results in word 6, and, after
 // the sources, for each variable the first of its sources, states * 2^16. Lanes share a variable.
 
-#include "numbers.cuh"
-
 static const unsigned HEADER = 12;
 static const unsigned MAX_FACTORS = 8;
 static const unsigned MAX_BITS = 512;

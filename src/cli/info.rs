@@ -53,13 +53,16 @@ struct ForecastRecord {
     precision: Precision,
     bytes: u64,
     fits: bool,
+    /// What keeps the engine from taking the network whatever the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<String>,
 }
 
 pub fn run(args: &Args) -> Outcome {
     let read = options::open(&args.network)?;
     let compiled = args.compile.compile(&read.network)?;
     let forecasts: Vec<Forecast> = forecasts(&compiled).collect();
-    let limit = args.compile.memory().bytes();
+    let limit = args.compile.memory();
     let record = Record {
         network: read.origin.title(),
         variables: read.network.variables().len(),
@@ -70,14 +73,15 @@ pub fn run(args: &Args) -> Outcome {
         compile_ms: milliseconds(compiled.elapsed()),
         tree: compiled.statistics().clone(),
         largest_clique: forecasts.first().map(|f| f.largest_variables.clone()).unwrap_or_default(),
-        memory_limit_bytes: limit,
+        memory_limit_bytes: limit.bytes(),
         forecasts: forecasts
             .iter()
             .map(|forecast| ForecastRecord {
                 engine: forecast.engine,
                 precision: forecast.precision,
                 bytes: forecast.bytes,
-                fits: forecast.bytes <= limit,
+                fits: forecast.fits(limit),
+                obstacle: forecast.obstacle.clone(),
             })
             .collect(),
     };
@@ -135,11 +139,16 @@ fn in_words(record: &Record) -> String {
     table.row(["engine", "precision", "memory", ""]);
     for forecast in &record.forecasts {
         let limit = human_bytes(record.memory_limit_bytes);
+        let remark = match &forecast.obstacle {
+            Some(obstacle) => format!("but {obstacle}"),
+            None if forecast.fits => String::new(),
+            None => format!("more than the limit of {limit}"),
+        };
         table.row([
             forecast.engine,
             forecast.precision.name(),
             &human_bytes(forecast.bytes),
-            &if forecast.fits { String::new() } else { format!("more than the limit of {limit}") },
+            &remark,
         ]);
     }
     let _ = write!(text, "{table}");

@@ -29,6 +29,7 @@ pub use sequential::{Passing, Walk};
 
 use crate::cancel::Cancelled;
 use crate::network::Evidence;
+use crate::numbers::thousands;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, TooLarge, Watch, human_bytes};
 
@@ -258,6 +259,13 @@ fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), Load
     } else {
         Err(LoadError::Precision { engine: engine.name(), precision })
     }
+}
+
+/// What keeps an engine from a table of `entries` that numbers up to `most` of them.
+fn unnumbered(table: &str, entries: u64, most: u32) -> Option<String> {
+    let is_beyond = entries > u64::from(most);
+    is_beyond
+        .then(|| format!("it numbers up to {} entries of a {table}", thousands(u64::from(most))))
 }
 
 /// Refuses what `engine` cannot load as `options` say, and otherwise gives the bytes that it needs.

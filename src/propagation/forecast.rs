@@ -17,6 +17,8 @@ pub struct Forecast {
     pub tree: TreeStatistics,
     /// Bytes that the engine will allocate; saturating.
     pub bytes: u64,
+    /// What keeps the engine from taking the network however much memory there is.
+    pub obstacle: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
     /// Its variables by name, those with most states first.
@@ -43,20 +45,45 @@ impl Forecast {
             precision,
             tree: compiled.statistics().clone(),
             bytes,
+            obstacle: None,
             largest,
             largest_variables: variables.into_iter().map(name).collect(),
         }
     }
 
-    /// Refuses if more than `limit` would be needed.
+    /// The forecast for an engine that cannot take `compiled` because of `obstacle`, words that follow
+    /// "but"; the bytes are those that the tables of its cliques would need alone.
+    #[must_use]
+    pub fn refused(
+        engine: &'static str,
+        precision: Precision,
+        compiled: &CompiledNetwork,
+        obstacle: String,
+    ) -> Self {
+        let entries = compiled.statistics().total_clique_entries;
+        let bytes = entries.saturating_mul(precision.bytes());
+        Self { obstacle: Some(obstacle), ..Self::new(engine, precision, compiled, bytes) }
+    }
+
+    /// Whether the engine can take the network within `limit`.
+    #[must_use]
+    pub fn fits(&self, limit: MemoryLimit) -> bool {
+        self.obstacle.is_none() && self.bytes <= limit.bytes()
+    }
+
+    /// Refuses what does not fit.
     ///
     /// # Errors
     /// [`TooLarge`] with this forecast.
     pub fn check(self, limit: MemoryLimit) -> Result<(), TooLarge> {
-        if self.bytes <= limit.bytes() {
-            Ok(())
-        } else {
-            Err(TooLarge { forecast: Box::new(self), limit })
+        if self.fits(limit) { Ok(()) } else { Err(TooLarge { forecast: Box::new(self), limit }) }
+    }
+
+    /// Why it does not fit `limit`.
+    fn reason(&self, limit: MemoryLimit) -> String {
+        match &self.obstacle {
+            Some(obstacle) => format!("but {obstacle}"),
+            None => format!("and the limit is {}", human_bytes(limit.bytes())),
         }
     }
 }
@@ -98,14 +125,14 @@ impl MemoryLimit {
 /// A network needs more memory than it may have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "too large for engine {} in {}: {} for {} cliques with {} table entries in all, and the limit is {}; \
+    "too large for engine {} in {}: {} for {} cliques with {} table entries in all, {}; \
      the largest clique has {} entries over {}",
     .forecast.engine,
     .forecast.precision,
     human_bytes(.forecast.bytes),
     .forecast.tree.cliques,
     in_words(.forecast.tree.total_clique_entries),
-    human_bytes(.limit.bytes()),
+    .forecast.reason(*.limit),
     in_words(.forecast.tree.max_clique_entries),
     .forecast.largest_variables.join(", ")
 )]

@@ -7,6 +7,7 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Stage, Watch};
 
 use crate::fixtures::{compiled, found, network, observed, sample};
+use crate::markov::markov;
 use crate::subject::{Subject, propagate};
 
 fn names(network: &Network, error: &ImpossibleEvidence) -> Vec<String> {
@@ -115,6 +116,26 @@ pub fn too_little_memory_is_refused(subject: &Subject) {
         }
         other => panic!("{other:?}"),
     }
+}
+
+pub fn what_has_no_number_is_refused_however_much_memory_there_is(subject: &Subject) {
+    // Two cliques of 2^34 entries that share all variables but one.
+    let pairs = (0..35_usize).flat_map(|a| (a + 1..35).map(move |b| [a, b]));
+    let pairs: Vec<[usize; 2]> = pairs.filter(|&pair| pair != [0, 34]).collect();
+    let factors: Vec<_> = pairs.iter().map(|pair| (&pair[..], &[0.25; 4][..])).collect();
+    let compiled = compiled(markov(&[2; 35], &factors));
+    let forecast = subject.engine().forecast(&compiled, subject.precision);
+    assert!(forecast.bytes >= 4 << 34, "{forecast:?}");
+    if subject.engine == "reference" {
+        // It makes no table of a clique.
+        return;
+    }
+    let memory = MemoryLimit::of_bytes(u64::MAX);
+    assert!(!forecast.fits(memory), "{forecast:?}");
+    let loaded =
+        subject.engine().load(&compiled, &LoadOptions { memory, ..subject.load_options() });
+    let refusal = loaded.err().expect("a refusal").to_string();
+    assert!(refusal.contains("it numbers up to"), "{refusal}");
 }
 
 pub fn an_unknown_precision_is_refused(subject: &Subject) {

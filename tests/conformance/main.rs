@@ -61,7 +61,9 @@ macro_rules! cases {
                 munin2, munin3, munin4;
             failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,
                 the_side_runs_of_a_diagnosis_leave_the_trace_alone,
-                too_little_memory_is_refused, an_unknown_precision_is_refused,
+                too_little_memory_is_refused,
+                what_has_no_number_is_refused_however_much_memory_there_is,
+                an_unknown_precision_is_refused,
                 cancelled_before_the_start, cancelled_on_the_way;
             repeats: two_runs_are_equal, two_loads_are_equal, a_batch_answers_as_single_runs_do,
                 the_forecast_is_what_is_held, everything_is_reported;

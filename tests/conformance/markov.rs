@@ -12,7 +12,7 @@ use crate::small::check;
 use crate::subject::Subject;
 
 /// A Markov network: the number of states of each variable, and of each factor the scope and values.
-fn markov(cardinalities: &[usize], factors: &[(&[usize], &[f64])]) -> Arc<Network> {
+pub fn markov(cardinalities: &[usize], factors: &[(&[usize], &[f64])]) -> Arc<Network> {
     let variables = cardinalities.iter().enumerate().map(|(index, &states)| {
         Variable::new(format!("v{index}"), (0..states).map(|state| state.to_string()))
     });

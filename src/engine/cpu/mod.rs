@@ -82,7 +82,12 @@ impl Engine for Cpu {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forecast::new(self.name(), precision, compiled, bytes(compiled, precision))
+        // Entries have indices of 32 bits.
+        let largest = compiled.statistics().max_clique_entries;
+        match super::unnumbered("clique", largest, u32::MAX) {
+            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
+            None => Forecast::new(self.name(), precision, compiled, bytes(compiled, precision)),
+        }
     }
 
     fn load(
@@ -105,11 +110,6 @@ impl Engine for Cpu {
 
 /// The most that is held: tables are laid out, but none is made.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
-    let tree = compiled.tree();
-    if tree.cliques().iter().any(|clique| clique.entries > u64::from(u32::MAX)) {
-        // Entries have indices of 32 bits.
-        return u64::MAX;
-    }
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     // Half for the whole tree, and half for that of what evidence leaves of it.
     let (tables, others) = structure.bytes(precision.bytes() as usize, true);

@@ -56,7 +56,14 @@ impl Engine for Sequential {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forecast::new(self.name(), precision, compiled, bytes(compiled.tree(), precision))
+        // Mappings hold indices of 32 bits.
+        let largest = compiled.statistics().max_separator_entries;
+        match super::unnumbered("separator", largest, u32::MAX) {
+            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
+            None => {
+                Forecast::new(self.name(), precision, compiled, bytes(compiled.tree(), precision))
+            }
+        }
     }
 
     fn load(
@@ -74,16 +81,11 @@ impl Engine for Sequential {
 
 /// Bytes of all tables: for each clique the prior and the working table, for each separator a table
 /// and a mapping from either side, and the two tables in which a message is made.
-///
-/// A separator whose entries have no 32-bit index cannot be mapped; it counts as too large for any memory.
 fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
     let cliques = sum(&mut tree.cliques().iter().map(|clique| clique.entries));
     let separators = sum(&mut tree.separators().iter().map(|separator| separator.entries));
     let largest = tree.separators().iter().map(|separator| separator.entries).max().unwrap_or(0);
-    if largest > u64::from(u32::MAX) {
-        return u64::MAX;
-    }
     let mapped = sum(&mut tree
         .separators()
         .iter()

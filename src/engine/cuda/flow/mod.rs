@@ -33,7 +33,7 @@ use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
 use crate::engine::factors::least;
-use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator, unnumbered};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast};
 
@@ -61,8 +61,13 @@ impl Engine for GpuFlow {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        let bytes = bytes(compiled, operations(compiled).as_ref());
-        Forecast::new(self.name(), precision, compiled, bytes)
+        match refusal(compiled) {
+            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
+            None => {
+                let bytes = bytes(compiled, &operations(compiled));
+                Forecast::new(self.name(), precision, compiled, bytes)
+            }
+        }
     }
 
     fn load(
@@ -73,19 +78,15 @@ impl Engine for GpuFlow {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        let operations = operations(compiled);
-        if operations.is_none()
-            && let Some(reason) = refusal(compiled)
-        {
+        if let Some(reason) = refusal(compiled) {
             return Err(LoadError::Unavailable { engine, reason });
         }
-        let bytes = bytes(compiled, operations.as_ref());
+        let operations = operations(compiled);
+        let bytes = bytes(compiled, &operations);
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
-        let flow = operations.and_then(|operations| Flow::new(compiled, operations));
-        let Some((mut flow, exponent)) = flow else {
-            let (needed, free) = (u64::MAX, device.free_bytes().unwrap_or(0));
+        let Some((mut flow, exponent)) = Flow::new(compiled, operations) else {
             let reason = "there are more messages than it can number".to_owned();
-            return Err(LoadError::Device { engine, needed, free, reason });
+            return Err(LoadError::Unavailable { engine, reason });
         };
         let gpu =
             Gpu::load(device, &flow).map_err(|error| device.refusal(engine, bytes, &error))?;
@@ -110,9 +111,14 @@ struct Flow {
     items: Items,
 }
 
-/// Why a network is none for it, however much memory there is: a variable with more states than an item
-/// holds, or numbers further from one than a word holds, for which it takes tens of thousands of cliques.
+/// Why a network is none for it, however much memory there is: a clique with more entries than it can
+/// number, a variable with more states than an item holds, or numbers further from one than a word holds,
+/// for which it takes tens of thousands of cliques.
 fn refusal(compiled: &CompiledNetwork) -> Option<String> {
+    let largest = compiled.statistics().max_clique_entries;
+    if let Some(reason) = unnumbered("clique", largest, u32::MAX / 8) {
+        return Some(reason);
+    }
     let network = compiled.network();
     let most = items::STAGE;
     if let Some(variable) = network.variables().iter().find(|v| v.cardinality() > most) {
@@ -129,20 +135,15 @@ fn refusal(compiled: &CompiledNetwork) -> Option<String> {
     })
 }
 
-/// The operations of a network; `None` if it is too large for any GPU.
-fn operations(compiled: &CompiledNetwork) -> Option<Operations> {
-    let cliques = compiled.tree().cliques();
-    let is_large = |clique: &crate::graph::Clique| clique.entries > u64::from(u32::MAX) / 8;
-    if cliques.iter().any(is_large) || refusal(compiled).is_some() {
-        return None;
-    }
+/// The operations of a network that there is no [`refusal`] of.
+fn operations(compiled: &CompiledNetwork) -> Operations {
     let is_short = |run: usize, parts: &[usize]| items::is_short(run, parts.iter().copied());
-    Some(Operations::new(compiled, &is_short))
+    Operations::new(compiled, &is_short)
 }
 
 impl Flow {
-    /// With the power of two that was taken out of all potentials. `None` if the network is too large
-    /// for any GPU.
+    /// With the power of two that was taken out of all potentials. `None` if there are more messages
+    /// than records can number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (copies, starts) = items::copies(network, &operations);
@@ -154,8 +155,7 @@ impl Flow {
 
 /// Bytes that a network with these operations needs at most: those of all buffers on the GPU, and what
 /// they are made of.
-fn bytes(compiled: &CompiledNetwork, operations: Option<&Operations>) -> u64 {
-    let Some(operations) = operations else { return u64::MAX };
+fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     let shape = Shape::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
     for operation in &operations.all {

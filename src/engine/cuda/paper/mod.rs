@@ -46,7 +46,11 @@ impl Engine for GpuPaper {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forecast::new(self.name(), precision, compiled, tables::bytes(compiled))
+        let largest = compiled.statistics().max_clique_entries;
+        match crate::engine::unnumbered("clique", largest, u32::MAX) {
+            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
+            None => Forecast::new(self.name(), precision, compiled, tables::bytes(compiled)),
+        }
     }
 
     fn load(

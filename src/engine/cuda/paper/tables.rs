@@ -57,10 +57,6 @@ pub(super) enum Exponent {
 pub(super) fn bytes(compiled: &CompiledNetwork) -> u64 {
     let tree = compiled.tree();
     let total = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
-    let fits = tree.cliques().iter().all(|clique| clique.entries <= u64::from(u32::MAX));
-    if !fits {
-        return u64::MAX;
-    }
     let cliques = total(&mut tree.cliques().iter().map(|clique| clique.entries));
     let separators = total(&mut tree.separators().iter().map(|separator| separator.entries));
     let mapped = total(
