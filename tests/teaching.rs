@@ -85,6 +85,22 @@ fn arrow_keys_walk_through_the_messages_and_escape_leaves() {
 }
 
 #[test]
+fn escape_leaves_a_text_before_it_ends_the_walk() {
+    let mut harness = window("asia");
+    harness.get_by_label("Step through").click();
+    harness.run_steps(3);
+    harness.get_by_label("Find in the junction tree").focus();
+    harness.run_steps(3);
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.state().model().stepping.is_some());
+    assert_eq!(selected(&harness), Some(0));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.state().model().stepping.is_none());
+}
+
+#[test]
 fn play_goes_to_the_end_and_rests_there() {
     let mut harness = window("asia");
     harness.key_press(Key::F8);

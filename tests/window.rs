@@ -311,6 +311,36 @@ fn a_file_that_cannot_be_opened_leaves_the_network_open() {
 }
 
 #[test]
+fn what_failed_is_read_in_full_until_it_is_dismissed() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let path = folder.path().join("broken.bif");
+    std::fs::write(&path, "network x { } garbage").expect("it can be written to");
+    let mut harness = window("asia");
+    let bars = harness.get_by_label_contains("xray = yes").rect();
+    harness.state_mut().open(Source::File(path), Vec::new());
+    settle(&mut harness);
+    harness.get_by_label_contains("broken.bif:1:15: expected");
+    assert_eq!(harness.get_by_label_contains("xray = yes").rect(), bars, "nothing moves");
+    harness.get_by_label("Dismiss").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("expected").is_none());
+}
+
+#[test]
+fn a_narrow_window_has_the_choices_below_the_menus() {
+    for (width, is_narrow) in [(1440.0, false), (640.0, true)] {
+        let mut harness = window("asia");
+        harness.set_size(egui::vec2(width, 600.0));
+        harness.run_steps(3);
+        let help = harness.get_by_label("Help").rect();
+        let choice = harness.get_by_label("Triangulation").rect();
+        assert!(!help.intersects(choice) && choice.left() >= 0.0);
+        assert_eq!(choice.top() >= help.bottom(), is_narrow);
+        assert!(harness.get_by_label("Propagate").rect().right() <= width);
+    }
+}
+
+#[test]
 fn a_sample_is_opened_from_the_palette() {
     let mut harness = window("asia");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
@@ -476,6 +506,21 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
     for ending in ["svg", "csv"] {
         assert!(folder.path().join(format!("fig4-1.{ending}")).is_file());
     }
+    // Written again it is the same; what else has the name is left as it is.
+    let files = || std::fs::read_dir(folder.path()).expect("the folder").count();
+    let written = files();
+    let csv = folder.path().join("fig4-1.csv");
+    for others in [None, Some("mine")] {
+        if let Some(text) = others {
+            std::fs::write(&csv, text).expect("it can be written to");
+        }
+        let out = folder.path().to_owned();
+        harness.state_mut().ask(&ctx, Command::ExportResult(kept.number, out));
+        harness.run_steps(3);
+        assert_eq!(files(), if others.is_some() { 2 * written } else { written });
+    }
+    assert_eq!(std::fs::read_to_string(csv).expect("a file"), "mine");
+    assert!(folder.path().join("fig4-1-2.csv").is_file());
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);

@@ -99,6 +99,7 @@ impl Workbench {
                 self.run_serial += 1;
                 self.request_evidence();
             }
+            Command::DismissFailure => self.model.failure = None,
             Command::Cancel => self.session.cancel(),
             Command::RunExperiment(trial) => self.run_experiment(*trial),
             Command::CancelExperiment => self.cancel_experiment(),

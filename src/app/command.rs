@@ -79,6 +79,8 @@ pub enum Command {
     ShowRecording(Option<Recorded>),
     /// Propagate now, even if nothing changed.
     Propagate,
+    /// Show no more what failed.
+    DismissFailure,
     /// Give up what the worker is doing.
     Cancel,
     /// Run an experiment.

@@ -15,8 +15,12 @@ use crate::format::SAMPLES;
 use crate::graph::Triangulation;
 use crate::session::Source;
 
+/// Room that the choices beside the menus take.
+const CHOICES_WIDTH: f32 = 540.0;
+
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+    let mut has_room = true;
     let bar = egui::MenuBar::new().ui(ui, |ui| {
         ui.menu_button("File", |ui| file(ui, model, settings, commands));
         ui.menu_button("Edit", |ui| {
@@ -38,8 +42,20 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, &Command::TogglePalette, commands);
             item(ui, &Command::ToggleHelp, commands);
         });
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
+        if ui.available_width() >= CHOICES_WIDTH {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
+        } else {
+            has_room = false;
+        }
     });
+    if !has_room {
+        // A narrow window, or large letters: in a row of their own.
+        ui.allocate_ui_with_layout(
+            egui::vec2(ui.available_width(), ui.spacing().interact_size.y),
+            Layout::right_to_left(Align::Center),
+            |ui| choices(ui, model, commands),
+        );
+    }
     targets::mark(&bar.response, "menu");
 }
 
@@ -208,6 +224,11 @@ pub fn help(ctx: &egui::Context, open: &mut bool) {
                         row(&ctx.format_shortcut(&shortcut), action.title);
                     }
                 }
+                row(&ctx.format_shortcut(&actions::REDO_TOO), "Redo, too");
+                row("Ctrl++, Ctrl+-, Ctrl+0", "everything larger, smaller, as at first");
+                row("←, →, Home, End", "stepping: message before, after, first, last");
+                row("Space, Escape", "stepping: play or pause; end the walk");
+                row("Shift+drag", "measure a stretch of the timeline");
             });
         },
     );

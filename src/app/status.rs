@@ -1,6 +1,6 @@
-//! The line at the bottom.
+//! The line at the bottom, and above it what failed.
 
-use eframe::egui::{self, RichText, Ui};
+use eframe::egui::{self, Align, Layout, RichText, Ui};
 
 use crate::app::command::{Command, Commands};
 use crate::app::improve;
@@ -13,12 +13,6 @@ use crate::session::Step;
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.horizontal(|ui| {
-        let palette = Palette::of(ui);
-        if let Some(failure) = &model.failure {
-            let text = RichText::new(failure).color(palette.error);
-            ui.add(egui::Label::new(text).truncate()).on_hover_text(failure);
-            ui.separator();
-        }
         if let Some(step) = model.working {
             progress(ui, model, step, commands);
             ui.separator();
@@ -30,6 +24,23 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
                 ui.weak("Open a network: File > Open, File > Samples, or drop a file here.");
             }
         }
+    });
+}
+
+/// Draws what failed, all of it, until it is dismissed or something succeeds. It stands at the bottom,
+/// where it moves nothing from under the pointer.
+pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        if ui.button("Dismiss").clicked() {
+            commands.push(Command::DismissFailure);
+        }
+        if ui.button("Copy").clicked() {
+            ui.ctx().copy_text(failure.to_owned());
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            let text = RichText::new(failure).color(Palette::of(ui).error);
+            ui.add(egui::Label::new(text).wrap());
+        });
     });
 }
 

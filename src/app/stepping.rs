@@ -1,6 +1,6 @@
 //! Walking through a propagation: message by message, or in slow motion as it was measured.
 
-use eframe::egui::{self, Button, Key, Modifiers, Slider, TextEdit, Ui};
+use eframe::egui::{self, Button, Key, Modifiers, Slider, Ui};
 
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
@@ -292,9 +292,7 @@ impl Workbench {
     /// The keys of the walk, while there is one.
     pub(super) fn walking_keys(&mut self, ctx: &egui::Context) {
         let Some(stepping) = &self.model.stepping else { return };
-        let typing = ctx.memory(|memory| memory.focused());
-        let typing = typing.is_some_and(|id| TextEdit::load_state(ctx, id).is_some());
-        if typing || self.palette.is_some() {
+        if self.is_typing(ctx) {
             return;
         }
         let keys = [

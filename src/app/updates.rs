@@ -205,7 +205,6 @@ impl Workbench {
         if step == Step::Open {
             self.opening = None;
             self.recovery.failed();
-            self.complain(&message);
             // What was open stays open, and what was interrupted for the other is taken up again.
             self.request();
             self.go_on_improving();

@@ -39,6 +39,8 @@ pub struct Workbench {
     pub(super) path_box: Option<PathBox>,
     pub(super) help: bool,
     pub(super) palette: Option<Palette>,
+    /// A text had the focus when the last frame ended.
+    was_typing: bool,
     pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
     /// The network that is being opened, and what is to be observed in it.
     pub(super) opening: Option<Opening>,
@@ -145,6 +147,7 @@ impl Workbench {
             path_box: None,
             help: false,
             palette: None,
+            was_typing: false,
             opening: None,
             known: KnownOrders::shipped(),
             source_serial: 0,
@@ -224,6 +227,9 @@ impl Workbench {
             Panel::top("stepping").show(ui, |ui| stepping::show(ui, model, commands));
         }
         Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
+        if let Some(failure) = &model.failure {
+            Panel::bottom("failure").show(ui, |ui| status::failure(ui, failure, commands));
+        }
         CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
         if let Some(course) = course {
             lessons::show(ui.ctx(), course, model, commands);
@@ -237,6 +243,7 @@ impl Workbench {
         self.show_path_box(ui.ctx());
         dropping::show(ui.ctx(), self.model.document.is_some(), &mut self.commands);
         self.toasts.show(ui.ctx());
+        self.was_typing = ui.ctx().text_edit_focused();
         self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
         self.compare_what_is_seen();
@@ -248,7 +255,7 @@ impl Workbench {
     /// Keys and the answer of a dialog become commands.
     fn collect_input(&mut self, ctx: &egui::Context) {
         // A button with the focus takes no text: who goes about by Tab keeps all keys.
-        let typing = ctx.text_edit_focused() || self.palette.is_some() || self.path_box.is_some();
+        let typing = self.is_typing(ctx) || self.path_box.is_some();
         let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
             .into_iter()
             .filter_map(|action| Some((action.shortcut?, action.command)))
@@ -274,6 +281,11 @@ impl Workbench {
             }
         }
         self.hear_dialog();
+    }
+
+    /// Whether plain keys belong to a text. Escape takes the focus from one before the frame begins.
+    pub(super) fn is_typing(&self, ctx: &egui::Context) -> bool {
+        self.was_typing || ctx.text_edit_focused() || self.palette.is_some()
     }
 
     fn do_what_was_asked(&mut self, ctx: &egui::Context) {

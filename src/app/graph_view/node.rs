@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2,
-    pos2, vec2,
+    Color32, CornerRadius, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
 };
 use egui_graphs::{DisplayNode, DrawContext, NodeProps};
 use petgraph::EdgeType;
@@ -191,11 +190,15 @@ impl NodeShape {
         } else if !brief.is_empty() {
             // As large as the box allows; digits are about half as wide as high.
             let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
+            // What does not fit is cut off, unless it is a number: that would be another one.
+            let is_number = brief.starts_with(|first: char| first.is_ascii_digit());
+            let fits = if is_number { fits } else { fits.max(SMALLEST.min(rect.height() * 0.7)) };
             if let Some(size) = legible(fits.min(14.0)) {
-                let galley = painter.layout_no_wrap(brief.clone(), FontId::proportional(size), ink);
-                let place = Align2::CENTER_CENTER.anchor_size(rect.center(), galley.size());
-                if galley.size().x <= rect.width() {
-                    shapes.push(Shape::galley(place.min, galley, ink));
+                let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
+                let says_something = !is_number && rect.width() > 2.5 * size;
+                let top = rect.center().y - galley.size().y / 2.0;
+                if !galley.elided || says_something {
+                    shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! What a lesson looks like: a window with the text, and a frame around what it points at.
 
-use eframe::egui::{self, Button, Id, LayerId, Order, Rect, RichText, Stroke, StrokeKind, Vec2};
+use eframe::egui::{
+    self, Button, Id, LayerId, Order, Pos2, Rect, RichText, Stroke, StrokeKind, Vec2,
+};
 
 use super::{Course, LessonCommand};
 use crate::app::command::{Command, Commands};
@@ -10,8 +12,10 @@ use crate::app::theme::Palette;
 
 /// Width of the text.
 const WIDTH: f32 = 330.0;
+/// Height of the text at least, so that the buttons stay in their place from step to step.
+const TEXT_HEIGHT: f32 = 110.0;
 /// About how high the window is.
-const HEIGHT: f32 = 210.0;
+const HEIGHT: f32 = 220.0;
 /// What should stay in sight beside what the lesson points at.
 const IN_USE: [&str; 6] =
     ["Variables", "legend", "stepping", "step through", "steps of a message", "state"];
@@ -25,7 +29,9 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     let target = targets::find(ctx, &course.step().target);
     let others: Vec<Rect> =
         IN_USE.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
-    let place = place(ctx.content_rect(), target, &others);
+    let was_at = Id::new("lesson was at");
+    let before = ctx.data(|data| data.get_temp(was_at));
+    let place = place(ctx.content_rect(), target, &others, before);
     let id = Id::new(("lesson", &course.lesson().id, course.number()));
     // The window knows its size, and the lesson what it points at, only after some frames.
     let frames: u8 = ctx.data_mut(|data| {
@@ -43,12 +49,15 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         // Its size is not known yet: held inside the screen by a guess, it would be moved.
         window.current_pos(place).constrain(false)
     } else {
+        if frames == SETTLING {
+            ctx.data_mut(|data| data.insert_temp(was_at, place));
+        }
         window
     };
     window.show(ctx, |ui| {
         ui.set_width(WIDTH);
-        ui.label(course.text(model));
-        ui.add_space(4.0);
+        let text = ui.label(course.text(model));
+        ui.add_space((TEXT_HEIGHT - text.rect.height()).max(4.0));
         let asks = course.step().action.is_some();
         let done = course.is_done(model);
         ui.horizontal(|ui| {
@@ -107,8 +116,8 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
 }
 
 /// The place on `screen` at which the window hides least of `target` and of `others`; of equal ones
-/// that nearest to the lower right corner.
-fn place(screen: Rect, target: Option<Rect>, others: &[Rect]) -> egui::Pos2 {
+/// that where it was `before`, or else that nearest to the lower right corner.
+fn place(screen: Rect, target: Option<Rect>, others: &[Rect], before: Option<Pos2>) -> Pos2 {
     /// Places from the lower right corner to the upper left one.
     const ACROSS: usize = 6;
     let size = Vec2::new(WIDTH + 16.0, HEIGHT);
@@ -117,7 +126,7 @@ fn place(screen: Rect, target: Option<Rect>, others: &[Rect]) -> egui::Pos2 {
     let share = |step: usize| 1.0 - step as f32 / (ACROSS - 1) as f32;
     let steps = (0..ACROSS * ACROSS).map(|step| (step / ACROSS, step % ACROSS));
     let at = |(x, y)| inside.min + room * Vec2::new(share(x), share(y));
-    let hidden = |place: &egui::Pos2| {
+    let hidden = |place: &Pos2| {
         let window = Rect::from_min_size(*place, size);
         let covered = |rect: &Rect| {
             let both = window.intersect(*rect);
@@ -125,7 +134,9 @@ fn place(screen: Rect, target: Option<Rect>, others: &[Rect]) -> egui::Pos2 {
         };
         POINTED * target.as_ref().map_or(0, covered) + others.iter().map(covered).sum::<i64>()
     };
-    steps.map(at).min_by_key(hidden).unwrap_or(inside.min)
+    let is_on_screen = |place: &Pos2| inside.contains_rect(Rect::from_min_size(*place, size));
+    let before = before.filter(is_on_screen);
+    before.into_iter().chain(steps.map(at)).min_by_key(hidden).unwrap_or(inside.min)
 }
 
 #[cfg(test)]
@@ -144,7 +155,7 @@ mod tests {
             Rect::from_min_size(pos2(320.0, 540.0), Vec2::new(670.0, 240.0)),
             Rect::from_min_size(pos2(990.0, 40.0), Vec2::new(290.0, 740.0)),
         ] {
-            let window = Rect::from_min_size(place(screen, Some(target), &[]), size);
+            let window = Rect::from_min_size(place(screen, Some(target), &[], None), size);
             assert!(screen.contains_rect(window));
             let both = window.intersect(target);
             let covered = if both.is_positive() { both.area() } else { 0.0 };
@@ -152,8 +163,14 @@ mod tests {
         }
         // What is used meanwhile stays free where there is another place for the window.
         let legend = Rect::from_min_size(pos2(1100.0, 700.0), Vec2::new(180.0, 45.0));
-        let window = Rect::from_min_size(place(screen, None, &[legend]), size);
+        let window = Rect::from_min_size(place(screen, None, &[legend], None), size);
         assert!(screen.contains_rect(window) && !window.intersects(legend), "{window:?}");
-        assert!(Rect::from_min_size(place(screen, None, &[]), size).intersects(legend));
+        let corner = place(screen, None, &[], None);
+        assert!(Rect::from_min_size(corner, size).intersects(legend));
+        // It stays where it was, unless it hides more there than elsewhere.
+        let before = pos2(40.0, 70.0);
+        assert_eq!(place(screen, None, &[legend], Some(before)), before);
+        let target = Rect::from_min_size(pos2(0.0, 40.0), Vec2::new(310.0, 740.0));
+        assert_ne!(place(screen, Some(target), &[], Some(before)), before);
     }
 }
