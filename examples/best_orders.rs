@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let total = TreeStatistics::of(&tree).total_clique_entries;
             // Read again each time, so that two of these at once lose little.
             let mut known: KnownOrders = serde_json::from_str(&std::fs::read_to_string(FILE)?)?;
-            let kept = known.insert(&graph, &tree);
+            let kept = known.insert(&graph, &elimination.order, total);
             if kept {
                 let lines = serde_json::to_string(&known)?.replace("]},", "]},\n");
                 std::fs::write(FILE, lines + "\n")?;

@@ -1,6 +1,7 @@
 //! From structure to junction trees: every method on every network that is shipped, on seeded
 //! random graphs and on graphs made by hand; and the trees of Table 1.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cliquescope::cancel::{CancelToken, Cancelled};
@@ -11,6 +12,7 @@ use cliquescope::graph::{
     table_entries, triangulate,
 };
 use cliquescope::network::VariableId;
+use cliquescope::propagation::{self, CompileOptions};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -394,7 +396,8 @@ fn another_seed_or_no_known_orders_asks_for_a_search() {
     let graph = MoralGraph::of_network(&open("alarm").unwrap().network);
     let mut known = KnownOrders::default();
     let large = compile(&graph, Triangulation::By(Heuristic::MinDegree), 3).1;
-    assert!(known.insert(&graph, &large));
+    let entries = TreeStatistics::of(&large).total_clique_entries;
+    assert!(known.insert(&graph, &large.elimination_order(), entries));
     let asked =
         TriangulationOptions { known: Some(known.into()), ..options(Triangulation::Auto, 0) };
     assert_eq!(total(&graph, &asked), TreeStatistics::of(&large).total_clique_entries);
@@ -403,6 +406,23 @@ fn another_seed_or_no_known_orders_asks_for_a_search() {
         TriangulationOptions { known: None, ..asked.clone() },
     ] {
         assert!(total(&graph, &fresh) < total(&graph, &asked), "seed {}", fresh.seed);
+    }
+}
+
+#[test]
+fn a_network_that_is_opened_again_has_the_tree_it_had() {
+    for name in ["asia", "cancer", "child", "insurance", "alarm"] {
+        let network = Arc::new(open(name).unwrap().network);
+        let compiled = |known: Option<KnownOrders>| {
+            let known = known.map(Arc::new);
+            let triangulation = TriangulationOptions { known, ..options(Triangulation::Auto, 0) };
+            let options = CompileOptions { triangulation };
+            propagation::compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap()
+        };
+        let first = compiled(None);
+        let entries = first.statistics().total_clique_entries;
+        let known = KnownOrders::of(first.moral_graph(), &first.elimination_order(), entries);
+        assert_eq!(compiled(Some(known)).tree(), first.tree(), "{name}");
     }
 }
 

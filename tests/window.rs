@@ -8,7 +8,7 @@ use cliquescope::app::highlight::Item;
 use cliquescope::app::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
-use cliquescope::graph::{KnownOrders, MoralGraph, build_junction_tree, eliminate_in_order};
+use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};
 use cliquescope::session::Source;
 use driven::{settle, until, window, window_with};
 use eframe::egui::{self, Key, Modifiers};
@@ -400,7 +400,7 @@ fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
     let order = ["e", "r", "d", "b", "a", "c"].map(|name| network.find(name).unwrap());
     let poor = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap();
     let mut known = KnownOrders::default();
-    known.insert(&graph, &build_junction_tree(&graph, &poor));
+    known.insert(&graph, &poor.order, poor.total_entries(&graph));
     (path, known)
 }
 
@@ -547,6 +547,10 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     until(&mut harness, |workbench| answers(workbench) == 3);
     harness.get_by_label("impossible");
     harness.get_by_label("48.9%");
+    // What says the same as another case is answered as that was.
+    harness.state_mut().ask(&ctx, Command::KeepCase("again".to_owned()));
+    harness.run_steps(3);
+    until(&mut harness, |workbench| answers(workbench) == 4);
     // What is on screen may be impossible; the cases can be recalled all the same.
     harness.get_by_label("Recall two 2").click();
     settle(&mut harness);

@@ -11,7 +11,7 @@ use crate::app::updates::enter;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::engine::ImpossibleEvidence;
 use crate::format::Origin;
-use crate::format::cases::{self, CaseFile};
+use crate::format::cases::{self, CaseFile, CaseFormat};
 use crate::network::Evidence;
 use crate::propagation::Posteriors;
 use crate::session::{Shelf, Slot};
@@ -295,7 +295,19 @@ impl Workbench {
         let same = self.compared.iter().eq(wanted.iter().map(|case| &case.evidence));
         if !same {
             self.compared = wanted.iter().map(|case| case.evidence.clone()).collect();
+            self.share_answers();
             self.submit();
+        }
+    }
+
+    /// Gives a case that says the same as another its answer, which is told only once.
+    fn share_answers(&mut self) {
+        let Some(document) = self.document() else { return };
+        for index in 0..document.cases.len() {
+            let Case { evidence, answer: None, .. } = &document.cases[index] else { continue };
+            let same = |case: &&Case| case.evidence == *evidence && case.answer.is_some();
+            let answer = document.cases.iter().find(same).and_then(|case| case.answer.clone());
+            document.cases[index].answer = answer;
         }
     }
 
@@ -365,7 +377,20 @@ impl Workbench {
         }
         match cases::write_file(path, document.network(), evidence, names) {
             Ok(()) => {
-                self.toasts.success(format!("Saved {}", path.display()));
+                let shown = path.display();
+                match CaseFormat::of_name(&path.to_string_lossy()) {
+                    None => {
+                        let json = CaseFormat::Json.name();
+                        self.tell(&format!("Saved {shown}; its ending means no format: as {json}"));
+                    }
+                    Some(format) if format != CaseFormat::Json && !names.is_empty() => {
+                        let (format, json) = (format.name(), CaseFormat::Json.name());
+                        self.warn(&format!(
+                            "Saved {shown}; {format} holds no names of cases, {json} does"
+                        ));
+                    }
+                    Some(_) => _ = self.toasts.success(format!("Saved {shown}")),
+                }
             }
             Err(error) => self.complain(&error.to_string()),
         }

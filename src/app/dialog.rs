@@ -3,7 +3,7 @@
 //! A dialog runs on a thread of its own, which is the one exception to the rule that threads belong
 //! to the session: the system's dialog blocks its caller for as long as the user thinks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,20 @@ impl Purpose {
     #[must_use]
     pub fn writes_file(self) -> bool {
         matches!(self, Self::SaveEvidence | Self::SaveCases)
+    }
+
+    /// Why nothing can be read from `path` or written to it, if that is seen at once.
+    #[must_use]
+    pub fn problem(self, path: &Path) -> Option<&'static str> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match self {
+            Self::ExportResult(_) => None,
+            _ if path.is_dir() => Some("This is a folder."),
+            Self::SaveEvidence | Self::SaveCases => {
+                folder.is_some_and(|folder| !folder.is_dir()).then_some("There is no such folder.")
+            }
+            _ => (!path.exists()).then_some("There is no such file."),
+        }
     }
 
     /// What a file that is to be written may be called; nothing for one that is read.

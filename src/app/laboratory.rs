@@ -163,7 +163,9 @@ impl Workbench {
     /// figures as SVG.
     pub(super) fn export_result(&mut self, number: u64, folder: &Path) {
         let Some(kept) = self.model.laboratory.result(number) else { return };
-        match export(kept, folder) {
+        // Absolute, so that what is told of the files says where they are.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        match export(kept, &folder) {
             Ok(files) => {
                 let files: Vec<String> =
                     files.iter().map(|path| path.display().to_string()).collect();

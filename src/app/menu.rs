@@ -269,6 +269,9 @@ impl Palette {
                 .hint_text("Find a command or a sample");
             ui.add(search.desired_width(f32::INFINITY)).request_focus();
             egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+                if found.is_empty() {
+                    ui.weak("Nothing is called so.");
+                }
                 for (index, (title, _)) in found.iter().enumerate() {
                     let response = ui.selectable_label(index == self.chosen, title);
                     if response.clicked() {

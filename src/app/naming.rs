@@ -8,6 +8,15 @@ use crate::propagation::{CompiledNetwork, MessageId};
 /// Characters of variable names that a name in a table may take.
 pub const SHORT: usize = 28;
 
+/// The title that the file gives a variable, where it says more than the name.
+#[must_use]
+pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
+    let name = network[variable].name();
+    let title = network.annotations().of(variable).title.as_deref()?;
+    // Titles are often names with spaces in them.
+    (!title.eq_ignore_ascii_case(&name.replace('_', " "))).then_some(title)
+}
+
 /// `{either, lung, tub}`; what goes beyond `limit` characters is counted: `{either, lung, +7}`.
 ///
 /// At least one variable is named, whatever the limit.

@@ -15,12 +15,20 @@ pub(super) struct PathBox {
     has_begun: bool,
     /// The path of a file that is there, and whose replacement was asked about.
     asked: Option<String>,
+    /// Why the path cannot be used, and which it was.
+    problem: Option<(String, &'static str)>,
 }
 
 impl PathBox {
     /// A box for `purpose`, which begins with what a dialog would suggest.
     pub(super) fn new(purpose: Purpose) -> Self {
-        Self { purpose, path: purpose.suggestion().to_owned(), has_begun: false, asked: None }
+        Self {
+            purpose,
+            path: purpose.suggestion().to_owned(),
+            has_begun: false,
+            asked: None,
+            problem: None,
+        }
     }
 
     /// What the path is for.
@@ -48,6 +56,11 @@ impl PathBox {
             if asks {
                 ui.colored_label(Palette::of(ui).warning, "There is a file of this name.");
             }
+            if let Some((_, problem)) =
+                self.problem.as_ref().filter(|(path, _)| path == self.path.trim())
+            {
+                ui.colored_label(Palette::of(ui).error, *problem);
+            }
             ui.horizontal(|ui| {
                 let some = !self.path.trim().is_empty();
                 let go_on = if asks { "Replace it" } else { "Go on" };
@@ -63,6 +76,13 @@ impl PathBox {
         {
             // As the system's dialogs do, ask before a file is replaced.
             self.asked = Some(path.to_owned());
+            return None;
+        }
+        if enter
+            && !cancel
+            && let Some(problem) = self.purpose.problem(std::path::Path::new(path))
+        {
+            self.problem = Some((path.to_owned(), problem));
             return None;
         }
         match (cancel, enter && !path.is_empty()) {

@@ -6,9 +6,15 @@ use crate::app::command::{Command, Commands};
 use crate::app::improve;
 use crate::app::model::{Document, Model};
 use crate::app::theme::Palette;
+use crate::network::Finding;
 use crate::numbers;
 use crate::propagation::human_bytes;
 use crate::session::Step;
+
+const LN_P: &str =
+    "Logarithm of the probability of the evidence; likelihoods count as they were entered";
+const SCALED: &str = "Probability of the evidence times the scale of its likelihoods, some weights of which \
+                      are above one: only its ratios to others mean something";
 
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
@@ -47,7 +53,8 @@ pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
 fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     let running = model.document.as_ref().and_then(|document| document.running.as_ref());
     match running.map(|watch| watch.progress()) {
-        Some((done, total)) if total > 0 => {
+        // An engine may begin late with messages, or never.
+        Some((done, total)) if done > 0 => {
             let share = done as f32 / total as f32;
             let bar = egui::ProgressBar::new(share).desired_width(140.0);
             ui.add(bar.text(format!("{done} of {total} messages")));
@@ -124,14 +131,25 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             if is_bayesian { "ln P(e)" } else { "ln Z(e)" },
             ln,
             if is_bayesian {
-                "Logarithm of the probability of the evidence"
+                LN_P
             } else {
                 "Logarithm of the partition function: of the sum of the product of all factors over \
                  the configurations that agree with the evidence"
             },
         );
         if is_bayesian {
-            fact(ui, "P(e)", p, "Probability of the evidence");
+            let likelihoods = document.evidence.iter();
+            let is_scaled = likelihoods
+                .filter_map(|(_, finding)| match finding {
+                    Finding::Likelihood(weights) => Some(weights),
+                    Finding::Observed(_) => None,
+                })
+                .any(|weights| weights.iter().any(|&weight| weight > 1.0));
+            // Weights above one make it more than a probability can be.
+            match is_scaled {
+                false => fact(ui, "P(e)", p, "Probability of the evidence"),
+                true => fact(ui, "P(e) scaled", p, SCALED),
+            }
         }
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);

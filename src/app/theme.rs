@@ -125,9 +125,11 @@ pub fn ramp(t: f32) -> Color32 {
 /// Black or white, whichever can be read on `ground`.
 #[must_use]
 pub fn ink_on(ground: Color32) -> Color32 {
-    let [r, g, b, _] = ground.to_array();
-    let light = 0.299 * f32::from(r) + 0.587 * f32::from(g) + 0.114 * f32::from(b);
-    if light > 140.0 { Color32::from_rgb(16, 20, 24) } else { Color32::WHITE }
+    // The luminance of which black and white stand out alike (WCAG 2.2, contrast ratio).
+    const MIDDLE: f32 = 0.18;
+    let [r, g, b, _] = egui::Rgba::from(ground).to_array();
+    let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    if luminance > MIDDLE { Color32::from_rgb(16, 20, 24) } else { Color32::WHITE }
 }
 
 /// Where a table of `entries` stands on the ramp if the largest has `max`: by logarithm.

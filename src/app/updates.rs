@@ -52,7 +52,9 @@ impl Workbench {
             Update::Compiled(compiled) => {
                 let found = compiled.triangulation() == Some(Triangulation::Auto);
                 if found && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
-                    self.settings.orders.insert(compiled.moral_graph(), compiled.tree());
+                    let entries = compiled.statistics().total_clique_entries;
+                    let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
+                    self.settings.orders.insert(graph, &order, entries);
                 }
                 // Cliques and messages of the old tree mean nothing in the new one, unless they are
                 // there as well.

@@ -39,10 +39,14 @@ impl Record {
             ("version", version.clone()),
             ("commit", commit.clone().unwrap_or_default()),
             ("date", date.clone()),
-            ("cpu", machine.cpu.clone()),
-            ("threads", machine.threads.to_string()),
-            ("gpu", machine.gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone())),
         ];
+        if self.is_live() {
+            rows.extend([
+                ("cpu", machine.cpu.clone()),
+                ("threads", machine.threads.to_string()),
+                ("gpu", machine.gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone())),
+            ]);
+        }
         rows.extend(self.recorded.iter().map(|credit| ("recorded", credit.clone())));
         rows.extend(self.settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
         rows.extend(self.notes.iter().map(|note| ("note", note.clone())));

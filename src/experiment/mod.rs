@@ -33,6 +33,7 @@ pub use record::{
 pub use recorder::{Recorder, RecordingSetup};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording, RecordingSettings};
 pub use setup::{Setup, Subject};
+pub use svg::COLOURS;
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
 use crate::cancel::Cancelled;

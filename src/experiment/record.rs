@@ -282,6 +282,17 @@ impl Record {
         files
     }
 
+    /// Whether anything in it was computed or measured where the experiment was run, rather than taken
+    /// from recordings alone.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        let panels = self.figures.iter().flat_map(|figure| &figure.panels);
+        let series = panels.flat_map(|panel| &panel.series).map(|series| Some(series.origin));
+        let columns = self.tables.iter().flat_map(|table| &table.columns);
+        let origins = series.chain(columns.map(|column| column.origin));
+        self.recorded.is_empty() || origins.into_iter().any(|origin| origin == Some(Origin::Live))
+    }
+
     /// The table called `name`.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::CancelToken;
-use crate::graph::{JunctionTree, MoralGraph, TreeStatistics, eliminate_in_order, predicates};
+use crate::graph::{MoralGraph, eliminate_in_order, predicates};
 use crate::network::VariableId;
 
 /// The best elimination order known for each of some structures.
@@ -38,11 +38,10 @@ impl KnownOrders {
         Arc::clone(&SHIPPED)
     }
 
-    /// Only the order that `tree`, of `graph`, stands for.
+    /// Only `order`, of `graph`, whose clique tables have `entries` in all.
     #[must_use]
-    pub fn of(graph: &MoralGraph, tree: &JunctionTree) -> Self {
-        let entries = TreeStatistics::of(tree).total_clique_entries;
-        let known = Known { entries, order: tree.elimination_order() };
+    pub fn of(graph: &MoralGraph, order: &[VariableId], entries: u64) -> Self {
+        let known = Known { entries, order: order.to_vec() };
         debug_assert_eq!(predicates::is_elimination_order(graph, &known.order), Ok(()));
         Self(BTreeMap::from([(structure(graph), known)]))
     }
@@ -66,13 +65,13 @@ impl KnownOrders {
         self.0.get(&structure(graph)).map(|known| known.entries)
     }
 
-    /// Keeps the order that `tree`, of `graph`, stands for, unless one as good is known; returns
-    /// whether it does.
-    pub fn insert(&mut self, graph: &MoralGraph, tree: &JunctionTree) -> bool {
-        let entries = TreeStatistics::of(tree).total_clique_entries;
+    /// Keeps `order`, of `graph`, whose clique tables have `entries` in all, unless one as good is
+    /// known; returns whether it does. It is the very order that is kept: another one of the same
+    /// cliques may be joined to another tree.
+    pub fn insert(&mut self, graph: &MoralGraph, order: &[VariableId], entries: u64) -> bool {
         let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
         if better {
-            self.0.extend(Self::of(graph, tree).0);
+            self.0.extend(Self::of(graph, order, entries).0);
         }
         better
     }
@@ -122,17 +121,14 @@ fn structure(graph: &MoralGraph) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::build_junction_tree;
-
     fn cycle(states: [usize; 4]) -> MoralGraph {
         let edge = |v: usize| vec![VariableId::new(v), VariableId::new((v + 1) % 4)];
         MoralGraph::new(states.to_vec(), &[edge(0), edge(1), edge(2), edge(3)])
     }
 
-    fn tree(graph: &MoralGraph, order: [usize; 4]) -> JunctionTree {
-        let elimination =
-            eliminate_in_order(graph, &order.map(VariableId::new), &CancelToken::new()).unwrap();
-        build_junction_tree(graph, &elimination)
+    fn insert(known: &mut KnownOrders, graph: &MoralGraph, order: [usize; 4]) -> bool {
+        let order = order.map(VariableId::new);
+        known.insert(graph, &order, total(graph, &order))
     }
 
     fn total(graph: &MoralGraph, order: &[VariableId]) -> u64 {
@@ -144,13 +140,13 @@ mod tests {
         let graph = cycle([3, 3, 2, 3]);
         let mut known = KnownOrders::default();
         assert_eq!(known.find(&graph), None);
-        assert!(known.insert(&graph, &tree(&graph, [0, 1, 2, 3])));
+        assert!(insert(&mut known, &graph, [0, 1, 2, 3]));
         assert_eq!(total(&graph, &known.find(&graph).unwrap()), 45);
-        assert!(known.insert(&graph, &tree(&graph, [1, 0, 2, 3])), "it is smaller");
-        assert!(!known.insert(&graph, &tree(&graph, [0, 1, 2, 3])), "it is larger");
+        assert!(insert(&mut known, &graph, [1, 0, 2, 3]), "it is smaller");
+        assert!(!insert(&mut known, &graph, [0, 1, 2, 3]), "it is larger");
         assert_eq!(total(&graph, &known.find(&graph).unwrap()), 36);
         let mut other = KnownOrders::default();
-        other.insert(&graph, &tree(&graph, [0, 1, 2, 3]));
+        insert(&mut other, &graph, [0, 1, 2, 3]);
         let better = known.clone();
         known.merge(&other);
         other.merge(&better);
@@ -161,7 +157,7 @@ mod tests {
     fn another_structure_has_another_order() {
         let mut known = KnownOrders::default();
         let graph = cycle([3, 3, 2, 3]);
-        known.insert(&graph, &tree(&graph, [0, 1, 2, 3]));
+        insert(&mut known, &graph, [0, 1, 2, 3]);
         assert_eq!(known.find(&cycle([3, 2, 3, 3])), None);
         let ids = |pair: [usize; 2]| pair.map(VariableId::new).to_vec();
         let path = MoralGraph::new(vec![3, 3, 2, 3], &[ids([0, 1]), ids([1, 2]), ids([2, 3])]);
@@ -172,7 +168,7 @@ mod tests {
     fn orders_survive_a_file_and_those_that_are_wrong_are_not_found() {
         let graph = cycle([3, 3, 2, 3]);
         let mut known = KnownOrders::default();
-        known.insert(&graph, &tree(&graph, [1, 0, 2, 3]));
+        insert(&mut known, &graph, [1, 0, 2, 3]);
         let text = serde_json::to_string(&known).unwrap();
         let order = serde_json::to_string(&known.find(&graph).unwrap()).unwrap();
         assert_eq!(serde_json::from_str::<KnownOrders>(&text).unwrap(), known);
@@ -180,7 +176,7 @@ mod tests {
             let text = text.replace(&order, wrong);
             let mut read: KnownOrders = serde_json::from_str(&text).unwrap();
             assert_eq!(read.find(&graph), None, "{wrong}");
-            assert!(read.insert(&graph, &tree(&graph, [0, 1, 2, 3])), "{wrong} is replaced");
+            assert!(insert(&mut read, &graph, [0, 1, 2, 3]), "{wrong} is replaced");
             assert!(read.find(&graph).is_some());
         }
     }

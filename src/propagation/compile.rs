@@ -1,5 +1,6 @@
 //! From a network to what an engine needs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,8 @@ pub struct CompiledNetwork {
     plan: Plan,
     statistics: TreeStatistics,
     triangulation: Option<Triangulation>,
+    /// The order that the tree was made by; none if it came from elsewhere.
+    order: Option<Vec<VariableId>>,
     factor_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
     elapsed: Duration,
@@ -69,6 +72,7 @@ pub fn compile(
     cancel.check()?;
     let mut compiled = CompiledNetwork::assemble(network, moral, elimination.fill_edges, tree);
     compiled.triangulation = Some(options.triangulation.method);
+    compiled.order = Some(elimination.order);
     compiled.elapsed = started.elapsed();
     Ok(compiled)
 }
@@ -107,6 +111,7 @@ impl CompiledNetwork {
             plan: Plan::depth_first(&tree),
             statistics: TreeStatistics::of(&tree),
             triangulation: None,
+            order: None,
             network,
             moral,
             fill_edges,
@@ -125,6 +130,16 @@ impl CompiledNetwork {
     #[must_use]
     pub fn moral_graph(&self) -> &MoralGraph {
         &self.moral
+    }
+
+    /// An elimination order by which [`compile`] makes this tree again; for one that did not come
+    /// from there, a tree of the same cliques.
+    #[must_use]
+    pub fn elimination_order(&self) -> Cow<'_, [VariableId]> {
+        match &self.order {
+            Some(order) => Cow::Borrowed(order),
+            None => Cow::Owned(self.tree.elimination_order()),
+        }
     }
 
     /// The edges that triangulation added to the moral graph.

@@ -152,7 +152,7 @@ impl Search {
         // The search counts in floating point, and might take for better what is not.
         if entries < self.improvement.best() {
             self.improvement.best.store(entries, Ordering::Relaxed);
-            let orders = Arc::new(KnownOrders::of(graph, &tree));
+            let orders = Arc::new(KnownOrders::of(graph, order, entries));
             self.teller.tell(self.improvement.source_serial, Update::Improved(orders));
         }
     }

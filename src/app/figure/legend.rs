@@ -1,8 +1,9 @@
 //! Which colour a series has, and what says so.
 
 use eframe::egui::{self, Color32, Sense, Stroke, Ui};
+use egui_plot::{LineStyle, MarkerShape};
 
-use crate::experiment::{Origin, Panel, Shape};
+use crate::experiment::{COLOURS, Origin, Panel, Shape};
 
 /// Told apart by people of every kind of sight, after the set of Okabe and Ito (2008).
 const ON_DARK: [Color32; 7] = [
@@ -15,16 +16,10 @@ const ON_DARK: [Color32; 7] = [
     Color32::from_rgb(0x9a, 0xa4, 0xae),
 ];
 
-/// The same for a light ground.
-const ON_LIGHT: [Color32; 7] = [
-    Color32::from_rgb(0x1f, 0x77, 0xb4),
-    Color32::from_rgb(0xd0, 0x6a, 0x0c),
-    Color32::from_rgb(0x14, 0x8a, 0x68),
-    Color32::from_rgb(0xa0, 0x4a, 0x86),
-    Color32::from_rgb(0x94, 0x7a, 0x00),
-    Color32::from_rgb(0xb8, 0x2e, 0x10),
-    Color32::from_rgb(0x5c, 0x66, 0x70),
-];
+/// The same for a light ground, as in files.
+fn on_light() -> [Color32; 7] {
+    COLOURS.map(|[red, green, blue]| Color32::from_rgb(red, green, blue))
+}
 
 /// Size of a sample of colour.
 const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
@@ -37,7 +32,7 @@ pub struct Legend {
 struct Entry {
     label: String,
     origin: Origin,
-    bars: bool,
+    shape: Shape,
     colour: Color32,
 }
 
@@ -45,7 +40,7 @@ impl Legend {
     /// The legend of `panels` on the ground of `ui`.
     #[must_use]
     pub fn of(ui: &Ui, panels: &[Panel]) -> Self {
-        let colours = if ui.visuals().dark_mode { ON_DARK } else { ON_LIGHT };
+        let colours = if ui.visuals().dark_mode { ON_DARK } else { on_light() };
         let mut labels: Vec<&str> = Vec::new();
         let mut entries: Vec<Entry> = Vec::new();
         for series in panels.iter().flat_map(|panel| &panel.series) {
@@ -60,7 +55,7 @@ impl Legend {
                 entries.push(Entry {
                     label: series.label.clone(),
                     origin: series.origin,
-                    bars: matches!(series.shape, Shape::Bars { .. }),
+                    shape: series.shape,
                     colour: colours[place % colours.len()],
                 });
             }
@@ -108,29 +103,56 @@ pub(super) fn named(label: &str, origin: Origin) -> String {
 fn sample(ui: &mut Ui, entry: &Entry) {
     let (rect, _) = ui.allocate_exact_size(SAMPLE, Sense::hover());
     let painter = ui.painter();
-    if entry.bars {
-        painter.rect_filled(rect, 2, bar_fill(entry.colour, entry.origin));
-        painter.rect_stroke(rect, 2, (1.0, entry.colour), egui::StrokeKind::Inside);
+    let (colour, stroke) = (entry.colour, Stroke::new(1.5, entry.colour));
+    if let Shape::Bars { .. } = entry.shape {
+        painter.rect_filled(rect, 2, bar_fill(colour, entry.origin));
+        painter.rect_stroke(rect, 2, (1.0, colour), egui::StrokeKind::Inside);
         return;
     }
-    let (left, right) = (rect.left_center(), rect.right_center());
-    let stroke = Stroke::new(1.5, entry.colour);
-    match entry.origin {
-        Origin::Predicted => {
-            painter.extend(egui::Shape::dashed_line(&[left, right], stroke, 4.0, 3.0));
+    if entry.shape == Shape::Line {
+        let ends = [rect.left_center(), rect.right_center()];
+        painter.extend(match style_of(entry.origin) {
+            LineStyle::Solid => vec![egui::Shape::line_segment(ends, stroke)],
+            LineStyle::Dashed { .. } => egui::Shape::dashed_line(&ends, stroke, 4.0, 3.0),
+            LineStyle::Dotted { .. } => egui::Shape::dotted_line(&ends, colour, 4.0, 1.2),
+        });
+    }
+    let (centre, radius) = (rect.center(), 3.5);
+    let at = |(x, y): (f32, f32)| centre + radius * egui::vec2(x, y);
+    match marker_of(entry.origin) {
+        MarkerShape::Diamond => {
+            let corners = [(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)].map(at).to_vec();
+            painter.add(egui::Shape::convex_polygon(corners, colour, Stroke::NONE));
         }
-        Origin::Paper => {
-            painter.extend(egui::Shape::dotted_line(&[left, right], entry.colour, 4.0, 1.2));
+        MarkerShape::Cross => {
+            painter.line_segment([(-1.0, -1.0), (1.0, 1.0)].map(at), stroke);
+            painter.line_segment([(-1.0, 1.0), (1.0, -1.0)].map(at), stroke);
         }
-        Origin::Recorded => {
-            let (centre, radius) = (rect.center(), 4.0);
-            let corners = [(0.0, -radius), (radius, 0.0), (0.0, radius), (-radius, 0.0)];
-            let corners = corners.map(|(x, y)| centre + egui::vec2(x, y)).to_vec();
-            painter.add(egui::Shape::convex_polygon(corners, entry.colour, Stroke::NONE));
+        MarkerShape::Square => {
+            painter.rect_filled(egui::Rect::from_center_size(centre, [6.0; 2].into()), 0, colour);
         }
-        Origin::Exact | Origin::Live => {
-            painter.circle_filled(rect.center(), 3.5, entry.colour);
+        _ => {
+            painter.circle_filled(centre, radius, colour);
         }
+    }
+}
+
+/// What a point is drawn as, which tells origins apart without colour.
+pub(super) fn marker_of(origin: Origin) -> MarkerShape {
+    match origin {
+        Origin::Live | Origin::Exact => MarkerShape::Circle,
+        Origin::Recorded => MarkerShape::Diamond,
+        Origin::Predicted => MarkerShape::Cross,
+        Origin::Paper => MarkerShape::Square,
+    }
+}
+
+/// What is predicted or printed is told apart from what was measured without colour.
+pub(super) fn style_of(origin: Origin) -> LineStyle {
+    match origin {
+        Origin::Predicted => LineStyle::Dashed { length: 7.0 },
+        Origin::Paper => LineStyle::Dotted { spacing: 5.0 },
+        Origin::Exact | Origin::Live | Origin::Recorded => LineStyle::Solid,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use eframe::egui::{self, Color32, Id, Response, Sense, Stroke, Ui, Vec2b, WidgetInfo, WidgetType};
 use egui_plot::{
-    AxisHints, Bar, BarChart, HLine, Line, LineStyle, MarkerShape, Plot, PlotPoint, PlotPoints,
-    PlotTransform, PlotUi, Points, VLine,
+    AxisHints, Bar, BarChart, HLine, Line, Plot, PlotPoint, PlotPoints, PlotTransform, PlotUi,
+    Points, VLine,
 };
 
 use super::axis;
 use super::hit::{Hit, Spot, under};
-use super::legend::{Legend, bar_fill, named};
+use super::legend::{Legend, bar_fill, marker_of, named, style_of};
 use crate::experiment::{At, Origin, Panel, Scale, Series, Shape};
 
 /// A point that is drawn larger, with a ring of this colour.
@@ -32,6 +32,17 @@ pub struct PanelView<'a> {
     pub height: f32,
     /// Points that stand out.
     pub lit: &'a [Lit],
+}
+
+/// Width of what stands left of the axes, of the gap between names, and of a letter, in points.
+const BESIDE: f32 = 60.0;
+const GAP: f32 = 6.0;
+const LETTER: f32 = 6.5;
+
+/// Width of a panel with so many names of so many letters on its axis, in points.
+pub(super) fn width_for(names: usize, letters: usize) -> f32 {
+    // As in `bounds`, there is a little room at either end.
+    BESIDE + (names as f32 + 0.2) * (letters as f32 * LETTER + GAP)
 }
 
 /// A bar on its axes: from left to right, and from its foot to its head.
@@ -186,8 +197,8 @@ impl PanelView<'_> {
 
     /// Characters that a name on the horizontal axis may have.
     fn room(&self, ui: &Ui, (low, high): (f64, f64)) -> usize {
-        let each = (ui.available_width() - 60.0) / (high - low).max(1.0) as f32;
-        ((each - 6.0) / 6.5).max(3.0) as usize
+        let each = (ui.available_width() - BESIDE) / (high - low).max(1.0) as f32;
+        ((each - GAP) / LETTER).max(3.0) as usize
     }
 
     fn draw(&self, plot: &mut PlotUi<'_>, blocks: &[Block], x_view: (f64, f64)) {
@@ -244,15 +255,9 @@ impl PanelView<'_> {
                 line.color(colour).width(1.8).style(style_of(series.origin)).allow_hover(false),
             );
         }
-        let marker = match series.origin {
-            Origin::Live | Origin::Exact => MarkerShape::Circle,
-            Origin::Recorded => MarkerShape::Diamond,
-            Origin::Predicted => MarkerShape::Cross,
-            Origin::Paper => MarkerShape::Square,
-        };
         let many = places.len() > 200;
         let dots = Points::new(series.label.clone(), PlotPoints::from(places))
-            .shape(marker)
+            .shape(marker_of(series.origin))
             .filled(series.origin != Origin::Predicted)
             .radius(if many { 2.5 } else { 4.0 })
             .color(if many { colour.gamma_multiply(0.75) } else { colour });
@@ -372,15 +377,6 @@ fn caption_at(at: egui::Pos2, size: egui::Vec2, upright: bool, rect: egui::Rect)
     let least = rect.min + egui::vec2(2.0, 2.0);
     let most = (rect.max - size - egui::vec2(2.0, 2.0)).max(least);
     (at + beside).clamp(least, most)
-}
-
-/// What is predicted or printed is told apart from what was measured without colour.
-fn style_of(origin: Origin) -> LineStyle {
-    match origin {
-        Origin::Predicted => LineStyle::Dashed { length: 7.0 },
-        Origin::Paper => LineStyle::Dotted { spacing: 5.0 },
-        Origin::Exact | Origin::Live | Origin::Recorded => LineStyle::Solid,
-    }
 }
 
 /// Where the line on which y is `factor` times x leaves the view at its upper right.

@@ -17,8 +17,15 @@ const TEXT_HEIGHT: f32 = 110.0;
 /// About how high the window is.
 const HEIGHT: f32 = 220.0;
 /// What should stay in sight beside what the lesson points at.
-const IN_USE: [&str; 6] =
-    ["Variables", "legend", "stepping", "step through", "steps of a message", "state"];
+const IN_USE: [&str; 7] = [
+    "Variables",
+    "legend",
+    "stepping",
+    "step through",
+    "steps of a message",
+    "tables of a message",
+    "state",
+];
 /// How much more it counts to hide what the lesson points at.
 const POINTED: i64 = 4;
 /// Frames in which the window finds its place.
@@ -78,7 +85,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             }
             let last = course.number() + 1 == course.lesson().steps.len();
             let next = if last { "Finish" } else { "Next" };
-            let hint = if last { "Back to what was open before" } else { "" };
+            let hint = if last { "The lesson is over: back to what was open before" } else { "" };
             let button = Button::new(next).selected(done);
             let button = ui.add(button);
             let button = if last { button.on_hover_text(hint) } else { button };

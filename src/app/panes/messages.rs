@@ -196,7 +196,7 @@ impl MessagesPane {
                     &mut header,
                     By::Touched,
                     "Touched",
-                    "Entries of both cliques' tables",
+                    "Entries of both cliques' tables; engines cpu and gpu may read fewer",
                     true,
                 );
                 sort.number(
@@ -218,7 +218,7 @@ impl MessagesPane {
                     &mut header,
                     By::PerEntry,
                     "Per entry",
-                    "Duration by entries touched",
+                    "Duration by entries touched; engines cpu and gpu may have read fewer",
                     true,
                 );
                 sort.number(&mut header, By::Share, "Share", "Of the sum over all messages", true);

@@ -3,27 +3,26 @@
 use std::fmt::Write;
 
 use super::{COLOURS, text, text_width};
-use crate::experiment::{Origin, Panel, Record, Shape};
+use crate::experiment::{Figure, Origin, Panel, Shape};
 
-/// Colours of the labels of a record's series: one that is measured and predicted has one colour.
+/// Colours of the labels of a figure's series: one that is measured and predicted has one colour.
 pub(super) struct Key {
     labels: Vec<String>,
 }
 
 /// A line of a legend.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry<'k> {
-    pub colour: &'k str,
+pub(super) struct Entry {
+    pub colour: String,
     pub label: String,
     pub origin: Origin,
     pub shape: Shape,
 }
 
 impl Key {
-    pub fn of(record: &Record) -> Self {
+    pub fn of(figure: &Figure) -> Self {
         let mut labels: Vec<String> = Vec::new();
-        let panels = record.figures.iter().flat_map(|figure| &figure.panels);
-        for series in panels.flat_map(|panel| &panel.series) {
+        for series in figure.panels.iter().flat_map(|panel| &panel.series) {
             if !labels.contains(&series.label) {
                 labels.push(series.label.clone());
             }
@@ -31,12 +30,13 @@ impl Key {
         Self { labels }
     }
 
-    pub fn colour(&self, label: &str) -> &'static str {
+    pub fn colour(&self, label: &str) -> String {
         let index = self.labels.iter().position(|known| known == label).unwrap_or(0);
-        COLOURS[index % COLOURS.len()]
+        let [red, green, blue] = COLOURS[index % COLOURS.len()];
+        format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
-    pub fn entries(&self, panel: &Panel) -> Vec<Entry<'_>> {
+    pub fn entries(&self, panel: &Panel) -> Vec<Entry> {
         let entry = |series: &crate::experiment::Series| Entry {
             colour: self.colour(&series.label),
             label: match series.origin {
@@ -78,12 +78,14 @@ pub(super) fn draw(body: &mut String, entries: &[Entry], x: f64, y: f64, width: 
     for (entry, (dx, dy)) in entries.iter().zip(places) {
         let (x, y) = (x + dx, y + dy + 8.0);
         match entry.shape {
-            Shape::Bars { .. } => bar(body, (x, y - 5.0), (16.0, 10.0), entry.colour, entry.origin),
+            Shape::Bars { .. } => {
+                bar(body, (x, y - 5.0), (16.0, 10.0), &entry.colour, entry.origin)
+            }
             shape => {
                 if shape == Shape::Line {
-                    line(body, &[(x, y), (x + 18.0, y)], entry.colour, entry.origin);
+                    line(body, &[(x, y), (x + 18.0, y)], &entry.colour, entry.origin);
                 }
-                dot(body, (x + 9.0, y), entry.colour, entry.origin);
+                dot(body, (x + 9.0, y), &entry.colour, entry.origin);
             }
         }
         text(body, x + 22.0, y + 4.0, "start", "", &entry.label);
@@ -93,17 +95,18 @@ pub(super) fn draw(body: &mut String, entries: &[Entry], x: f64, y: f64, width: 
 /// A dot: filled if measured, square if recorded, hollow if predicted, a diamond if printed.
 pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: Origin) {
     let _ = match origin {
-        Origin::Paper => writeln!(
+        Origin::Recorded => writeln!(
             body,
-            "<path d='M{x:.1} {:.1}l4.5 4.5l-4.5 4.5l-4.5 -4.5z' fill='{colour}' stroke='#222' \
-             stroke-width='0.8'/>",
+            "<path d='M{x:.1} {:.1}l4.5 4.5l-4.5 4.5l-4.5 -4.5z' fill='{colour}'/>",
             y - 4.5
         ),
         Origin::Predicted => writeln!(
             body,
-            "<circle cx='{x:.1}' cy='{y:.1}' r='3.5' fill='#fff' stroke='{colour}' stroke-width='1.5'/>"
+            "<path d='M{:.1} {:.1}l6.4 6.4m-6.4 0l6.4 -6.4' stroke='{colour}' stroke-width='1.5'/>",
+            x - 3.2,
+            y - 3.2
         ),
-        Origin::Recorded => writeln!(
+        Origin::Paper => writeln!(
             body,
             "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}'/>",
             x - 3.2,
@@ -113,9 +116,13 @@ pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: O
     };
 }
 
-/// A line through `points`: dashed if predicted.
+/// A line through `points`: dashed if predicted, dotted if printed in the paper.
 pub(super) fn line(body: &mut String, points: &[(f64, f64)], colour: &str, origin: Origin) {
-    let dash = if origin == Origin::Predicted { " stroke-dasharray='5 3'" } else { "" };
+    let dash = match origin {
+        Origin::Predicted => " stroke-dasharray='5 3'",
+        Origin::Paper => " stroke-dasharray='1.5 3.5'",
+        _ => "",
+    };
     let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let _ = writeln!(
         body,

@@ -14,18 +14,29 @@ use crate::numbers::wrapped;
 const MARGIN: f64 = 16.0;
 
 /// Colours of series by their labels, apart from one another for most eyes (Okabe and Ito).
-const COLOURS: [&str; 8] =
-    ["#e69f00", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#56b4e9", "#8a6d00", "#666666"];
+/// Red, green and blue of the series of a figure on a light ground, in order: told apart by people of
+/// every kind of sight, after the set of Okabe and Ito (2008).
+pub const COLOURS: [[u8; 3]; 7] = [
+    [0x1f, 0x77, 0xb4],
+    [0xd0, 0x6a, 0x0c],
+    [0x14, 0x8a, 0x68],
+    [0xa0, 0x4a, 0x86],
+    [0x94, 0x7a, 0x00],
+    [0xb8, 0x2e, 0x10],
+    [0x5c, 0x66, 0x70],
+];
 
 impl Record {
     /// All figures of the record below one another, as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
-        let key = Key::of(self);
+        let keys: Vec<Key> = self.figures.iter().map(Key::of).collect();
+        let figures = || self.figures.iter().zip(&keys);
         let mut body = String::new();
         let mut y = MARGIN;
         let mut width: f64 = 480.0;
-        let sizes: Vec<(f64, f64)> = self.figures.iter().map(|f| figure_size(f, &key)).collect();
+        let sizes: Vec<(f64, f64)> =
+            figures().map(|(figure, key)| figure_size(figure, key)).collect();
         for (w, _) in &sizes {
             width = width.max(w + 2.0 * MARGIN);
         }
@@ -43,8 +54,8 @@ impl Record {
             y += 15.0;
         }
         y += 8.0;
-        for (figure, (_, height)) in self.figures.iter().zip(sizes) {
-            draw_figure(&mut body, figure, &key, y);
+        for ((figure, key), (_, height)) in figures().zip(sizes) {
+            draw_figure(&mut body, figure, key, y);
             y += height;
         }
         format!(
@@ -71,10 +82,10 @@ impl Record {
         }
         parts.extend(self.recorded.iter().cloned());
         if origins().any(|origin| origin == Origin::Predicted) {
-            parts.push("predicted: hollow, dashed".to_owned());
+            parts.push("predicted: crosses, dashed".to_owned());
         }
         if origins().any(|origin| origin == Origin::Paper) {
-            parts.push("in the paper: diamonds".to_owned());
+            parts.push("in the paper: squares, dotted".to_owned());
         }
         let networks = self.settings.iter().filter(|(name, _)| name == "triangulation");
         parts.extend(networks.map(|(_, value)| format!("trees by {value}")));
@@ -101,7 +112,7 @@ fn below(panel: &Panel) -> f64 {
 }
 
 /// A legend for the whole figure, if all panels would have the same; else one below each.
-fn shared<'k>(figure: &Figure, key: &'k Key) -> Option<Vec<Entry<'k>>> {
+fn shared(figure: &Figure, key: &Key) -> Option<Vec<Entry>> {
     let first = key.entries(figure.panels.first()?);
     let same = |panel: &Panel| key.entries(panel) == first;
     figure.panels.iter().all(same).then_some(first)

@@ -43,11 +43,11 @@ pub(super) fn draw(body: &mut String, panel: &Panel, key: &Key, area: Area) {
         let colour = key.colour(&series.label);
         if series.shape == Shape::Line {
             let points: Vec<_> = series.points.iter().map(|p| (plot.x(p.x), plot.y(p.y))).collect();
-            line(body, &points, colour, series.origin);
+            line(body, &points, &colour, series.origin);
         }
         if !matches!(series.shape, Shape::Bars { .. }) {
             for point in &series.points {
-                dot(body, (plot.x(point.x), plot.y(point.y)), colour, series.origin);
+                dot(body, (plot.x(point.x), plot.y(point.y)), &colour, series.origin);
             }
         }
     }
@@ -136,7 +136,7 @@ fn draw_bars(body: &mut String, panel: &Panel, key: &Key, plot: &Plot) {
             let (low, high) = (plot.y(from).max(plot.y(to)), plot.y(from).min(plot.y(to)));
             let left = plot.x(point.x) - 0.38 * slot + stack as f64 * thick;
             let size = (thick * 0.94, low - high);
-            bar(body, (left, high), size, key.colour(&series.label), series.origin);
+            bar(body, (left, high), size, &key.colour(&series.label), series.origin);
         }
     }
 }

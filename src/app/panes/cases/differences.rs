@@ -132,7 +132,7 @@ impl Comparison {
         ui.horizontal_wrapped(|ui| {
             let label = ui.label("Difference to");
             let name = |base: Base| match base {
-                Base::Nothing => "nothing",
+                Base::Nothing => "none (posteriors)",
                 Base::Prior => "no evidence",
                 base => shown.iter().find(|column| column.base == base).map_or("", |c| c.name),
             };
@@ -248,7 +248,11 @@ fn cell(ui: &mut Ui, column: &Shown<'_>, base: Option<&Posteriors>, (variable, s
     );
     ui.painter().rect_filled(filled, 2.0, ground);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        ui.label(RichText::new(text).color(ink)).on_hover_text(format!("posterior {p:.9}"));
+        let said = match base.map(|base| 100.0 * (p - base.of(variable)[state])) {
+            None => format!("posterior {p:.9}"),
+            Some(by) => format!("posterior {p:.9}\n{by:+.7} percentage points"),
+        };
+        ui.label(RichText::new(text).color(ink)).on_hover_text(said);
     });
 }
 

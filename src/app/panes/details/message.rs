@@ -107,6 +107,10 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
         ]);
     }
     facts(ui, "message work", lines);
+    ui.weak(
+        "Counted as the paper does. Engines cpu and gpu leave out what is zero, one or known already, \
+         and may read far fewer.",
+    );
     if let Some(recorded) = scene.document.shown {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));
     }

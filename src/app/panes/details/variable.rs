@@ -6,6 +6,7 @@ use super::cpt;
 use super::links::{Links, bar, section, title};
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
+use crate::app::naming;
 use crate::app::theme::Palette;
 use crate::graph::CliqueId;
 use crate::network::{FactorId, Finding, VariableId};
@@ -27,6 +28,9 @@ pub(super) fn show(
         variable.name(),
         &format!("variable, {}", counted(variable.cardinality(), "state", "states")),
     );
+    if let Some(title) = naming::title(network, id) {
+        ui.label(title);
+    }
     evidence(ui, document, id, commands);
     states(ui, document, id, commands);
     let mut links = Links { model, network, commands };
@@ -62,6 +66,9 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     });
 }
 
+/// Room for the name of a state, its posterior and its prior, in points.
+const BESIDE_BAR: f32 = 190.0;
+
 fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
     let palette = Palette::of(ui);
     let variable = &document.network()[id];
@@ -70,6 +77,8 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
     let finding = document.evidence.get(id);
     let stale = document.is_stale();
     let of = |all: Option<&[f64]>, state: usize| all.and_then(|all| all.get(state).copied());
+    // In a narrow pane the bar gives way, not the numbers.
+    let width = (ui.available_width() - BESIDE_BAR).clamp(20.0, 90.0);
     Grid::new("states").num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
         ui.weak("state");
         ui.weak("");
@@ -88,7 +97,7 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
             let colour = if observed { palette.evidence } else { palette.posterior };
             let colour = if stale { colour.gamma_multiply(0.4) } else { colour };
             let mark = of(prior, state).map(|prior| (prior as f32, palette.prior));
-            bar(ui, 90.0, now.unwrap_or(0.0) as f32, colour, mark);
+            bar(ui, width, now.unwrap_or(0.0) as f32, colour, mark);
             let text = now.map_or_else(|| "-".to_owned(), percent);
             if stale {
                 ui.weak(text)

@@ -167,7 +167,9 @@ fn provenance(ui: &mut Ui, record: &Record) {
     let gpu = machine.gpu.as_ref().map(|gpu| format!(" and {}", gpu.name)).unwrap_or_default();
     let live = format!("live: {}{gpu}, {}", machine.cpu, record.provenance.date);
     ui.horizontal_wrapped(|ui| {
-        ui.weak(live);
+        if record.is_live() {
+            ui.weak(live);
+        }
         for credit in &record.recorded {
             ui.label(RichText::new(credit).color(Palette::of(ui).warning).strong());
         }

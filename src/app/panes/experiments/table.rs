@@ -40,7 +40,9 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
 
 fn heading(ui: &mut Ui, column: &crate::experiment::Column) {
     let origin = column.origin.map(crate::experiment::Origin::name).unwrap_or_default();
-    let text = RichText::new(column.name.replace('_', " ")).strong().small();
+    let words = column.name.replace('_', " ");
+    let words = words.strip_suffix(" us").map_or(words.clone(), |name| format!("{name} µs"));
+    let text = RichText::new(words).strong().small();
     let layout = match column.cells {
         Cells::Text(_) => Layout::left_to_right(Align::Center),
         Cells::Count(_) | Cells::Number(_) => Layout::right_to_left(Align::Center),

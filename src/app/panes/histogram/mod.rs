@@ -283,6 +283,7 @@ impl HistogramPane {
 /// The axis of sizes. Its labels are short, and stay where decades are closer than they usually may be.
 fn sizes_axis() -> AxisHints<'static> {
     AxisHints::new_x()
+        .label("table entries")
         .label_spacing(DECADE_FADES..=DECADE_SHOWS)
         .formatter(|mark, range| decade_label(mark.value, range.end() - range.start()))
 }

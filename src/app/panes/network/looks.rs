@@ -105,7 +105,12 @@ pub struct Looks<'a> {
     centre: Option<VariableId>,
     /// Whether what is not lit is to step back.
     dims: bool,
+    /// There are so many arcs that they fade where the picture is small.
+    is_crowded: bool,
 }
+
+/// Arcs from which on a small picture of them is a web.
+const CROWDED: usize = 200;
 
 impl<'a> Looks<'a> {
     pub fn new(ui: &Ui, model: &'a Model, document: &'a Document, charts: &'a Charts) -> Self {
@@ -127,6 +132,7 @@ impl<'a> Looks<'a> {
             fill: visuals.widgets.inactive.bg_fill.lerp_to_gamma(visuals.panel_fill, 0.45),
             far: Palette::of(ui).posterior.lerp_to_gamma(visuals.panel_fill, 0.25),
             ink: visuals.strong_text_color(),
+            is_crowded: network.arc_count() > CROWDED,
             dims: matches!(
                 model.selected(),
                 Some(Item::Clique(_) | Item::Separator(_) | Item::Message(_))
@@ -194,8 +200,15 @@ impl<'a> Looks<'a> {
             Edge::Moral(..) => (self.palette.collect, Line::Dashed, None),
             Edge::Fill(..) => (self.palette.distribute, Line::Dotted, None),
         };
-        let mut look =
-            EdgeLook { width: 1.2, colour, arrow, line, label: None, faint: true, on_top: false };
+        let mut look = EdgeLook {
+            width: 1.2,
+            colour,
+            arrow,
+            line,
+            label: None,
+            faint: self.is_crowded,
+            on_top: false,
+        };
         if self.dims && !inside {
             look.colour = look.colour.lerp_to_gamma(self.ground, 0.5);
         }

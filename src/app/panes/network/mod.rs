@@ -16,6 +16,7 @@ use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
 use crate::app::highlight::Item;
 use crate::app::layout::{given, layered};
 use crate::app::model::{Document, Model};
+use crate::app::naming;
 use crate::app::targets;
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, percent, thousands};
@@ -204,12 +205,9 @@ impl NetworkPane {
 /// What is written in the box of a variable: its name, and its title where the file gives one.
 fn title(network: &Network, id: VariableId) -> String {
     let name = network[id].name();
-    match &network.annotations().of(id).title {
-        // Titles are often names with spaces in them.
-        Some(title) if !title.eq_ignore_ascii_case(&name.replace('_', " ")) => {
-            format!("{name} · {title}")
-        }
-        _ => name.to_owned(),
+    match naming::title(network, id) {
+        Some(title) => format!("{name} · {title}"),
+        None => name.to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ use eframe::egui::{
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
+use crate::app::naming;
 use crate::app::targets;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
@@ -106,7 +107,12 @@ impl Row<'_> {
             if known { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
         let split = rect.left() + rect.width() * if self.unfolded { 1.0 } else { NAME_SHARE };
         let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
-        write_elided(ui, room, name, body(ui), colour);
+        let end = write_elided(ui, room, name, body(ui), colour);
+        if let Some(words) = naming::title(network, self.variable) {
+            let room = room.with_min_x((end + 8.0).min(room.right()));
+            write_elided(ui, room, words, small(ui), ui.visuals().weak_text_color());
+            title.on_hover_text(words);
+        }
         if !self.unfolded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
         }
@@ -306,15 +312,18 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
 }
 
 /// Writes `text` at the left of `room`, cut with an ellipsis where it does not fit.
-fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) {
+/// Writes as much of `text` as there is room for. Where it ends.
+fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
-        return;
+        return room.left();
     }
     let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
     job.wrap = TextWrapping::truncate_at_width(room.width());
     let galley = ui.painter().layout_job(job);
     let at = room.left_center() - vec2(0.0, galley.size().y / 2.0);
+    let end = at.x + galley.size().x;
     ui.painter().galley(at, galley, colour);
+    end
 }
 
 fn body(ui: &Ui) -> FontId {
