@@ -9,6 +9,7 @@ use cliquescope::app::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};
+use cliquescope::network::Finding;
 use cliquescope::session::Source;
 use driven::{settle, until, window, window_with};
 use eframe::egui::{self, Key, Modifiers};
@@ -324,6 +325,21 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     harness.get_by_label("Dismiss").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
+}
+
+#[test]
+fn a_likelihood_above_one_makes_no_probability_above_one() {
+    let mut harness = window("asia");
+    let ctx = harness.ctx.clone();
+    let network = harness.state().model().document.as_ref().expect("it is open").network();
+    let dysp = network.find("dysp").expect("it is there");
+    for (weight, name, other) in [(50.0, "P(e) scaled", "P(e)"), (0.5, "P(e)", "P(e) scaled")] {
+        let finding = Finding::Likelihood([0.1, weight].into());
+        harness.state_mut().ask(&ctx, Command::SetFinding(dysp, finding));
+        settle(&mut harness);
+        harness.get_by_label(name);
+        assert!(harness.query_by_label(other).is_none());
+    }
 }
 
 #[test]

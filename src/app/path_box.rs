@@ -116,6 +116,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_that_cannot_be_used_can_be_put_right() {
+        let mut path_box = PathBox::new(Purpose::OpenNetwork);
+        path_box.path = "/no/such/file.bif".to_owned();
+        let mut harness = Harness::new_ui_state(
+            |ui, (path_box, answer): &mut (PathBox, Option<Option<PathBuf>>)| {
+                *answer = answer.take().or_else(|| path_box.show(ui.ctx()));
+            },
+            (path_box, None),
+        );
+        harness.run_steps(2);
+        harness.key_press(Key::Enter);
+        harness.run_steps(2);
+        harness.get_by_label("There is no such file.");
+        assert_eq!(harness.state().1, None, "it stays open");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        harness.state_mut().0.path = file.path().display().to_string();
+        harness.key_press(Key::Enter);
+        harness.run_steps(2);
+        assert_eq!(harness.state().1, Some(Some(file.path().to_owned())));
+    }
+
+    #[test]
     fn a_path_is_typed_where_no_dialog_came_up() {
         let folder = tempfile::tempdir().unwrap();
         let mut workbench = Workbench::new(Settings::default(), || {});

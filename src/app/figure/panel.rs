@@ -255,6 +255,13 @@ impl PanelView<'_> {
                 line.color(colour).width(1.8).style(style_of(series.origin)).allow_hover(false),
             );
         }
+        if series.origin == Origin::Paper {
+            // They may stand on bars of their colour.
+            let ground = plot.ctx().global_style().visuals.extreme_bg_color;
+            let around = Points::new(series.label.clone(), PlotPoints::from(places.clone()));
+            let around = around.shape(marker_of(series.origin)).radius(5.5).color(ground);
+            plot.points(around.allow_hover(false));
+        }
         let many = places.len() > 200;
         let dots = Points::new(series.label.clone(), PlotPoints::from(places))
             .shape(marker_of(series.origin))

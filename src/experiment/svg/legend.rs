@@ -108,7 +108,7 @@ pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: O
         ),
         Origin::Paper => writeln!(
             body,
-            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}'/>",
+            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' stroke='#fff'/>",
             x - 3.2,
             y - 3.2
         ),
