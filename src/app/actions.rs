@@ -82,6 +82,7 @@ pub fn all() -> Vec<Action> {
         action("Keep the evidence as a case", command(Key::K), Command::KeepCase(String::new())),
         action("Open cases…", None, Command::OpenCasesDialog),
         action("Save all cases…", None, Command::SaveCasesDialog),
+        action("Save a picture of the window…", None, Command::SavePictureDialog(None)),
         action("Quit", command(Key::Q), Command::Quit),
         action("Undo", command(Key::Z), Command::Undo),
         action("Redo", command_shift(Key::Z), Command::Redo),

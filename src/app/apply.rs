@@ -12,6 +12,7 @@ use crate::app::history::Past;
 use crate::app::menu::Palette;
 use crate::app::model::ThemeChoice;
 use crate::app::path_box::PathBox;
+use crate::app::picture::Picture;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
 use crate::app::workspace;
 use crate::graph::{KnownOrders, TriangulationOptions};
@@ -129,6 +130,8 @@ impl Workbench {
             }
             Command::Restore => self.restore(),
             Command::Decline => self.recovery.discard(),
+            Command::SavePictureDialog(pane) => self.ask_for_file(ctx, Purpose::SavePicture(pane)),
+            Command::SavePicture(pane, path) => self.picture = Some(Picture::new(pane, path)),
             Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
         }
     }
@@ -295,6 +298,7 @@ impl Workbench {
             Purpose::SaveCases => self.save_cases(&path),
             Purpose::ExportResult(number) => self.export_result(number, &path),
             Purpose::OpenResult => self.open_result(&path),
+            Purpose::SavePicture(pane) => self.commands.push(Command::SavePicture(pane, path)),
         }
     }
 }

@@ -125,6 +125,10 @@ pub enum Command {
     Restore,
     /// Forget what a run that did not end as it should has left.
     Decline,
+    /// Ask for a file and save a picture of this pane, or of the window, to it.
+    SavePictureDialog(Option<Pane>),
+    /// Save a picture of this pane, or of the window, to this file.
+    SavePicture(Option<Pane>, PathBuf),
     /// Close the window.
     Quit,
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
+use crate::app::model::Pane;
 use crate::format::Format;
 use crate::format::cases::CaseFormat;
 
@@ -27,6 +28,8 @@ pub enum Purpose {
     ExportResult(u64),
     /// Open the result of an experiment.
     OpenResult,
+    /// Save a picture of a pane, or of the window.
+    SavePicture(Option<Pane>),
 }
 
 impl Purpose {
@@ -41,13 +44,14 @@ impl Purpose {
             Self::SaveCases => "Save all cases",
             Self::ExportResult(_) => "Choose a folder for the result",
             Self::OpenResult => "Open the result of an experiment",
+            Self::SavePicture(_) => "Save a picture",
         }
     }
 
     /// Whether a file is written to the path.
     #[must_use]
     pub fn writes_file(self) -> bool {
-        matches!(self, Self::SaveEvidence | Self::SaveCases)
+        matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))
     }
 
     /// Why nothing can be read from `path` or written to it, if that is seen at once.
@@ -57,7 +61,7 @@ impl Purpose {
         match self {
             Self::ExportResult(_) => None,
             _ if path.is_dir() => Some("This is a folder."),
-            Self::SaveEvidence | Self::SaveCases => {
+            _ if self.writes_file() => {
                 folder.is_some_and(|folder| !folder.is_dir()).then_some("There is no such folder.")
             }
             _ => (!path.exists()).then_some("There is no such file."),
@@ -70,6 +74,7 @@ impl Purpose {
         match self {
             Self::SaveEvidence => "evidence.json",
             Self::SaveCases => "cases.json",
+            Self::SavePicture(_) => "picture.png",
             _ => "",
         }
     }
@@ -111,6 +116,9 @@ impl Dialog {
                 }
                 Purpose::ExportResult(_) => dialog,
                 Purpose::OpenResult => dialog.add_filter("Results", &["json"]),
+                Purpose::SavePicture(_) => {
+                    dialog.set_file_name(purpose.suggestion()).add_filter("PNG", &["png"])
+                }
                 Purpose::SaveEvidence | Purpose::SaveCases => {
                     let dialog = dialog.set_file_name(purpose.suggestion());
                     CaseFormat::ALL.into_iter().fold(dialog, |dialog, format| {
@@ -119,7 +127,9 @@ impl Dialog {
                 }
             };
             let path = match purpose {
-                Purpose::SaveEvidence | Purpose::SaveCases => dialog.save_file(),
+                Purpose::SaveEvidence | Purpose::SaveCases | Purpose::SavePicture(_) => {
+                    dialog.save_file()
+                }
                 Purpose::ExportResult(_) => dialog.pick_folder(),
                 Purpose::OpenNetwork
                 | Purpose::LoadEvidence

@@ -97,6 +97,24 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
     });
     ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, &Command::Reload, commands));
     ui.separator();
+    ui.menu_button("Save a picture", |ui| {
+        let is_shown = |(_, title): &(Pane, &'static str)| targets::find(ui.ctx(), title).is_some();
+        let shown: Vec<Pane> =
+            actions::PANES.into_iter().filter(is_shown).map(|(pane, _)| pane).collect();
+        let mut choice = |title: &str, pane: Option<Pane>| {
+            if ui.button(title).clicked() {
+                commands.push(Command::SavePictureDialog(pane));
+                ui.close();
+            }
+        };
+        choice("The window…", None);
+        for (pane, title) in actions::PANES {
+            if shown.contains(&pane) {
+                choice(&format!("{title}…"), Some(pane));
+            }
+        }
+    });
+    ui.separator();
     item(ui, &Command::Quit, commands);
 }
 

@@ -28,6 +28,7 @@ pub mod model;
 pub mod naming;
 pub mod panes;
 mod path_box;
+mod picture;
 pub mod recordings;
 mod recovery;
 mod screenshot;

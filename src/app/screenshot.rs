@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use eframe::egui::{self, ColorImage, ViewportCommand};
+use eframe::egui::{self, ViewportCommand};
 
-use crate::files::write_atomically;
+use crate::app::picture;
 
 /// Frames that are drawn after everything is there, so that layouts and fonts have settled.
 const SETTLING_FRAMES: u32 = 8;
@@ -36,15 +36,8 @@ impl Screenshot {
             self.finish(ctx, Err(failure.to_owned()));
             return;
         }
-        let image = ctx.input(|input| {
-            input.raw.events.iter().find_map(|event| match event {
-                egui::Event::Screenshot { image, .. } => Some(Arc::clone(image)),
-                _ => None,
-            })
-        });
-        if let Some(image) = image {
-            let written = self.write(&image);
-            self.finish(ctx, written);
+        if let Some(image) = picture::taken(ctx) {
+            self.finish(ctx, picture::write(&self.path, &image));
             return;
         }
         self.settled_frames = if settled { self.settled_frames + 1 } else { 0 };
@@ -53,20 +46,6 @@ impl Screenshot {
             ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::UserData::default()));
         }
         ctx.request_repaint();
-    }
-
-    fn write(&self, image: &ColorImage) -> Result<(), String> {
-        let [width, height] = image.size.map(|side| side as u32);
-        let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
-        let file = image::RgbaImage::from_raw(width, height, pixels)
-            .ok_or("the picture has the wrong size")?;
-        let mut bytes = std::io::Cursor::new(Vec::new());
-        file.write_to(&mut bytes, image::ImageFormat::Png)
-            .map_err(|error| error.to_string())
-            .and_then(|()| {
-                write_atomically(&self.path, bytes.get_ref()).map_err(|error| error.to_string())
-            })
-            .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
     fn finish(&self, ctx: &egui::Context, result: Result<(), String>) {

@@ -17,6 +17,7 @@ use crate::app::menu::{self, Palette};
 use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
 use crate::app::path_box::PathBox;
+use crate::app::picture::Picture;
 use crate::app::recovery::{self, Recovery};
 use crate::app::settings::Settings;
 use crate::app::{dropping, status, stepping, workspace};
@@ -39,6 +40,8 @@ pub struct Workbench {
     pub(super) path_box: Option<PathBox>,
     pub(super) help: bool,
     pub(super) palette: Option<Palette>,
+    /// The picture that is to be taken.
+    pub(super) picture: Option<Picture>,
     /// A text had the focus when the last frame ended.
     was_typing: bool,
     pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
@@ -147,6 +150,7 @@ impl Workbench {
             path_box: None,
             help: false,
             palette: None,
+            picture: None,
             was_typing: false,
             opening: None,
             known: KnownOrders::shipped(),
@@ -246,6 +250,7 @@ impl Workbench {
         self.was_typing = ui.ctx().text_edit_focused();
         self.settings.zoom = ui.ctx().zoom_factor();
         self.do_what_was_asked(ui.ctx());
+        self.take_picture(ui.ctx());
         self.compare_what_is_seen();
         self.keep_what_changed();
         self.tell_of_the_drawer();

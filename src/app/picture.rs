@@ -1,0 +1,133 @@
+//! Pictures of the window or of one pane, as PNG.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::{self, ColorImage, Rect, ViewportCommand};
+
+use crate::app::actions::pane_title;
+use crate::app::model::Pane;
+use crate::app::targets;
+use crate::app::workbench::Workbench;
+use crate::files::write_atomically;
+
+/// Frames that are drawn before a picture is taken, so that menus and boxes are gone.
+const CLEARING_FRAMES: u32 = 4;
+
+/// Frames after which a picture that did not come is given up.
+const MOST_FRAMES: u32 = 240;
+
+/// A picture that was asked for.
+pub(super) struct Picture {
+    /// The pane; all of the window if there is none.
+    pane: Option<Pane>,
+    path: PathBuf,
+    frames: u32,
+}
+
+impl Picture {
+    /// A picture of `pane`, or of the window, to be written to `path`.
+    pub(super) fn new(pane: Option<Pane>, path: PathBuf) -> Self {
+        Self { pane, path, frames: 0 }
+    }
+}
+
+impl Workbench {
+    /// Takes the picture that was asked for once what covers the window is gone, and writes it once it
+    /// is there.
+    pub(super) fn take_picture(&mut self, ctx: &egui::Context) {
+        let Some(picture) = &mut self.picture else { return };
+        picture.frames += 1;
+        if picture.frames == CLEARING_FRAMES {
+            ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::UserData::default()));
+        }
+        let image = taken(ctx);
+        if image.is_none() && picture.frames < MOST_FRAMES {
+            ctx.request_repaint();
+            return;
+        }
+        let Some(Picture { pane, path, .. }) = self.picture.take() else { return };
+        let rect = pane.and_then(|pane| targets::find(ctx, pane_title(pane)));
+        let written = match image {
+            None => Err("This system gives no pictures of windows.".to_owned()),
+            Some(image) => {
+                let part = rect.map(|rect| image.region(&within(rect, ctx, &image), None));
+                write(&path, part.as_ref().unwrap_or(&image))
+            }
+        };
+        match written {
+            Ok(()) => _ = self.toasts.success(format!("Saved {}", path.display())),
+            Err(message) => self.complain(&message),
+        }
+    }
+}
+
+/// As much of `rect` as is on `image`, in points.
+fn within(rect: Rect, ctx: &egui::Context, image: &ColorImage) -> Rect {
+    let [width, height] = image.size.map(|side| side as f32 / ctx.pixels_per_point());
+    rect.intersect(Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(width, height)))
+}
+
+/// The picture of the window that was asked for, if it has come.
+pub(super) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
+    ctx.input(|input| {
+        input.raw.events.iter().find_map(|event| match event {
+            egui::Event::Screenshot { image, .. } => Some(Arc::clone(image)),
+            _ => None,
+        })
+    })
+}
+
+/// Writes `image` to `path` as PNG, whole or not at all. What went wrong, in words for the user.
+pub(super) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
+    let [width, height] = image.size.map(|side| side as u32);
+    let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
+    let file = image::RgbaImage::from_raw(width, height, pixels)
+        .ok_or("the picture has the wrong size")?;
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    file.write_to(&mut bytes, image::ImageFormat::Png)
+        .map_err(|error| error.to_string())
+        .and_then(|()| write_atomically(path, bytes.get_ref()).map_err(|error| error.to_string()))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Color32, vec2};
+    use egui_kittest::Harness;
+
+    use super::*;
+    use crate::app::command::Command;
+    use crate::app::{Settings, Workbench};
+
+    /// The window when `pane` was asked for and the system gave a picture of it.
+    fn saved(pane: Option<Pane>) -> image::RgbaImage {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.png");
+        let mut harness = Harness::builder().with_size(vec2(900.0, 600.0)).build_ui_state(
+            |ui, workbench: &mut Workbench| workbench.show(ui),
+            Workbench::new(Settings::default(), || {}),
+        );
+        harness.run_steps(3);
+        let ctx = harness.ctx.clone();
+        harness.state_mut().ask(&ctx, Command::SavePicture(pane, path.clone()));
+        harness.run_steps(6);
+        assert!(!path.exists(), "nothing was given yet");
+        let image = ColorImage::filled([900, 600], Color32::from_rgb(1, 2, 3));
+        harness.input_mut().events.push(egui::Event::Screenshot {
+            viewport_id: egui::ViewportId::ROOT,
+            user_data: egui::UserData::default(),
+            image: Arc::new(image),
+        });
+        harness.run_steps(2);
+        image::open(path).unwrap().into_rgba8()
+    }
+
+    #[test]
+    fn a_picture_is_of_the_window_or_of_a_pane() {
+        let all = saved(None);
+        assert_eq!((all.dimensions(), all.get_pixel(5, 5).0), ((900, 600), [1, 2, 3, 255]));
+        let (width, height) = saved(Some(Pane::JunctionTree)).dimensions();
+        assert!((100..700).contains(&width) && (100..500).contains(&height), "{width}x{height}");
+    }
+}
