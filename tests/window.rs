@@ -318,13 +318,23 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     std::fs::write(&path, "network x { } garbage").expect("it can be written to");
     let mut harness = window("asia");
     let bars = harness.get_by_label_contains("xray = yes").rect();
-    harness.state_mut().open(Source::File(path), Vec::new());
+    harness.state_mut().open(Source::File(path.clone()), Vec::new());
     settle(&mut harness);
     harness.get_by_label_contains("broken.bif:1:15: expected");
     assert_eq!(harness.get_by_label_contains("xray = yes").rect(), bars, "nothing moves");
     harness.get_by_label("Dismiss").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
+    // Also while much is still to be done for the network that stays open.
+    harness.state_mut().open(Source::Named("munin4".to_owned()), Vec::new());
+    until(&mut harness, |workbench| {
+        workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")
+    });
+    harness.state_mut().open(Source::File(path), Vec::new());
+    settle(&mut harness);
+    until(&mut harness, |workbench| workbench.model().compiled().is_some());
+    harness.run_steps(5);
+    harness.get_by_label_contains("broken.bif:1:15: expected");
 }
 
 #[test]

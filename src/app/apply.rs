@@ -100,7 +100,7 @@ impl Workbench {
                 self.run_serial += 1;
                 self.request_evidence();
             }
-            Command::DismissFailure => self.model.failure = None,
+            Command::DismissFailure => self.forget_failure(),
             Command::Cancel => self.session.cancel(),
             Command::RunExperiment(trial) => self.run_experiment(*trial),
             Command::CancelExperiment => self.cancel_experiment(),
@@ -143,7 +143,7 @@ impl Workbench {
         known.merge(&self.settings.orders);
         self.known = Arc::new(known);
         self.opening = Some(Opening { source, serial: self.source_serial, evidence });
-        self.model.failure = None;
+        self.forget_failure();
         self.request();
     }
 
@@ -194,7 +194,7 @@ impl Workbench {
             document.evidence = evidence;
             document.impossible = None;
         }
-        self.model.failure = None;
+        self.forget_failure();
         if self.model.auto_propagate {
             self.request_evidence();
         }

@@ -223,6 +223,9 @@ impl Workbench {
     pub(super) fn replace_case(&mut self, number: u64) {
         let Some(document) = &self.model.document else { return };
         let Some(case) = document.case(number).cloned() else { return };
+        if case.evidence == document.evidence {
+            return;
+        }
         let replaced = Case { evidence: document.evidence.clone(), answer: None, ..case };
         self.change_case(number, Some(replaced));
     }

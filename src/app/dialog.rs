@@ -57,14 +57,17 @@ impl Purpose {
     /// Why nothing can be read from `path` or written to it, if that is seen at once.
     #[must_use]
     pub fn problem(self, path: &Path) -> Option<&'static str> {
+        // What may not be looked at may be there all the same.
+        let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {
             Self::ExportResult(_) => None,
+            _ if path.as_os_str().is_empty() => None,
             _ if path.is_dir() => Some("This is a folder."),
             _ if self.writes_file() => {
-                folder.is_some_and(|folder| !folder.is_dir()).then_some("There is no such folder.")
+                folder.is_some_and(is_missing).then_some("There is no such folder.")
             }
-            _ => (!path.exists()).then_some("There is no such file."),
+            _ => is_missing(path).then_some("There is no such file."),
         }
     }
 

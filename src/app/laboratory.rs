@@ -204,9 +204,6 @@ fn file_stem(name: &str) -> String {
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Names that are tried for what is written into a folder in which others are taken.
-const NAMES_TRIED: usize = 1000;
-
 /// Writes a result into `folder`, and says to which files.
 fn export(kept: &KeptResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     let said = |path: &Path| {
@@ -215,15 +212,23 @@ fn export(kept: &KeptResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     };
     std::fs::create_dir_all(folder).map_err(said(folder))?;
     // What is there already and says something else is not replaced.
-    let is_other = |(name, content): &(String, String)| match std::fs::read(folder.join(name)) {
-        Ok(there) => there != content.as_bytes(),
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    let is_other = |(name, content): &(String, String)| {
+        let path = folder.join(name);
+        match std::fs::read(&path) {
+            Ok(there) => Ok(there != content.as_bytes()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(said(&path)(error)),
+        }
     };
     let stem = file_stem(&kept.name);
-    let more = (2_u64..).map(|number| format!("{stem}-{number}"));
-    let files = std::iter::once(stem.clone()).chain(more).map(|stem| kept.record.files(&stem));
-    let free = files.take(NAMES_TRIED).find(|files| !files.iter().any(is_other));
-    let files = free.ok_or_else(|| format!("{}: full of {stem}", folder.display()))?;
+    let mut files = kept.record.files(&stem);
+    for number in 2.. {
+        let others: Vec<bool> = files.iter().map(is_other).collect::<Result<_, _>>()?;
+        if !others.contains(&true) {
+            break;
+        }
+        files = kept.record.files(&format!("{stem}-{number}"));
+    }
     let mut written = Vec::new();
     for (name, content) in files {
         let path = folder.join(name);

@@ -15,8 +15,9 @@ use crate::format::SAMPLES;
 use crate::graph::Triangulation;
 use crate::session::Source;
 
-/// Room that the choices beside the menus take.
+/// Room that the choices beside the menus take, and what there is to choose about `gpu-paper`.
 const CHOICES_WIDTH: f32 = 540.0;
+const PAPER_WIDTH: f32 = 140.0;
 
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
@@ -42,7 +43,8 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, &Command::TogglePalette, commands);
             item(ui, &Command::ToggleHelp, commands);
         });
-        if ui.available_width() >= CHOICES_WIDTH {
+        let paper = if model.engine.heeds_paper() { PAPER_WIDTH } else { 0.0 };
+        if ui.available_width() >= CHOICES_WIDTH + paper {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
         } else {
             has_room = false;

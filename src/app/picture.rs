@@ -33,8 +33,8 @@ impl Picture {
 }
 
 impl Workbench {
-    /// Takes the picture that was asked for once what covers the window is gone, and writes it once it
-    /// is there.
+    /// Takes the picture that was asked for once menu and path box are gone, and writes it once it is
+    /// there.
     pub(super) fn take_picture(&mut self, ctx: &egui::Context) {
         let Some(picture) = &mut self.picture else { return };
         picture.frames += 1;
@@ -47,13 +47,13 @@ impl Workbench {
             return;
         }
         let Some(Picture { pane, path, .. }) = self.picture.take() else { return };
-        let rect = pane.and_then(|pane| targets::find(ctx, pane_title(pane)));
-        let written = match image {
-            None => Err("This system gives no pictures of windows.".to_owned()),
-            Some(image) => {
-                let part = rect.map(|rect| image.region(&within(rect, ctx, &image), None));
-                write(&path, part.as_ref().unwrap_or(&image))
-            }
+        let written = match (image, pane) {
+            (None, _) => Err("This system gives no pictures of windows.".to_owned()),
+            (Some(image), None) => write(&path, &image),
+            (Some(image), Some(pane)) => match part(ctx, &image, pane) {
+                Some(part) => write(&path, &part),
+                None => Err(format!("{} is no longer on screen", pane_title(pane))),
+            },
         };
         match written {
             Ok(()) => _ = self.toasts.success(format!("Saved {}", path.display())),
@@ -62,10 +62,13 @@ impl Workbench {
     }
 }
 
-/// As much of `rect` as is on `image`, in points.
-fn within(rect: Rect, ctx: &egui::Context, image: &ColorImage) -> Rect {
-    let [width, height] = image.size.map(|side| side as f32 / ctx.pixels_per_point());
-    rect.intersect(Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(width, height)))
+/// As much of `pane` as is on `image` of the window; nothing if it is not on screen.
+fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImage> {
+    let scale = ctx.pixels_per_point();
+    let [width, height] = image.size.map(|side| side as f32 / scale);
+    let window = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(width, height));
+    let seen = targets::find(ctx, pane_title(pane))?.intersect(window);
+    seen.is_positive().then(|| image.region(&seen, Some(scale)))
 }
 
 /// The picture of the window that was asked for, if it has come.
@@ -100,20 +103,28 @@ mod tests {
     use crate::app::command::Command;
     use crate::app::{Settings, Workbench};
 
-    /// The window when `pane` was asked for and the system gave a picture of it.
-    fn saved(pane: Option<Pane>) -> image::RgbaImage {
+    /// The picture of `pane` in a window of 900 by 600 points, `scale` pixels each. Where a pixel is
+    /// tells its red and green: tens of points from the left and from above.
+    fn saved(pane: Option<Pane>, scale: f32) -> image::RgbaImage {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.png");
-        let mut harness = Harness::builder().with_size(vec2(900.0, 600.0)).build_ui_state(
-            |ui, workbench: &mut Workbench| workbench.show(ui),
-            Workbench::new(Settings::default(), || {}),
-        );
+        let mut harness = Harness::builder()
+            .with_size(vec2(900.0, 600.0))
+            .with_pixels_per_point(scale)
+            .build_ui_state(
+                |ui, workbench: &mut Workbench| workbench.show(ui),
+                Workbench::new(Settings::default(), || {}),
+            );
         harness.run_steps(3);
         let ctx = harness.ctx.clone();
         harness.state_mut().ask(&ctx, Command::SavePicture(pane, path.clone()));
         harness.run_steps(6);
         assert!(!path.exists(), "nothing was given yet");
-        let image = ColorImage::filled([900, 600], Color32::from_rgb(1, 2, 3));
+        let size = [900.0, 600.0].map(|points| (points * scale) as usize);
+        let tens = |pixel: usize| (pixel as f32 / scale / 10.0) as u8;
+        let pixels = (0..size[0] * size[1])
+            .map(|at| Color32::from_rgb(tens(at % size[0]), tens(at / size[0]), 7));
+        let image = ColorImage::new(size, pixels.collect());
         harness.input_mut().events.push(egui::Event::Screenshot {
             viewport_id: egui::ViewportId::ROOT,
             user_data: egui::UserData::default(),
@@ -125,9 +136,14 @@ mod tests {
 
     #[test]
     fn a_picture_is_of_the_window_or_of_a_pane() {
-        let all = saved(None);
-        assert_eq!((all.dimensions(), all.get_pixel(5, 5).0), ((900, 600), [1, 2, 3, 255]));
-        let (width, height) = saved(Some(Pane::JunctionTree)).dimensions();
+        let all = saved(None, 1.0);
+        assert_eq!((all.dimensions(), all.get_pixel(15, 25).0), ((900, 600), [1, 2, 7, 255]));
+        let (once, twice) =
+            (saved(Some(Pane::JunctionTree), 1.0), saved(Some(Pane::JunctionTree), 2.0));
+        let (width, height) = once.dimensions();
         assert!((100..700).contains(&width) && (100..500).contains(&height), "{width}x{height}");
+        assert!(once.get_pixel(0, 0).0[0] > 10, "variables stand left of it");
+        assert!(twice.width().abs_diff(2 * width) < 8 && twice.height().abs_diff(2 * height) < 8);
+        assert_eq!(twice.get_pixel(twice.width() / 2, 9), once.get_pixel(width / 2, 5));
     }
 }

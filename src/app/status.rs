@@ -36,14 +36,14 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 /// Draws what failed, all of it, until it is dismissed or something succeeds. It stands at the bottom,
 /// where it moves nothing from under the pointer.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+    ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
             commands.push(Command::DismissFailure);
         }
         if ui.button("Copy").clicked() {
             ui.ctx().copy_text(failure.to_owned());
         }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+        ui.with_layout(Layout::left_to_right(Align::TOP), |ui| {
             let text = RichText::new(failure).color(Palette::of(ui).error);
             ui.add(egui::Label::new(text).wrap());
         });

@@ -41,7 +41,10 @@ impl Workbench {
         match update {
             Update::Started(step) => {
                 self.model.working = Some(step);
-                self.model.failure = None;
+                // What goes on with the network that stayed open says nothing of the other.
+                if step <= Step::Propagate && !self.failed_to_open {
+                    self.model.failure = None;
+                }
                 if let (Step::Load, Some(document)) = (step, self.document()) {
                     document.engine_bytes = None;
                     document.stand_in = None;
@@ -207,6 +210,7 @@ impl Workbench {
         if step == Step::Open {
             self.opening = None;
             self.recovery.failed();
+            self.failed_to_open = true;
             // What was open stays open, and what was interrupted for the other is taken up again.
             self.request();
             self.go_on_improving();
@@ -215,6 +219,12 @@ impl Workbench {
             document.impossible = Some(impossible);
         }
         self.model.failure = Some(message);
+    }
+
+    /// Shows no more what failed.
+    pub(super) fn forget_failure(&mut self) {
+        self.model.failure = None;
+        self.failed_to_open = false;
     }
 
     /// Tells of something that went otherwise than the user may think.

@@ -42,6 +42,8 @@ pub struct Workbench {
     pub(super) palette: Option<Palette>,
     /// The picture that is to be taken.
     pub(super) picture: Option<Picture>,
+    /// What failed is that a network could not be opened.
+    pub(super) failed_to_open: bool,
     /// A text had the focus when the last frame ended.
     was_typing: bool,
     pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
@@ -151,6 +153,7 @@ impl Workbench {
             help: false,
             palette: None,
             picture: None,
+            failed_to_open: false,
             was_typing: false,
             opening: None,
             known: KnownOrders::shipped(),
@@ -260,7 +263,7 @@ impl Workbench {
     /// Keys and the answer of a dialog become commands.
     fn collect_input(&mut self, ctx: &egui::Context) {
         // A button with the focus takes no text: who goes about by Tab keeps all keys.
-        let typing = self.is_typing(ctx) || self.path_box.is_some();
+        let typing = self.is_typing(ctx);
         let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
             .into_iter()
             .filter_map(|action| Some((action.shortcut?, action.command)))
@@ -290,7 +293,8 @@ impl Workbench {
 
     /// Whether plain keys belong to a text. Escape takes the focus from one before the frame begins.
     pub(super) fn is_typing(&self, ctx: &egui::Context) -> bool {
-        self.was_typing || ctx.text_edit_focused() || self.palette.is_some()
+        let has_box = self.palette.is_some() || self.path_box.is_some();
+        has_box || self.was_typing || ctx.text_edit_focused()
     }
 
     fn do_what_was_asked(&mut self, ctx: &egui::Context) {
@@ -302,6 +306,8 @@ impl Workbench {
                 command => self.apply(ctx, command),
             }
         }
+        // A picture shows nothing of where the pointer happens to be.
+        hovered = hovered.filter(|_| self.picture.is_none());
         // What is under the pointer lights up in the next frame, in every pane.
         if self.hovered != hovered {
             self.hovered.clone_from(&hovered);

@@ -223,7 +223,7 @@ pub enum LoadError {
         /// The precision asked for.
         precision: Precision,
     },
-    /// The network needs more memory than it may have.
+    /// The network needs more memory than it may have, or is none for the engine.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
     /// The GPU has too little free memory, or failed.
@@ -245,10 +245,14 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether the device is to blame, not the request: another engine may do.
+    /// Whether the engine or its device is to blame, not the request: another engine may do.
     #[must_use]
-    pub fn is_of_device(&self) -> bool {
-        matches!(self, Self::Device { .. } | Self::Unavailable { .. })
+    pub fn is_of_engine(&self) -> bool {
+        match self {
+            Self::Device { .. } | Self::Unavailable { .. } => true,
+            Self::TooLarge(refusal) => refusal.forecast.obstacle.is_some(),
+            Self::Precision { .. } => false,
+        }
     }
 }
 

@@ -282,8 +282,8 @@ impl Record {
         files
     }
 
-    /// Whether anything in it was computed or measured where the experiment was run, rather than taken
-    /// from recordings alone.
+    /// Whether times in it were measured where the experiment was run, or there are none that were
+    /// recorded elsewhere.
     #[must_use]
     pub fn is_live(&self) -> bool {
         let panels = self.figures.iter().flat_map(|figure| &figure.panels);

@@ -15,7 +15,8 @@ pub struct Forecast {
     pub precision: Precision,
     /// Sizes of the junction tree.
     pub tree: TreeStatistics,
-    /// Bytes that the engine will allocate; saturating.
+    /// Bytes that the engine will allocate; saturating. Where there is an obstacle, those of the tables
+    /// of the cliques alone.
     pub bytes: u64,
     /// What keeps the engine from taking the network however much memory there is.
     pub obstacle: Option<String>,
@@ -122,7 +123,7 @@ impl MemoryLimit {
     }
 }
 
-/// A network needs more memory than it may have.
+/// A network needs more memory than it may have, or cannot be taken by an engine at all.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "too large for engine {} in {}: {} for {} cliques with {} table entries in all, {}; \

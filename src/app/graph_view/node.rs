@@ -22,6 +22,8 @@ const FAR: f32 = 10.5;
 pub struct NodeText {
     /// A word that is read from afar.
     pub brief: String,
+    /// The word is a number, of which a part would be another one.
+    pub is_number: bool,
     /// What is written on top from nearby.
     pub title: String,
     /// What is written below from nearby.
@@ -158,7 +160,7 @@ impl NodeShape {
     }
 
     fn writing(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
-        let NodeText { brief, title, subtitle } = &*self.text;
+        let NodeText { brief, is_number, title, subtitle } = &*self.text;
         let ink = self.look.ink;
         let width = rect.width() - 8.0 * zoom;
         if let Some(chart) = &self.look.chart
@@ -190,9 +192,8 @@ impl NodeShape {
         } else if !brief.is_empty() {
             // As large as the box allows; digits are about half as wide as high.
             let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
-            // What does not fit is cut off, unless it is a number: that would be another one.
-            let is_number = brief.starts_with(|first: char| first.is_ascii_digit());
-            let fits = if is_number { fits } else { fits.max(SMALLEST.min(rect.height() * 0.7)) };
+            // What does not fit is cut off, unless it is a number.
+            let fits = if *is_number { fits } else { fits.max(SMALLEST.min(rect.height() * 0.7)) };
             if let Some(size) = legible(fits.min(14.0)) {
                 let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
                 let says_something = !is_number && rect.width() > 2.5 * size;

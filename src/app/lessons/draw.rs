@@ -56,12 +56,9 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         // Its size is not known yet: held inside the screen by a guess, it would be moved.
         window.current_pos(place).constrain(false)
     } else {
-        if frames == SETTLING {
-            ctx.data_mut(|data| data.insert_temp(was_at, place));
-        }
         window
     };
-    window.show(ctx, |ui| {
+    let shown = window.show(ctx, |ui| {
         ui.set_width(WIDTH);
         let text = ui.label(course.text(model));
         ui.add_space((TEXT_HEIGHT - text.rect.height()).max(4.0));
@@ -105,6 +102,12 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             }
         });
     });
+    // Where it is, which may be where the user dragged it.
+    if let Some(shown) = shown
+        && frames >= SETTLING
+    {
+        ctx.data_mut(|data| data.insert_temp(was_at, shown.response.rect.min));
+    }
     if let Some(target) = target {
         let dark = ctx.global_style().visuals.dark_mode;
         let colour = if dark { Palette::DARK.active } else { Palette::LIGHT.active };

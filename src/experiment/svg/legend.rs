@@ -92,7 +92,7 @@ pub(super) fn draw(body: &mut String, entries: &[Entry], x: f64, y: f64, width: 
     }
 }
 
-/// A dot: filled if measured, square if recorded, hollow if predicted, a diamond if printed.
+/// A dot: round if measured, a diamond if recorded, a cross if predicted, a square if printed.
 pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: Origin) {
     let _ = match origin {
         Origin::Recorded => writeln!(

@@ -13,7 +13,6 @@ use crate::numbers::wrapped;
 /// Space around everything, and between panels.
 const MARGIN: f64 = 16.0;
 
-/// Colours of series by their labels, apart from one another for most eyes (Okabe and Ito).
 /// Red, green and blue of the series of a figure on a light ground, in order: told apart by people of
 /// every kind of sight, after the set of Okabe and Ito (2008).
 pub const COLOURS: [[u8; 3]; 7] = [

@@ -250,5 +250,6 @@ fn text_of(compiled: &CompiledNetwork, id: CliqueId) -> NodeText {
         title: names.collect::<Vec<_>>().join(", "),
         subtitle: format!("{count} · {brief}"),
         brief,
+        is_number: true,
     }
 }

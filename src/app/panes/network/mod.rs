@@ -267,7 +267,7 @@ fn drawing(
     let nodes = nodes
         .map(|((id, &size), &centre)| {
             let name = network[id].name().to_owned();
-            let text = NodeText { brief: name, title: title(network, id), subtitle: String::new() };
+            let text = NodeText { brief: name, title: title(network, id), ..NodeText::default() };
             NodePlace { centre, size, text }
         })
         .collect();

@@ -311,8 +311,7 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
     ui.weak("Click: observe or retract. Ctrl+click: one of several. Alt+click: exclude.");
 }
 
-/// Writes `text` at the left of `room`, cut with an ellipsis where it does not fit.
-/// Writes as much of `text` as there is room for. Where it ends.
+/// Writes `text` at the left of `room`, cut with an ellipsis where it does not fit. Where it ends.
 fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();

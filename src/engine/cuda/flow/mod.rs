@@ -35,7 +35,7 @@ use super::device::device;
 use crate::engine::factors::least;
 use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator, unnumbered};
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast};
+use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
 /// Lists of items there are at most, which is blocks of the launch.
 const MAX_LISTS: usize = 4096;
@@ -78,15 +78,18 @@ impl Engine for GpuFlow {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        if let Some(reason) = refusal(compiled) {
-            return Err(LoadError::Unavailable { engine, reason });
+        let refused = |obstacle: String| {
+            let forecast = Forecast::refused(engine, options.precision, compiled, obstacle);
+            TooLarge { forecast: Box::new(forecast), limit: options.memory }
+        };
+        if let Some(obstacle) = refusal(compiled) {
+            return Err(refused(obstacle).into());
         }
         let operations = operations(compiled);
         let bytes = bytes(compiled, &operations);
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
         let Some((mut flow, exponent)) = Flow::new(compiled, operations) else {
-            let reason = "there are more messages than it can number".to_owned();
-            return Err(LoadError::Unavailable { engine, reason });
+            return Err(refused("there are more messages than it can number".to_owned()).into());
         };
         let gpu =
             Gpu::load(device, &flow).map_err(|error| device.refusal(engine, bytes, &error))?;
