@@ -192,14 +192,15 @@ impl NodeShape {
         } else if !brief.is_empty() {
             // As large as the box allows; digits are about half as wide as high.
             let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
-            // What does not fit is cut off, unless it is a number.
-            let fits = if *is_number { fits } else { fits.max(SMALLEST.min(rect.height() * 0.7)) };
-            if let Some(size) = legible(fits.min(14.0)) {
+            let smallest = SMALLEST.min(rect.height() * 0.7);
+            for size in [fits.min(14.0), smallest].into_iter().filter_map(legible) {
                 let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
-                let says_something = !is_number && rect.width() > 2.5 * size;
-                let top = rect.center().y - galley.size().y / 2.0;
+                // What does not fit is cut off, unless it is a number.
+                let says_something = !is_number && size < 8.0 && rect.width() > 2.5 * size;
                 if !galley.elided || says_something {
+                    let top = rect.center().y - galley.size().y / 2.0;
                     shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
+                    break;
                 }
             }
         }

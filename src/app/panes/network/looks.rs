@@ -194,7 +194,10 @@ impl<'a> Looks<'a> {
         // The edges inside a selected clique are what makes it one.
         let inside =
             self.dims && self.model.selection.variable(from) && self.model.selection.variable(to);
-        let quiet = self.palette.line.lerp_to_gamma(self.ground, 0.35);
+        let quiet = match self.is_crowded {
+            true => self.palette.line.lerp_to_gamma(self.ground, 0.35),
+            false => self.palette.line.lerp_to_gamma(self.ink, 0.2),
+        };
         let (colour, line, arrow) = match edge {
             Edge::Arc(..) => (quiet, Line::Solid, Some(true)),
             Edge::Moral(..) => (self.palette.collect, Line::Dashed, None),
