@@ -339,13 +339,13 @@ pub(super) fn median(durations: impl Iterator<Item = f64>) -> f64 {
     Sum::of(durations).median
 }
 
-fn waiting_for<'m>(model: &'m Model, document: &Document) -> &'m str {
-    if let Some(failure) = &model.failure {
-        failure
-    } else if model.working.is_some() {
+fn waiting_for(model: &Model, document: &Document) -> &'static str {
+    if model.working.is_some() {
         "The propagation begins once the network is compiled and loaded."
     } else if document.impossible.is_some() {
         "The evidence is impossible, so no propagation was finished. Retract a finding."
+    } else if model.failure.is_some() {
+        "There was no propagation: what failed stands at the bottom. Press F5 to try again."
     } else {
         "Nothing has been propagated on this junction tree yet. Press F5 to propagate."
     }
