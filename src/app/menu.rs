@@ -101,8 +101,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
     ui.separator();
     ui.menu_button("Save a picture", |ui| {
         let is_shown = |(_, title): &(Pane, &'static str)| targets::find(ui.ctx(), title).is_some();
-        let shown: Vec<Pane> =
-            actions::PANES.into_iter().filter(is_shown).map(|(pane, _)| pane).collect();
+        let shown: Vec<_> = actions::PANES.into_iter().filter(is_shown).collect();
         let mut choice = |title: &str, pane: Option<Pane>| {
             if ui.button(title).clicked() {
                 commands.push(Command::SavePictureDialog(pane));
@@ -110,10 +109,8 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
             }
         };
         choice("The window…", None);
-        for (pane, title) in actions::PANES {
-            if shown.contains(&pane) {
-                choice(&format!("{title}…"), Some(pane));
-            }
+        for (pane, title) in shown {
+            choice(&format!("{title}…"), Some(pane));
         }
     });
     ui.separator();

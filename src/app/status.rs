@@ -138,13 +138,10 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             },
         );
         if is_bayesian {
-            let likelihoods = document.evidence.iter();
-            let is_scaled = likelihoods
-                .filter_map(|(_, finding)| match finding {
-                    Finding::Likelihood(weights) => Some(weights),
-                    Finding::Observed(_) => None,
-                })
-                .any(|weights| weights.iter().any(|&weight| weight > 1.0));
+            let is_scaled = document.evidence.iter().any(|(_, finding)| match finding {
+                Finding::Likelihood(weights) => weights.iter().any(|&weight| weight > 1.0),
+                Finding::Observed(_) => false,
+            });
             // Weights above one make it more than a probability can be.
             match is_scaled {
                 false => fact(ui, "P(e)", p, "Probability of the evidence"),

@@ -272,6 +272,20 @@ fn unnumbered(table: &str, entries: u64, most: u32) -> Option<String> {
         .then(|| format!("it numbers up to {} entries of a {table}", thousands(u64::from(most))))
 }
 
+/// The forecast for `engine`, which needs `bytes`; they are not asked for where there is an `obstacle`.
+fn forecast(
+    engine: &dyn Engine,
+    compiled: &CompiledNetwork,
+    precision: Precision,
+    obstacle: Option<String>,
+    bytes: impl FnOnce() -> u64,
+) -> Forecast {
+    match obstacle {
+        Some(obstacle) => Forecast::refused(engine.name(), precision, compiled, obstacle),
+        None => Forecast::new(engine.name(), precision, compiled, bytes()),
+    }
+}
+
 /// Refuses what `engine` cannot load as `options` say, and otherwise gives the bytes that it needs.
 fn admit(
     engine: &dyn Engine,

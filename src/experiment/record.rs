@@ -289,8 +289,8 @@ impl Record {
         let panels = self.figures.iter().flat_map(|figure| &figure.panels);
         let series = panels.flat_map(|panel| &panel.series).map(|series| Some(series.origin));
         let columns = self.tables.iter().flat_map(|table| &table.columns);
-        let origins = series.chain(columns.map(|column| column.origin));
-        self.recorded.is_empty() || origins.into_iter().any(|origin| origin == Some(Origin::Live))
+        let mut origins = series.chain(columns.map(|column| column.origin));
+        self.recorded.is_empty() || origins.any(|origin| origin == Some(Origin::Live))
     }
 
     /// The table called `name`.

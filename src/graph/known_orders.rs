@@ -121,6 +121,7 @@ fn structure(graph: &MoralGraph) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     fn cycle(states: [usize; 4]) -> MoralGraph {
         let edge = |v: usize| vec![VariableId::new(v), VariableId::new((v + 1) % 4)];
         MoralGraph::new(states.to_vec(), &[edge(0), edge(1), edge(2), edge(3)])

@@ -84,10 +84,8 @@ impl Engine for Cpu {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         // Entries have indices of 32 bits.
         let largest = compiled.statistics().max_clique_entries;
-        match super::unnumbered("clique", largest, u32::MAX) {
-            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
-            None => Forecast::new(self.name(), precision, compiled, bytes(compiled, precision)),
-        }
+        let obstacle = super::unnumbered("clique", largest, u32::MAX);
+        super::forecast(self, compiled, precision, obstacle, || bytes(compiled, precision))
     }
 
     fn load(

@@ -58,12 +58,8 @@ impl Engine for Sequential {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         // Mappings hold indices of 32 bits.
         let largest = compiled.statistics().max_separator_entries;
-        match super::unnumbered("separator", largest, u32::MAX) {
-            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
-            None => {
-                Forecast::new(self.name(), precision, compiled, bytes(compiled.tree(), precision))
-            }
-        }
+        let obstacle = super::unnumbered("separator", largest, u32::MAX);
+        super::forecast(self, compiled, precision, obstacle, || bytes(compiled.tree(), precision))
     }
 
     fn load(

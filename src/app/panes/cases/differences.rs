@@ -236,21 +236,22 @@ fn cell(ui: &mut Ui, column: &Shown<'_>, base: Option<&Posteriors>, (variable, s
     };
     let known = column.evidence.get(variable).is_some();
     let ink = if known { palette.evidence } else { ui.visuals().text_color() };
-    let (text, ground) = match base.map(|base| p - base.of(variable)[state]) {
+    let by = base.map(|base| p - base.of(variable)[state]);
+    let (text, ground) = match by {
         None => (numbers::percent(p), bar(palette.posterior, p)),
         Some(by) => (difference(by), bar(palette.prior, by.abs())),
     };
     let room = ui.max_rect();
-    let share = base.map_or(p, |base| (p - base.of(variable)[state]).abs()) as f32;
+    let share = by.map_or(p, f64::abs) as f32;
     let filled = egui::Rect::from_min_size(
         room.min + egui::vec2(0.0, 2.0),
         egui::vec2(room.width() * share, room.height() - 4.0),
     );
     ui.painter().rect_filled(filled, 2.0, ground);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let said = match base.map(|base| 100.0 * (p - base.of(variable)[state])) {
+        let said = match by {
             None => format!("posterior {p:.9}"),
-            Some(by) => format!("posterior {p:.9}\n{by:+.7} percentage points"),
+            Some(by) => format!("posterior {p:.9}\n{:+.7} percentage points", 100.0 * by),
         };
         ui.label(RichText::new(text).color(ink)).on_hover_text(said);
     });

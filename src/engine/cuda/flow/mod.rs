@@ -61,13 +61,8 @@ impl Engine for GpuFlow {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        match refusal(compiled) {
-            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
-            None => {
-                let bytes = bytes(compiled, &operations(compiled));
-                Forecast::new(self.name(), precision, compiled, bytes)
-            }
-        }
+        let bytes = || bytes(compiled, &operations(compiled));
+        crate::engine::forecast(self, compiled, precision, refusal(compiled), bytes)
     }
 
     fn load(

@@ -47,10 +47,8 @@ impl Engine for GpuPaper {
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let largest = compiled.statistics().max_clique_entries;
-        match crate::engine::unnumbered("clique", largest, u32::MAX) {
-            Some(obstacle) => Forecast::refused(self.name(), precision, compiled, obstacle),
-            None => Forecast::new(self.name(), precision, compiled, tables::bytes(compiled)),
-        }
+        let obstacle = crate::engine::unnumbered("clique", largest, u32::MAX);
+        crate::engine::forecast(self, compiled, precision, obstacle, || tables::bytes(compiled))
     }
 
     fn load(
