@@ -1,7 +1,7 @@
 // Many cases at once: the lanes of a warp are cases, and all do the same.
 //
 // A message is computed row by row, and a row is a sum of terms: a constant times an entry of one or
-// two other messages (src/engine/lanes/plan.rs). Evidence is weights, so rows and terms are those of
+// two other messages (src/engine/batch/plan.rs). Evidence is weights, so rows and terms are those of
 // all cases: whatever is not a number of a case is read once for a whole warp, and the numbers of
 // the cases lie side by side. Cases come in groups of 32 V, of which a thread has V; messages of a
 // group are arrays [entry][case].

@@ -5,6 +5,7 @@
 //! alike; `tests/conformance` holds them to it.
 
 pub mod algorithm;
+mod batch;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -13,7 +14,6 @@ mod draw;
 mod factors;
 #[cfg(test)]
 mod fixtures;
-mod lanes;
 mod options;
 mod reference;
 mod sequential;
@@ -362,7 +362,7 @@ pub fn all() -> &'static [&'static dyn Engine] {
         &cpu::Cpu,
         &sequential::Sequential,
         #[cfg(feature = "cuda")]
-        &cuda::GpuFlow,
+        &cuda::GpuPersistent,
         #[cfg(feature = "cuda")]
         &cuda::GpuPaper,
         &reference::Reference,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use crate::cancel::Cancelled;
+use crate::engine::batch::{Cases, LANES};
 use crate::engine::cpu::batch;
 use crate::engine::cpu::choice::Choice;
 use crate::engine::cpu::part::Work;
@@ -14,7 +15,6 @@ use crate::engine::cpu::structure::Structure;
 use crate::engine::cpu::support;
 use crate::engine::cpu::tables::Sources;
 use crate::engine::cpu::tree::Tree;
-use crate::engine::lanes::{Cases, LANES};
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, PropagationFailure, Propagator, ask_again, one_at_a_time};
 use crate::network::Evidence;

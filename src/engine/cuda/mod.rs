@@ -8,17 +8,17 @@
 //! Nothing outside this module knows of CUDA, and all of its `unsafe` is here: kernels take raw
 //! device pointers, so a launch is as safe as the records it is given are right, which the twins show.
 
+mod batch;
 mod device;
-mod flow;
 mod kernels;
-mod lanes;
 mod paper;
+mod persistent;
 
 #[cfg(test)]
 use super::fixtures;
 pub use device::Card;
-pub use flow::GpuFlow;
 pub use paper::GpuPaper;
+pub use persistent::GpuPersistent;
 
 /// What one kernel launch costs on this machine's GPU, the τ of section 3.4 of Zheng, Mengshoel
 /// and Chong; `None` where there is no GPU.

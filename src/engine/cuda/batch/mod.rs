@@ -19,7 +19,7 @@ use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
 use crate::cancel::Cancelled;
-use crate::engine::lanes::{JoinTree, Order, Plan};
+use crate::engine::batch::{JoinTree, Order, Plan};
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, PropagationFailure};
 use crate::network::{Evidence, Finding};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::engine::lanes::{Kind, Plan, scale_of};
+use crate::engine::batch::{Kind, Plan, scale_of};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::words::Word;
 use super::{Executor, Flow};
 use crate::cancel::Cancelled;
-use crate::engine::cuda::lanes::Lanes;
+use crate::engine::cuda::batch::Lanes;
 use crate::engine::{
     BatchAnswers, LoadOptions, PropagationFailure, Propagator, ask_again, one_at_a_time,
 };

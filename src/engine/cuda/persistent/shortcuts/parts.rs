@@ -1,8 +1,8 @@
 //! What an operation is given with a shortcut, and the messages that this needs.
 
 use super::{Means, Ways, products};
-use crate::engine::cuda::flow::items::takes;
-use crate::engine::cuda::flow::operations::{Operation, Role};
+use crate::engine::cuda::persistent::items::takes;
+use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 

@@ -1,8 +1,8 @@
 //! What items need and take, for forecasts: without the numbers.
 
 use super::{Grain, HEADER, RECORD, STAGE, THREADS};
-use crate::engine::cuda::flow::costs::Cost;
-use crate::engine::cuda::flow::operations::Operation;
+use crate::engine::cuda::persistent::costs::Cost;
+use crate::engine::cuda::persistent::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 

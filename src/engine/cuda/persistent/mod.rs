@@ -41,9 +41,9 @@ use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 const MAX_LISTS: usize = 4096;
 
 /// See the module.
-pub struct GpuFlow;
+pub struct GpuPersistent;
 
-impl Engine for GpuFlow {
+impl Engine for GpuPersistent {
     fn name(&self) -> &'static str {
         "gpu"
     }

@@ -4,10 +4,10 @@ use super::layout::{Layout, Stage};
 use super::{
     BARE, BY_CLASS, GOES_ON, Grain, HEADER, NO_SOURCE, NO_STATE, NOWHERE, RECORD, STAGE, split,
 };
-use crate::engine::cuda::flow::costs::Cost;
-use crate::engine::cuda::flow::operations::{Operation, Role};
-use crate::engine::cuda::flow::support::{Offsets, Part};
-use crate::engine::cuda::flow::tables::PEAK;
+use crate::engine::cuda::persistent::costs::Cost;
+use crate::engine::cuda::persistent::operations::{Operation, Role};
+use crate::engine::cuda::persistent::support::{Offsets, Part};
+use crate::engine::cuda::persistent::tables::PEAK;
 
 /// One operation with all that its records are made of.
 pub(super) struct Source<'a> {

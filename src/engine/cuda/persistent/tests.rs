@@ -105,7 +105,7 @@ fn numbers_that_no_word_holds_are_refused() {
     assert_eq!(refusal(&compiled(500)), None);
     let reason = refusal(&compiled(600)).unwrap();
     assert_eq!(reason, "its numbers can be 2^597947 from one, and it takes up to 2^524000");
-    let forecast = GpuFlow.forecast(&compiled(600), Precision::F32);
+    let forecast = GpuPersistent.forecast(&compiled(600), Precision::F32);
     assert_eq!(forecast.obstacle, Some(reason));
 }
 
@@ -128,7 +128,7 @@ fn many_cases_are_answered_as_each_alone() {
     }
     for (compiled, cases) in networks() {
         let many: Vec<Evidence> = cases.iter().cycle().take(MANY + 5).cloned().collect();
-        let mut engine = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut engine = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
         let watch = Watch::untimed(CancelToken::new());
         let answers = engine.run_batch(&many, &watch).unwrap();
         assert_eq!(answers.len(), many.len());
@@ -257,7 +257,7 @@ fn twenty_drawn_cases_of_each_of_the_papers_networks() {
     for name in OF_THE_PAPER {
         let compiled = sample(name);
         let cases = drawn(&compiled, 20);
-        let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
         assert_as_sequential(&compiled, &cases, &mut *gpu);
         let run =
             |gpu: &mut dyn Propagator| gpu.run(&cases[0], &Watch::untimed(CancelToken::new()));
@@ -272,7 +272,7 @@ fn the_gpu_does_what_the_twin_does() {
         return;
     }
     for (compiled, cases) in networks() {
-        let mut gpu = GpuFlow.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
         assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, 16));
     }
 }
