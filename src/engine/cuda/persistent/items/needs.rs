@@ -8,13 +8,13 @@ use crate::potential::Scope;
 
 /// What an operation needs if nothing of it is zero: words of records, and items. With some to spare,
 /// because what is zero makes rows share less.
-pub(in crate::engine::cuda::flow) struct Needs {
+pub(in crate::engine::cuda::persistent) struct Needs {
     pub words: u64,
     pub items: u64,
 }
 
 /// See [`Needs`].
-pub(in crate::engine::cuda::flow) fn needs(
+pub(in crate::engine::cuda::persistent) fn needs(
     operation: &Operation,
     network: &Network,
     grain: Grain,
@@ -41,7 +41,7 @@ pub(in crate::engine::cuda::flow) fn needs(
 
 /// Nanoseconds from the end of what an operation waits for until it has ended, if many blocks are free
 /// and nothing is zero.
-pub(in crate::engine::cuda::flow) fn takes(operation: &Operation, network: &Network) -> u64 {
+pub(in crate::engine::cuda::persistent) fn takes(operation: &Operation, network: &Network) -> u64 {
     let (rows, run) = (operation.rows.entries(), operation.run.entries());
     let factors = Factors::of(operation, network);
     let Grain { shares, entries: (least, most), .. } = Grain::FINEST;

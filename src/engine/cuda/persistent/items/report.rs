@@ -15,10 +15,10 @@ const SHARE: usize = 4;
 const EACH: usize = 8;
 
 /// The kind of these items, as in `kernels/propagate.cu`.
-pub(in crate::engine::cuda::flow) const REPORT: u32 = 2;
+pub(in crate::engine::cuda::persistent) const REPORT: u32 = 2;
 
 /// What the host waits for at once: the posteriors of some variables.
-pub(in crate::engine::cuda::flow) struct Report {
+pub(in crate::engine::cuda::persistent) struct Report {
     /// Each variable, and the first of its words among those of all reports.
     pub variables: Vec<(u32, u32)>,
     /// The last word.
