@@ -10,7 +10,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::naming;
-use crate::app::panes::timeline::say;
+use crate::app::panes::common::empty_state;
 use crate::app::table::{self, Cursor, Row, Sort, cell, number};
 use crate::graph::CliqueId;
 use crate::numbers;
@@ -59,7 +59,7 @@ impl CliquesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(compiled) = model.compiled() else {
-            say(ui, "Open a network to list the cliques of its junction tree.");
+            empty_state(ui, "Open a network to list the cliques of its junction tree.");
             return;
         };
         let rows = self.rows(compiled);

@@ -10,7 +10,9 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::naming;
-use crate::app::panes::timeline::{LIVE_INTERVAL, empty_reason, median, recorded, say};
+use crate::app::panes::common::{
+    DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
+};
 use crate::app::recordings::Recorded;
 use crate::app::table::{self, Cursor, Row, Sort, cell, number};
 use crate::graph::CliqueId;
@@ -123,9 +125,9 @@ struct Listed {
 impl MessagesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
-        recorded::show(ui, model, commands);
-        if let Some(reason) = empty_reason(model) {
-            say(ui, reason);
+        run_choice(ui, model, commands);
+        if let Some(reason) = no_messages_reason(model) {
+            empty_state(ui, reason);
             return;
         }
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
@@ -348,7 +350,7 @@ fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Query) -> Lines
         query.sort.apply(compare(query.sort.column, a, b)).then(a.message.cmp(&b.message))
     });
     let total = lines.iter().map(|line| line.duration).sum();
-    let median = median(lines.iter().map(|line| line.duration));
+    let median = DurationSummary::of(lines.iter().map(|line| line.duration)).median;
     Lines { lines, total, median, whole }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod cliques;
+mod common;
 pub mod details;
 pub mod experiments;
 pub mod histogram;

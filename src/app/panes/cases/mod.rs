@@ -9,7 +9,7 @@ use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType
 use crate::app::cases::Case;
 use crate::app::command::{Command, Commands};
 use crate::app::model::{Document, Model};
-use crate::app::panes::variables::describe;
+use crate::app::panes::common::describe_finding;
 use crate::app::theme::Palette;
 
 use differences::Comparison;
@@ -164,7 +164,7 @@ fn known(document: &Document, case: &Case) -> String {
     let all = case.evidence.len();
     let findings = case.evidence.iter().take(MOST_TOLD);
     let mut lines: Vec<String> =
-        findings.map(|(variable, finding)| describe(document, variable, finding)).collect();
+        findings.map(|(variable, finding)| describe_finding(document, variable, finding)).collect();
     if all == 0 {
         lines.push("no evidence".to_owned());
     } else if all > MOST_TOLD {

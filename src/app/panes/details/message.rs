@@ -6,14 +6,11 @@ use super::Scene;
 use super::links::{Links, facts, section, title};
 use crate::app::command::Command;
 use crate::app::highlight::Item;
-use crate::app::naming::{self, clique_id};
+use crate::app::naming;
+use crate::app::panes::common::Equations;
 use crate::app::theme::Palette;
-use crate::network::{Network, VariableId};
 use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
-
-/// Characters that the names in an equation may take.
-const LONG: usize = 120;
 
 /// Draws the view.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Links<'_>) {
@@ -119,40 +116,4 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
         Some(Some(text)) => _ = ui.weak(text),
         Some(None) => {}
     }
-}
-
-/// What a message computes, with names: equations 2 and 3 of Zheng, Mengshoel and Chong.
-pub(in crate::app::panes) struct Equations {
-    pub marginalise: String,
-    pub summed_out: String,
-    pub scatter: String,
-}
-
-impl Equations {
-    pub fn of(compiled: &CompiledNetwork, id: MessageId) -> Self {
-        let (network, tree) = (compiled.network(), compiled.tree());
-        let message = compiled.plan()[id];
-        let separator = &tree[message.separator].variables;
-        let sender = &tree[message.from].variables;
-        let out: Vec<VariableId> =
-            sender.iter().copied().filter(|v| separator.binary_search(v).is_err()).collect();
-        let (from, to) = (clique_id(message.from), clique_id(message.to));
-        let inside = arguments(network, separator);
-        Self {
-            marginalise: format!("φ*{inside} = Σ ψ_{from}{}", arguments(network, sender)),
-            summed_out: if out.is_empty() {
-                "nothing is summed out: the separator is the whole sender".to_owned()
-            } else {
-                format!("summed over {}", naming::variable_list(network, &out, LONG))
-            },
-            scatter: format!(
-                "ψ_{to}{} ← ψ_{to} · φ* / φ",
-                arguments(network, &tree[message.to].variables)
-            ),
-        }
-    }
-}
-
-fn arguments(network: &Network, variables: &[VariableId]) -> String {
-    format!("({})", naming::variable_list(network, variables, LONG))
 }

@@ -8,14 +8,12 @@ mod sets;
 mod summary;
 mod variable;
 
-pub(super) use message::Equations;
-
 use eframe::egui::{ScrollArea, Ui};
 
 use crate::app::command::Commands;
 use crate::app::highlight::Item;
 use crate::app::model::{Document, Model};
-use crate::app::panes::timeline::say;
+use crate::app::panes::common::empty_state;
 use crate::propagation::CompiledNetwork;
 use links::Links;
 
@@ -37,7 +35,7 @@ impl DetailsPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(document) = &model.document else {
-            say(ui, "Open a network to see it in detail.");
+            empty_state(ui, "Open a network to see it in detail.");
             return;
         };
         let mut area = ScrollArea::vertical().id_salt("details").auto_shrink(false);

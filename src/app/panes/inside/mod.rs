@@ -14,8 +14,7 @@ use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Model;
 use crate::app::naming;
-use crate::app::panes::details::Equations;
-use crate::app::panes::timeline::say;
+use crate::app::panes::common::{Equations, empty_state};
 use crate::app::stepping::Walk;
 use crate::app::targets;
 use crate::engine::Passing;
@@ -47,7 +46,7 @@ impl InsidePane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(compiled) = model.compiled() else {
-            say(ui, "Open a network to see how its messages are computed.");
+            empty_state(ui, "Open a network to see how its messages are computed.");
             return;
         };
         let Some(message) = message_of(model, compiled) else {
@@ -61,13 +60,13 @@ impl InsidePane {
             }
             Some((question, Err(reason))) if question.message == message => {
                 self.shown = None;
-                say(ui, reason);
+                empty_state(ui, reason);
                 return;
             }
             _ => {}
         }
         let Some(passing) = self.shown.clone().filter(|_| model.explained.is_some()) else {
-            say(ui, "The tables are being computed.");
+            empty_state(ui, "The tables are being computed.");
             return;
         };
         let whole = ui.available_width();
@@ -139,7 +138,7 @@ impl InsidePane {
 
     fn invite(&self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         if compiled.plan().messages().is_empty() {
-            say(ui, "The junction tree is a single clique: there are no messages to pass.");
+            empty_state(ui, "The junction tree is a single clique: there are no messages to pass.");
             return;
         }
         ui.vertical_centered(|ui| {

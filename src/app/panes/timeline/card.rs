@@ -1,8 +1,8 @@
-//! What is shown beside the pointer over a message.
+//! The card shown at the pointer over a message.
 
 use eframe::egui::{self, RichText, Ui};
 
-use super::lanes::Span;
+use super::rows::Span;
 use crate::app::naming;
 use crate::app::theme::Palette;
 use crate::numbers;
@@ -32,9 +32,9 @@ pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
         line("to", naming::clique(compiled, message.to));
         line("over", naming::separator(compiled, message.separator));
         line("separator", format!("{} entries", numbers::thousands(separator.entries)));
-        line("touched", format!("{} entries in both cliques", numbers::thousands(touched)));
-        if span.taken_up < span.start {
-            line("waited", numbers::nanoseconds(span.start - span.taken_up));
+        line("touched", format!("{} entries of both cliques", numbers::thousands(touched)));
+        if span.wait_start < span.start {
+            line("waited", numbers::nanoseconds(span.start - span.wait_start));
         }
         line("start", numbers::nanoseconds(span.start));
         line("duration", numbers::nanoseconds(length));

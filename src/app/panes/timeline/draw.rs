@@ -6,82 +6,86 @@ use eframe::egui::{
 };
 
 use super::Scene;
-use super::lanes::{Lane, Rows, Shape, Span, Sum};
-use super::scale::{Window, ticks};
+use super::axis::{View, ticks};
+use super::rows::{Grouping, Row, Shape, Span, summary_between};
 use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
 use crate::propagation::{Phase, Stage};
 
-/// Height of the row of times.
-const AXIS: f32 = 18.0;
-/// Height of the row of stages.
-const STAGES: f32 = 18.0;
-/// Room for the names of the rows.
-const GUTTER: f32 = 62.0;
-/// Lanes are not drawn higher than this; a lane that is alone may be twice as high.
-const LANE_MOST: f32 = 72.0;
+/// Height of the time axis in points.
+const AXIS_HEIGHT: f32 = 18.0;
+/// Height of the row of stages in points.
+const STAGES_HEIGHT: f32 = 18.0;
+/// Width of the row names in points; fits `128 in parallel`.
+pub(super) const GUTTER: f32 = 78.0;
+/// Maximum height of a row of messages in points; a single row may be twice as high.
+const MAX_ROW_HEIGHT: f32 = 72.0;
 
-/// Where everything is in one frame.
+/// The geometry of the chart in one frame.
 pub(super) struct Drawing {
-    pub window: Window,
+    pub view: View,
     chart: Rect,
-    lane_height: f32,
-    lanes: usize,
+    row_height: f32,
+    rows: usize,
 }
 
 impl Drawing {
-    pub fn new(rect: Rect, lanes: usize, window: Window) -> Self {
+    pub fn new(rect: Rect, rows: usize, view: View) -> Self {
         let mut chart = rect;
         chart.min.x += GUTTER;
-        let room = (chart.height() - AXIS - STAGES - 8.0).max(8.0);
-        let lane_height =
-            (room / lanes.max(1) as f32).min(if lanes == 1 { 2.0 * LANE_MOST } else { LANE_MOST });
-        Self { window, chart, lane_height, lanes }
+        let room = (chart.height() - AXIS_HEIGHT - STAGES_HEIGHT - 8.0).max(8.0);
+        let max_height = if rows == 1 { 2.0 * MAX_ROW_HEIGHT } else { MAX_ROW_HEIGHT };
+        let row_height = (room / rows.max(1) as f32).min(max_height);
+        Self { view, chart, row_height, rows }
     }
 
     /// The time at horizontal position `x`.
     pub fn time_at(&self, x: f32) -> f64 {
-        self.window.at(f64::from(x - self.chart.left()) / f64::from(self.chart.width()))
+        self.view.at(f64::from(x - self.chart.left()) / f64::from(self.chart.width()))
     }
 
-    /// Where the time axis is across the screen.
+    /// The horizontal range of the time axis on the screen.
     pub fn across(&self) -> Rangef {
         self.chart.x_range()
     }
 
-    /// How much time `count` pixels are.
+    /// Nanoseconds that `count` pixels stand for.
     pub fn pixels(&self, count: f32) -> f64 {
-        f64::from(count) / f64::from(self.chart.width()) * self.window.span()
+        f64::from(count) / f64::from(self.chart.width()) * self.view.span()
     }
 
-    /// The lane at vertical position `y`.
-    pub fn lane_at(&self, y: f32) -> Option<usize> {
-        let below = y - self.lane_rect(0).top();
-        (below >= 0.0)
-            .then(|| (below / self.lane_height) as usize)
-            .filter(|lane| *lane < self.lanes)
+    /// The row at vertical position `y`.
+    pub fn row_at(&self, y: f32) -> Option<usize> {
+        let below = y - self.row_rect(0).top();
+        (below >= 0.0).then(|| (below / self.row_height) as usize).filter(|row| *row < self.rows)
     }
 
     fn x(&self, time: f64) -> f32 {
-        self.chart.left() + (self.window.share(time) * f64::from(self.chart.width())) as f32
+        self.chart.left() + (self.view.share(time) * f64::from(self.chart.width())) as f32
     }
 
     fn stages_rect(&self) -> Rect {
-        let top = self.chart.top() + AXIS + 2.0;
-        Rect::from_x_y_ranges(self.chart.x_range(), top..=top + STAGES)
+        let top = self.chart.top() + AXIS_HEIGHT + 2.0;
+        Rect::from_x_y_ranges(self.chart.x_range(), top..=top + STAGES_HEIGHT)
     }
 
-    fn lane_rect(&self, lane: usize) -> Rect {
-        let top = self.stages_rect().bottom() + 6.0 + lane as f32 * self.lane_height;
-        Rect::from_x_y_ranges(self.chart.x_range(), top..=top + self.lane_height)
+    fn row_rect(&self, row: usize) -> Rect {
+        let top = self.stages_rect().bottom() + 6.0 + row as f32 * self.row_height;
+        Rect::from_x_y_ranges(self.chart.x_range(), top..=top + self.row_height)
     }
 
-    pub fn draw(&self, ui: &Ui, scene: &Scene<'_>, under: Option<Span>, range: Option<(f64, f64)>) {
+    pub fn draw(
+        &self,
+        ui: &Ui,
+        scene: &Scene<'_>,
+        pointed: Option<Span>,
+        range: Option<(f64, f64)>,
+    ) {
         let painter = ui.painter_at(self.chart);
         self.axis(ui, &painter);
         self.stages(ui, &painter, scene);
-        for (index, lane) in scene.lanes.iter().enumerate() {
-            self.lane(ui, &painter, scene, index, lane, under);
+        for (index, row) in scene.rows.iter().enumerate() {
+            self.row(ui, &painter, scene, index, row, pointed);
         }
         self.names(ui, scene);
         if scene.live {
@@ -98,15 +102,15 @@ impl Drawing {
         let font = FontId::proportional(11.0);
         let line =
             Stroke::new(1.0, visuals.widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6));
-        let bottom = self.lane_rect(self.lanes.max(1) - 1).bottom().min(self.chart.bottom());
-        let most = (self.chart.width() / 100.0) as usize;
+        let bottom = self.row_rect(self.rows.max(1) - 1).bottom().min(self.chart.bottom());
+        let max_ticks = (self.chart.width() / 100.0) as usize;
         let ink = visuals.weak_text_color();
-        for tick in ticks(self.window, most.max(2)) {
+        for tick in ticks(self.view, max_ticks.max(2)) {
             let x = self.x(tick.time).round() + 0.5;
             painter.vline(x, self.chart.top()..=bottom, line);
-            let at = pos2(x + 4.0, self.chart.top() + AXIS / 2.0);
+            let at = pos2(x + 4.0, self.chart.top() + AXIS_HEIGHT / 2.0);
             let label = painter.layout_no_wrap(tick.label, font.clone(), ink);
-            // Half a number reads as another number.
+            // A clipped label would read as a different number.
             if at.x + label.size().x <= self.chart.right() {
                 painter.galley(at - egui::vec2(0.0, label.size().y / 2.0), label, ink);
             }
@@ -162,87 +166,55 @@ impl Drawing {
         }
     }
 
-    fn lane(
+    fn row(
         &self,
         ui: &Ui,
         painter: &Painter,
         scene: &Scene<'_>,
         index: usize,
-        lane: &Lane,
-        under: Option<Span>,
+        row: &Row,
+        pointed: Option<Span>,
     ) {
         let palette = Palette::of(ui);
-        let rect = self.lane_rect(index);
+        let rect = self.row_rect(index);
         if rect.top() > self.chart.bottom() {
             return;
         }
-        let gap = if self.lane_height > 10.0 { 1.5 } else { 0.5 };
-        let rows = rect.shrink2(egui::vec2(0.0, gap)).y_range();
-        let colour = |phase: Phase| match phase {
-            Phase::Collect => palette.collect,
-            Phase::Distribute => palette.distribute,
-        };
-        let view = (self.window.start, self.window.end);
+        let gap = if self.row_height > 10.0 { 1.5 } else { 0.5 };
+        let y_range = rect.shrink2(egui::vec2(0.0, gap)).y_range();
+        let view = (self.view.start, self.view.end);
         let mut mesh = Mesh::default();
-        for shape in lane.shapes(|time| self.x(time), view, rect.left(), rect.right()) {
-            match shape {
-                Shape::Bar(span, from, to) => {
-                    // A hair of ground tells neighbours apart, where there is room for it.
-                    let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
-                    let bar = Rect::from_x_y_ranges(from + inset..=to - inset, rows);
-                    // Every other message is a little darker, so that neighbours can be counted.
-                    let shade = if span.message.index() % 2 == 0 { 1.0 } else { 0.8 };
-                    mesh.add_colored_rect(bar, darker(colour(span.phase), shade));
-                }
-                Shape::Wait(from, to) => {
-                    // Thinner than work, so that the two are told apart without colour.
-                    let half = 0.2 * rows.span();
-                    let rows = egui::Rangef::point(rows.center()).expand(half);
-                    mesh.add_colored_rect(Rect::from_x_y_ranges(from..=to, rows), palette.wait);
-                }
-                Shape::Column { x, collect, distribute, wait } => {
-                    let column = Rect::from_x_y_ranges(x..=x + 1.0, rows);
-                    mesh.add_colored_rect(column, palette.wait.gamma_multiply(wait));
-                    if collect + distribute == 0.0 {
-                        continue;
-                    }
-                    let both = (collect + distribute).max(f32::EPSILON);
-                    let mixed =
-                        palette.collect.lerp_to_gamma(palette.distribute, distribute / both);
-                    // The least coverage must still be seen on the ground.
-                    let strength = 0.35 + 0.65 * both.min(1.0);
-                    mesh.add_colored_rect(column, mixed.gamma_multiply(strength));
-                }
-            }
+        for shape in row.shapes(|time| self.x(time), view, rect.left(), rect.right()) {
+            add_shape(&mut mesh, shape, y_range, &palette);
         }
         painter.add(Paint::mesh(mesh));
-        for span in lane.between(view.0, view.1) {
+        for span in row.between(view.0, view.1) {
             if scene.model.selection.message(span.message) {
-                self.outline(painter, *span, rows, palette.selected);
+                self.outline(painter, *span, y_range, palette.selected);
             }
         }
-        for span in lane.between(view.0, view.1) {
-            let pointed = under.is_some_and(|under| under.message == span.message);
-            if pointed || scene.model.hover.message(span.message) {
-                self.outline(painter, *span, rows, palette.hovered);
+        for span in row.between(view.0, view.1) {
+            let is_pointed = pointed.is_some_and(|pointed| pointed.message == span.message);
+            if is_pointed || scene.model.hover.message(span.message) {
+                self.outline(painter, *span, y_range, palette.hovered);
             }
         }
     }
 
-    /// Marks one message; a short one by a line with a tip that sticks out.
-    fn outline(&self, painter: &Painter, span: Span, rows: egui::Rangef, colour: Color32) {
+    /// Outlines a message; one too short for an outline gets a line with an arrow head on top.
+    fn outline(&self, painter: &Painter, span: Span, y_range: Rangef, colour: Color32) {
         let (from, to) = (self.x(span.start), self.x(span.end));
         if to - from >= 4.0 {
-            let bar = Rect::from_x_y_ranges(from..=to, rows);
+            let bar = Rect::from_x_y_ranges(from..=to, y_range);
             painter.rect_stroke(bar, 1, (2.0, colour), StrokeKind::Inside);
         } else {
             let middle = f32::midpoint(from, to);
-            let bar = Rect::from_x_y_ranges(middle - 1.0..=middle + 1.0, rows);
+            let bar = Rect::from_x_y_ranges(middle - 1.0..=middle + 1.0, y_range);
             painter.rect_filled(bar, 0, colour);
             let tip = vec![
-                pos2(middle - 4.0, rows.min - 5.0),
-                pos2(middle + 4.0, rows.min - 5.0),
-                pos2(middle, rows.min + 1.0),
+                pos2(middle - 4.0, y_range.min - 5.0),
+                pos2(middle + 4.0, y_range.min - 5.0),
+                pos2(middle, y_range.min + 1.0),
             ];
             painter.add(Paint::convex_polygon(tip, colour, Stroke::NONE));
         }
@@ -256,18 +228,19 @@ impl Drawing {
             painter.text(pos2(left, y), Align2::LEFT_CENTER, text, font.clone(), ink);
         };
         name(self.stages_rect().center().y, "stages".to_owned());
-        match scene.lanes.len() {
+        match scene.rows.len() {
             0 => {}
-            1 => name(self.lane_rect(0).center().y, "messages".to_owned()),
-            lanes => {
-                let every = (12.0 / self.lane_height).ceil().max(1.0) as usize;
+            1 => name(self.row_rect(0).center().y, "messages".to_owned()),
+            count => {
+                let every = (12.0 / self.row_height).ceil().max(1.0) as usize;
                 let noun = if scene.on_gpu { "block" } else { "thread" };
-                for lane in (0..lanes).step_by(every) {
-                    let number = match scene.rows {
-                        Rows::Lanes => format!("{noun} {}", scene.lanes[lane].number),
-                        Rows::Packed => format!("{} at once", lane + 1),
+                for row in (0..count).step_by(every) {
+                    let text = match scene.grouping {
+                        Grouping::ByWorker => format!("{noun} {}", scene.rows[row].worker),
+                        Grouping::Packed if row == 0 => "1 message".to_owned(),
+                        Grouping::Packed => format!("{} in parallel", row + 1),
                     };
-                    name(self.lane_rect(lane).center().y, number);
+                    name(self.row_rect(row).center().y, text);
                 }
             }
         }
@@ -281,13 +254,13 @@ impl Drawing {
         painter.rect_filled(band, 0, colour.gamma_multiply(0.12));
         painter.vline(band.left(), band.y_range(), Stroke::new(1.0, colour));
         painter.vline(band.right(), band.y_range(), Stroke::new(1.0, colour));
-        let sum = Sum::between(&scene.lanes, from, to);
+        let summary = summary_between(&scene.rows, from, to);
         let text = format!(
             "{} in {}: sum {}, median {}",
-            numbers::counted(sum.count, "message", "messages"),
+            numbers::counted(summary.count, "message", "messages"),
             numbers::nanoseconds((to - from).round()),
-            numbers::nanoseconds(sum.total),
-            numbers::nanoseconds(sum.median)
+            numbers::nanoseconds(summary.total),
+            numbers::nanoseconds(summary.median)
         );
         let text =
             painter.layout_no_wrap(text, FontId::proportional(12.0), visuals.strong_text_color());
@@ -300,7 +273,42 @@ impl Drawing {
     }
 }
 
-/// `colour` with every channel at `share` of its strength.
+/// Adds a bar, a wait or a column of a row to `mesh`.
+fn add_shape(mesh: &mut Mesh, shape: Shape, y_range: Rangef, palette: &Palette) {
+    match shape {
+        Shape::Bar(span, from, to) => {
+            // A gap of one pixel separates neighbours that are wide enough for it.
+            let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
+            let bar = Rect::from_x_y_ranges(from + inset..=to - inset, y_range);
+            let colour = match span.phase {
+                Phase::Collect => palette.collect,
+                Phase::Distribute => palette.distribute,
+            };
+            // Every other message is a little darker, so that neighbours can be counted.
+            let shade = if span.message.index() % 2 == 0 { 1.0 } else { 0.8 };
+            mesh.add_colored_rect(bar, darker(colour, shade));
+        }
+        Shape::Wait(from, to) => {
+            // Thinner than a message, so that the two can be told apart without colour.
+            let y_range = Rangef::point(y_range.center()).expand(0.2 * y_range.span());
+            mesh.add_colored_rect(Rect::from_x_y_ranges(from..=to, y_range), palette.wait);
+        }
+        Shape::Column { x, collect, distribute, wait } => {
+            let column = Rect::from_x_y_ranges(x..=x + 1.0, y_range);
+            mesh.add_colored_rect(column, palette.wait.gamma_multiply(wait));
+            if collect + distribute == 0.0 {
+                return;
+            }
+            let both = (collect + distribute).max(f32::EPSILON);
+            let mixed = palette.collect.lerp_to_gamma(palette.distribute, distribute / both);
+            // Even the smallest coverage must be visible on the background.
+            let strength = 0.35 + 0.65 * both.min(1.0);
+            mesh.add_colored_rect(column, mixed.gamma_multiply(strength));
+        }
+    }
+}
+
+/// `colour` with every channel multiplied by `share`.
 fn darker(colour: Color32, share: f32) -> Color32 {
     let [r, g, b, _] = colour.to_array();
     let less = |channel: u8| (f32::from(channel) * share) as u8;

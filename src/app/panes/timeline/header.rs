@@ -1,4 +1,4 @@
-//! The line above the timeline: what the propagation took, and what the colours mean.
+//! The line above the timeline: durations of the propagation, and what the colours mean.
 
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ use crate::propagation::Stage;
 /// Draws the line.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
-    // Wraps, so that a narrow pane cuts nothing off and the picture below keeps to its width.
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         let title = if scene.live { "so far" } else { "total" };
@@ -51,14 +50,14 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
                 format!("{count} of {}", numbers::thousands(all as u64))
             },
         );
-        let sum = super::summed(&scene.lanes);
-        fact(ui, "sum", &numbers::nanoseconds(sum.total));
-        fact(ui, "median", &numbers::nanoseconds(sum.median));
+        let summary = super::summary(&scene.rows);
+        fact(ui, "sum", &numbers::nanoseconds(summary.total));
+        fact(ui, "median", &numbers::nanoseconds(summary.median));
         if let Some(slowest) = scene.trace.messages.iter().max_by_key(|timing| timing.duration) {
             let ends = naming::message_ends(scene.compiled, slowest.message);
             let text = format!("{ends}  {}", numbers::duration(slowest.duration));
             ui.weak("slowest");
-            let link = ui.link(text).on_hover_text("Select the message that took longest");
+            let link = ui.link(text).on_hover_text("Select the slowest message");
             if link.clicked() {
                 commands.push(Command::Select(Some(Item::Message(slowest.message))));
             }
@@ -67,9 +66,9 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
             }
         }
         ui.weak("(?)").on_hover_text(
-            "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum up a range\n\
-             Double click or F: everything\nLeft and right: previous and next message\n\
-             Esc: select nothing",
+            "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum over a range\n\
+             Double click or F: show everything\nLeft and right: previous and next message\n\
+             Esc: clear the selection",
         );
     });
 }

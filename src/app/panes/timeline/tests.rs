@@ -9,6 +9,7 @@ use crate::app::testing::{
     Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu,
 };
 use crate::cancel::CancelToken;
+use crate::propagation::MessageId;
 use crate::propagation::{Stage, Watch};
 
 fn asia<'a>() -> Harness<'a, Bench> {
@@ -35,10 +36,10 @@ fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
     let trace = bench.model.document.as_ref().unwrap().trace().unwrap();
     let timing = trace.messages.iter().max_by_key(|timing| timing.duration).unwrap();
     let chart = chart(harness);
-    let window = Window::all(trace.elapsed.as_nanos() as f64);
+    let view = View::all(trace.elapsed.as_nanos() as f64);
     let middle = (timing.start + timing.duration / 2).as_nanos() as f64;
-    let left = chart.left() + 62.0;
-    let x = left + window.share(middle) as f32 * (chart.right() - left);
+    let left = chart.left() + draw::GUTTER;
+    let x = left + view.share(middle) as f32 * (chart.right() - left);
     (timing.message, Pos2::new(x, chart.top() + 60.0))
 }
 
@@ -75,11 +76,11 @@ fn the_wheel_zooms_until_f_shows_everything_again() {
     });
     harness.run();
     let total = harness.state().model.document.as_ref().unwrap().trace().unwrap().elapsed;
-    let window = pane.borrow().window.expect("zoomed");
-    assert!(window.span() < Window::all(total.as_nanos() as f64).span());
+    let view = pane.borrow().view.expect("zoomed");
+    assert!(view.span() < View::all(total.as_nanos() as f64).span());
     harness.key_press(Key::F);
     harness.run();
-    assert_eq!(pane.borrow().window, None);
+    assert_eq!(pane.borrow().view, None);
 }
 
 #[test]
@@ -217,11 +218,11 @@ fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_sight() {
         modifiers: Modifiers::NONE,
     });
     harness.run_steps(30);
-    let zoomed = pane.borrow().slow_window.expect("zoomed");
+    let zoomed = pane.borrow().slow_motion_view.expect("zoomed");
     assert!(zoomed.span() < 0.9 * total && zoomed.start > 0.0, "{zoomed:?} of {total}");
     // The end comes into sight while it plays.
     harness.state_mut().model.stepping = stepping(total, true);
     harness.run_steps(2);
-    let playing = pane.borrow().slow_window.expect("still zoomed");
+    let playing = pane.borrow().slow_motion_view.expect("still zoomed");
     assert!(playing.end >= total && (playing.span() - zoomed.span()).abs() < 1e-6, "{playing:?}");
 }

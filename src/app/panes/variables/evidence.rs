@@ -5,6 +5,7 @@ use eframe::egui::{self, RichText, Ui};
 use crate::app::command::{Command, Commands};
 use crate::app::highlight::Item;
 use crate::app::model::Document;
+use crate::app::panes::common::describe_finding;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 
@@ -62,7 +63,7 @@ fn row(
             commands.push(Command::Retract(variable));
         }
         let colour = if in_conflict { palette.error } else { palette.evidence };
-        let text = RichText::new(describe(document, variable, finding)).color(colour);
+        let text = RichText::new(describe_finding(document, variable, finding)).color(colour);
         let label = egui::Label::new(text).truncate().sense(egui::Sense::click());
         let response = ui.add(label);
         if response.clicked() {
@@ -72,25 +73,4 @@ fn row(
             commands.push(Command::Hover(Item::Variable(variable)));
         }
     });
-}
-
-/// The finding in a line.
-pub(in crate::app) fn describe(
-    document: &Document,
-    variable: VariableId,
-    finding: &Finding,
-) -> String {
-    let variable = &document.network()[variable];
-    match finding {
-        Finding::Observed(state) => format!("{} = {}", variable.name(), variable.states()[*state]),
-        Finding::Likelihood(weights) if weights.iter().all(|&w| w == 0.0 || w == 1.0) => {
-            let excluded = variable.states().iter().zip(weights).filter(|(_, w)| **w == 0.0);
-            let excluded: Vec<&str> = excluded.map(|(state, _)| state.as_str()).collect();
-            format!("{} is not {}", variable.name(), excluded.join(", "))
-        }
-        Finding::Likelihood(weights) => {
-            let weights: Vec<String> = weights.iter().map(|w| format!("{w:.3}")).collect();
-            format!("{} likelihood {}", variable.name(), weights.join(" : "))
-        }
-    }
 }

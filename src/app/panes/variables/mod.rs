@@ -17,7 +17,6 @@ use crate::app::model::{Document, Model};
 use crate::network::{Network, VariableId};
 use crate::numbers;
 
-pub(super) use evidence::describe;
 use likelihood::LikelihoodEditor;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 

@@ -1,4 +1,4 @@
-//! Which run is shown: one of this machine, or a recorded one.
+//! The choice of which run to show: the newest on this machine, or a recording.
 
 use eframe::egui::{ComboBox, RichText, Ui};
 
@@ -6,8 +6,9 @@ use crate::app::command::{Command, Commands};
 use crate::app::model::Model;
 use crate::app::theme::Palette;
 
-/// Draws the choice, where there is one, and marks a recording as such.
-pub(in crate::app::panes) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+/// Draws the choice, and says so when a recording is shown. Draws nothing if the open network has
+/// no recordings.
+pub(in crate::app::panes) fn run_choice(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(document) = model.document.as_ref().filter(|document| !document.recorded.is_empty())
     else {
         return;

@@ -1,0 +1,41 @@
+//! Count, sum and median of durations.
+
+/// Count, sum and median of some durations, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::app::panes) struct DurationSummary {
+    pub count: usize,
+    pub total: f64,
+    /// The middle duration, or the mean of the two in the middle; zero if there are none.
+    pub median: f64,
+}
+
+impl DurationSummary {
+    /// The summary of `durations`, in any order.
+    pub fn of(durations: impl Iterator<Item = f64>) -> Self {
+        let mut durations: Vec<f64> = durations.collect();
+        durations.sort_by(f64::total_cmp);
+        let count = durations.len();
+        let median = match (count, count % 2) {
+            (0, _) => 0.0,
+            (_, 1) => durations[count / 2],
+            _ => f64::midpoint(durations[count / 2 - 1], durations[count / 2]),
+        };
+        // Adding 0.0 turns the -0.0 of an empty sum into 0.0.
+        Self { count, total: durations.iter().sum::<f64>() + 0.0, median }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_of_no_durations_is_positive_zero() {
+        assert!(DurationSummary::of(std::iter::empty()).total.is_sign_positive());
+    }
+
+    #[test]
+    fn the_median_does_not_depend_on_the_order() {
+        assert_eq!(DurationSummary::of([3.0, 1.0, 2.0].into_iter()).median, 2.0);
+    }
+}

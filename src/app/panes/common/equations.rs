@@ -1,0 +1,48 @@
+//! The equations that a message computes, with the names of its variables.
+
+use crate::app::naming::{self, clique_id};
+use crate::network::{Network, VariableId};
+use crate::propagation::{CompiledNetwork, MessageId};
+
+/// Maximum characters of variable names in one equation; the rest are counted.
+const MAX_NAMES: usize = 120;
+
+/// What a message computes: equations 2 and 3 of Zheng, Mengshoel and Chong.
+pub(in crate::app::panes) struct Equations {
+    /// `φ*(separator) = Σ ψ(sender)`.
+    pub marginalise: String,
+    /// Which variables the sum runs over.
+    pub summed_out: String,
+    /// `ψ(receiver) ← ψ · φ* / φ`.
+    pub scatter: String,
+}
+
+impl Equations {
+    /// The equations of message `id`.
+    pub fn of(compiled: &CompiledNetwork, id: MessageId) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let message = compiled.plan()[id];
+        let separator = &tree[message.separator].variables;
+        let sender = &tree[message.from].variables;
+        let out: Vec<VariableId> =
+            sender.iter().copied().filter(|v| separator.binary_search(v).is_err()).collect();
+        let (from, to) = (clique_id(message.from), clique_id(message.to));
+        let inside = arguments(network, separator);
+        Self {
+            marginalise: format!("φ*{inside} = Σ ψ_{from}{}", arguments(network, sender)),
+            summed_out: if out.is_empty() {
+                "nothing is summed out: the separator has all variables of the sender".to_owned()
+            } else {
+                format!("summed over {}", naming::variable_list(network, &out, MAX_NAMES))
+            },
+            scatter: format!(
+                "ψ_{to}{} ← ψ_{to} · φ* / φ",
+                arguments(network, &tree[message.to].variables)
+            ),
+        }
+    }
+}
+
+fn arguments(network: &Network, variables: &[VariableId]) -> String {
+    format!("({})", naming::variable_list(network, variables, MAX_NAMES))
+}

@@ -1,0 +1,28 @@
+//! Helpers that several panes share. A pane imports from here, never from another pane.
+
+mod durations;
+mod equations;
+mod finding;
+mod no_messages;
+mod run_choice;
+
+use std::time::Duration;
+
+use eframe::egui::{Label, RichText, Ui};
+
+pub(super) use durations::DurationSummary;
+pub(super) use equations::Equations;
+pub(super) use finding::describe_finding;
+pub(super) use no_messages::no_messages_reason;
+pub(super) use run_choice::run_choice;
+
+/// How often a pane is redrawn while it shows a running propagation: 30 frames a second.
+pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);
+
+/// Fills an otherwise empty pane with a centred line of text.
+pub(super) fn empty_state(ui: &mut Ui, text: &str) {
+    ui.vertical_centered(|ui| {
+        ui.add_space(0.4 * ui.available_height());
+        ui.add(Label::new(RichText::new(text).weak()).wrap());
+    });
+}

@@ -1,0 +1,159 @@
+//! Slow motion: traces one above the other on a common time axis, with a line at the time shown.
+
+use eframe::egui::{
+    Align2, Color32, FontId, Mesh, Painter, Rect, Response, Sense, Shape, Stroke, Ui, Vec2,
+    WidgetInfo, WidgetType, pos2,
+};
+
+use super::axis::{View, ticks};
+use super::rows::{self, Grouping};
+use crate::app::command::{Command, Commands};
+use crate::app::model::Document;
+use crate::app::stepping::Walk;
+use crate::app::theme::Palette;
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageTrace, Phase};
+
+/// Height of the time axis in points.
+const AXIS_HEIGHT: f32 = 18.0;
+/// Height of the name of a trace in points.
+const NAME_HEIGHT: f32 = 16.0;
+/// Maximum height of a row of messages in points.
+const MAX_ROW_HEIGHT: f32 = 40.0;
+
+/// The time that is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    /// Nanoseconds since the start of the propagation.
+    pub(super) time: f64,
+    /// Whether it is playing.
+    pub(super) playing: bool,
+}
+
+/// Draws the traces of `document` up to `now`.
+///
+/// A click moves to another time. The wheel zooms `zoom`, where `None` shows everything, and a
+/// double click shows everything again. While playing, the time shown stays in view.
+pub(super) fn show(
+    ui: &mut Ui,
+    document: &Document,
+    compiled: &CompiledNetwork,
+    now: Now,
+    zoom: &mut Option<View>,
+    commands: &mut Commands,
+) {
+    let traces = document.traces_to_compare();
+    let size = Vec2::new(ui.available_width(), ui.available_height().max(64.0));
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+    let total = document.traced_nanoseconds();
+    let view = update_view(ui, &response, now, zoom, total);
+    response.widget_info(|| {
+        let names: Vec<&str> = traces.iter().map(|(name, _)| name.as_str()).collect();
+        let label = format!("Slow motion of {}", names.join(" and "));
+        WidgetInfo::labeled(WidgetType::Other, true, label)
+    });
+    if let Some(pos) = response.interact_pointer_pos() {
+        let share = f64::from((pos.x - rect.left()) / rect.width());
+        commands.push(Command::Walk(Walk::ToTime(view.at(share))));
+    }
+    let chart = Chart { painter: ui.painter_at(rect), rect, view, now: now.time };
+    chart.axis(ui);
+    let height = (rect.height() - AXIS_HEIGHT) / traces.len().max(1) as f32;
+    for (index, (name, trace)) in traces.iter().enumerate() {
+        let top = rect.top() + AXIS_HEIGHT + index as f32 * height;
+        let band = Rect::from_min_size(pos2(rect.left(), top), Vec2::new(rect.width(), height));
+        chart.trace(ui, compiled, band, name, trace);
+    }
+    let stroke = Stroke::new(2.0, Palette::of(ui).active);
+    chart.painter.vline(chart.x(now.time), rect.y_range(), stroke);
+}
+
+/// The view after the zooming of this frame.
+fn update_view(
+    ui: &Ui,
+    response: &Response,
+    now: Now,
+    zoom: &mut Option<View>,
+    total: f64,
+) -> View {
+    let all = View::all(total);
+    let view = zoom.unwrap_or(all);
+    let mut view = view.wheeled(ui, response, response.rect.x_range(), total);
+    if response.double_clicked() {
+        view = all;
+    } else if now.playing {
+        view = view.revealing(now.time, now.time, total);
+    }
+    *zoom = view.unless_all(total);
+    view
+}
+
+struct Chart {
+    painter: Painter,
+    rect: Rect,
+    view: View,
+    /// Nanoseconds since the start of the propagation.
+    now: f64,
+}
+
+impl Chart {
+    fn x(&self, time: f64) -> f32 {
+        self.rect.left() + (self.view.share(time) * f64::from(self.rect.width())) as f32
+    }
+
+    fn axis(&self, ui: &Ui) {
+        let ink = ui.visuals().weak_text_color();
+        let line = ui.visuals().widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6);
+        for tick in ticks(self.view, (self.rect.width() / 100.0) as usize + 2) {
+            let x = self.x(tick.time);
+            self.painter.vline(x, self.rect.y_range(), Stroke::new(1.0, line));
+            let at = pos2(x + 4.0, self.rect.top() + 0.5 * AXIS_HEIGHT);
+            self.painter.text(at, Align2::LEFT_CENTER, tick.label, small(), ink);
+        }
+    }
+
+    /// Draws one trace into `band`: messages to come are dimmed, those being computed stand out.
+    fn trace(
+        &self,
+        ui: &Ui,
+        compiled: &CompiledNetwork,
+        band: Rect,
+        name: &str,
+        trace: &MessageTrace,
+    ) {
+        let (palette, ground) = (Palette::of(ui), ui.visuals().panel_fill);
+        let label = format!("{name}: {}", numbers::duration(trace.elapsed));
+        let at = pos2(band.left() + 4.0, band.top());
+        self.painter.text(at, Align2::LEFT_TOP, label, small(), ui.visuals().text_color());
+        let rows = rows::rows(trace, compiled.plan(), Grouping::Packed);
+        let row_height =
+            ((band.height() - NAME_HEIGHT - 6.0) / rows.len().max(1) as f32).min(MAX_ROW_HEIGHT);
+        let mut mesh = Mesh::default();
+        for (index, row) in rows.iter().enumerate() {
+            let top = band.top() + NAME_HEIGHT + index as f32 * row_height;
+            for span in &row.spans {
+                let colour: Color32 = match span.phase {
+                    _ if span.start <= self.now && self.now < span.end => palette.active,
+                    Phase::Collect => palette.collect,
+                    Phase::Distribute => palette.distribute,
+                };
+                let to_come = span.start > self.now;
+                let colour = if to_come { ground.lerp_to_gamma(colour, 0.3) } else { colour };
+                let (from, to) = (self.x(span.start), self.x(span.end));
+                let bar = Rect::from_min_max(
+                    pos2(from, top),
+                    pos2(to.max(from + 1.0), top + (row_height - 1.0).max(1.0)),
+                );
+                mesh.add_colored_rect(bar, colour);
+            }
+        }
+        self.painter.add(Shape::mesh(mesh));
+        let end = self.x(trace.elapsed.as_nanos() as f64);
+        let stroke = Stroke::new(1.0, ui.visuals().weak_text_color());
+        self.painter.vline(end, band.top() + NAME_HEIGHT..=band.bottom() - 6.0, stroke);
+    }
+}
+
+fn small() -> FontId {
+    FontId::proportional(11.0)
+}
