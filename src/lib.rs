@@ -50,6 +50,7 @@
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 
 pub mod cancel;
+pub mod clock;
 pub mod engine;
 pub mod experiment;
 pub mod files;

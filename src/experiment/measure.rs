@@ -1,10 +1,11 @@
 //! Timing propagations.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{ExperimentError, Quantiles, RecordedRun};
 use crate::cancel::CancelToken;
+use crate::clock::Instant;
 use crate::engine::{
     self, Engine, LoadError, LoadOptions, PaperOptions, PropagationError, Propagator,
 };

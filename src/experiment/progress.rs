@@ -1,9 +1,10 @@
 //! How far an experiment is, for whoever waits for it.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
+use crate::clock::Instant;
 
 /// What an experiment reports to while it runs, and by which it is stopped.
 ///

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "cuda")]
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +135,7 @@ impl Gpu {
 
 /// The time now in UTC.
 fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = crate::clock::unix_time();
     utc(since.as_secs())
 }
 

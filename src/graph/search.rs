@@ -1,11 +1,10 @@
 //! The search for a small triangulation behind [`Triangulation::Auto`](crate::graph::Triangulation::Auto).
 
-use std::time::Instant;
-
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::{CancelToken, Cancelled};
+use crate::clock::Instant;
 use crate::graph::anneal::{Cooling, anneal};
 use crate::graph::elimination_tree::EliminationTree;
 use crate::graph::greedy::{Found, Greedy};

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cancel::{CancelToken, Cancelled};
+use crate::clock::Instant;
 use crate::graph::{
     CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, Triangulation,
     TriangulationOptions, build_junction_tree, predicates, triangulate,

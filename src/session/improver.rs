@@ -3,9 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cancel::CancelToken;
+use crate::clock::Instant;
 use crate::graph::{
     KnownOrders, TreeStatistics, build_junction_tree, eliminate_in_order, improve_order,
 };
@@ -126,7 +127,7 @@ impl Search {
         let mut since = Instant::now();
         let tick = || {
             let now = Instant::now();
-            let elapsed = u64::try_from((now - since).as_nanos()).unwrap_or(u64::MAX);
+            let elapsed = u64::try_from(now.duration_since(since).as_nanos()).unwrap_or(u64::MAX);
             self.improvement.searched.fetch_add(elapsed, Ordering::Relaxed);
             since = now;
             if quiet.is_timing() {

@@ -1,8 +1,9 @@
 //! One finding after another.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
+use cliquescope::clock::Instant;
 use cliquescope::engine::{PropagationFailure, Propagator};
 use cliquescope::experiment::Quantiles;
 use cliquescope::network::{Evidence, Network, VariableId, state_at};

@@ -1,8 +1,9 @@
 //! What is timed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
+use cliquescope::clock::Instant;
 use cliquescope::engine::{self, PropagationFailure, Propagator};
 use cliquescope::experiment::Quantiles;
 use cliquescope::network::Evidence;

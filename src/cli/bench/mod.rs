@@ -7,8 +7,9 @@ mod record;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use cliquescope::clock::Instant;
 use cliquescope::engine::{self, Engine, LoadOptions};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;

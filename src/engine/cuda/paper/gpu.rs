@@ -1,7 +1,7 @@
 //! The launches.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cudarc::driver::{
     CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
@@ -10,6 +10,7 @@ use cudarc::driver::{
 use super::Executor;
 use super::records::{Chunk, Reading};
 use super::tables::{Exponent, THREADS, Tables};
+use crate::clock::Instant;
 use crate::engine::PropagationFailure;
 use crate::engine::cuda::device::{Device, grid, upload};
 use crate::engine::cuda::kernels;

@@ -1,10 +1,11 @@
 //! The kernels of `kernels/paper` on the CPU, over the same buffers and records.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Executor;
 use super::records::{Chunk, Message, Reading};
 use super::tables::{Exponent, PEAK, Tables};
+use crate::clock::Instant;
 use crate::engine::PropagationFailure;
 use crate::potential::Real;
 

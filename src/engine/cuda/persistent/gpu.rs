@@ -1,7 +1,7 @@
 //! The launch.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
@@ -9,6 +9,7 @@ use super::items::THREADS;
 use super::schedule::Schedule;
 use super::words::{MAX_TAG, Results};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
+use crate::clock::Instant;
 use crate::engine::PropagationFailure;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
 use crate::engine::cuda::kernels;
