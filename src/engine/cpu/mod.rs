@@ -32,38 +32,24 @@
 //! that the new findings do not [change]. The answer then agrees with one that was computed
 //! anew within 1e-12 in double precision, and after [`forget`](Propagator::forget) to the last bit.
 
-mod assemble;
-mod batch;
-mod change;
-mod choice;
-mod compress;
-mod factored;
-mod fan_out;
-mod fill;
-mod inherit;
-mod kernel;
-mod layout;
+mod context;
 mod loaded;
-mod message;
-mod part;
-mod product;
-mod reduce;
-mod report;
-mod state;
-mod streams;
-mod structure;
-mod support;
+mod memory;
+mod parallel_cases;
+mod pass;
+mod reuse;
 mod tables;
 mod tree;
+mod worker;
 
 use std::sync::Arc;
 
 use super::{Engine, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
-pub(in crate::engine) use kernel::dispatched;
 use loaded::Loaded;
-use structure::{Shape, Structure};
+pub(in crate::engine) use pass::kernel::dispatched;
+use tree::structure::{Shape, Structure};
 
 /// See the module.
 pub(super) struct Cpu;

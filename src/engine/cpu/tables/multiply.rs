@@ -9,16 +9,19 @@ use std::ops::Range;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use crate::engine::cpu::fill::AT_ONCE;
-use crate::engine::cpu::kernel::dispatched;
+use crate::engine::cpu::pass::kernel::dispatched;
 use crate::potential::Entry;
+
+/// Factors that are multiplied before the product is scaled: many small numbers must not become
+/// nothing.
+pub const AT_ONCE: usize = 8;
 
 /// Entries from which on a table is filled by several threads.
 const PIECE: usize = 32_768;
 
 /// What is left of a table of which some entries are left out.
 #[derive(Clone, Copy)]
-pub(super) struct Left<'a> {
+pub struct Left<'a> {
     /// The first entry of every row that is left, in the table with all entries.
     pub starts: &'a [u32],
     /// The words that describe the rows, and how many describe one.
@@ -29,13 +32,13 @@ pub(super) struct Left<'a> {
 }
 
 /// A factor as the runs of a table meet it.
-pub(super) struct Part<'a> {
+pub struct Part<'a> {
     /// Where in [`Filler::starts`] it is said where the factor begins.
     pub starts: usize,
     pub source: Source<'a>,
 }
 
-pub(super) enum Source<'a> {
+pub enum Source<'a> {
     /// One number for the whole run.
     Scalar(&'a [f64]),
     /// Numbers that stand side by side.
@@ -48,7 +51,7 @@ pub(super) enum Source<'a> {
 
 /// A product of parts and of a table that was made before.
 #[derive(Clone, Copy)]
-pub(super) struct Product<'a> {
+pub struct Product<'a> {
     pub parts: &'a [Part<'a>],
     pub starts: &'a [u32],
     pub copies: &'a [f64],
@@ -252,7 +255,7 @@ fn multiply_streams<const N: usize, T: Entry>(
 dispatched!(
     /// Writes what is left of the product times `factor` into `table`, and into `largest` its largest
     /// entry. `run` is the room for one run.
-    pub(super) multiply_left<Entry>, multiply_rows,
+    pub multiply_left<Entry>, multiply_rows,
     (
         product: Product<'_>,
         left: Left<'_>,

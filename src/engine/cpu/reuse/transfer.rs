@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use crate::engine::cpu::change::{Change, Fresh};
-use crate::engine::cpu::inherit::Twins;
-use crate::engine::cpu::message;
-use crate::engine::cpu::state::State;
-use crate::engine::cpu::tree::Tree;
+use crate::engine::cpu::pass::message;
+use crate::engine::cpu::pass::state::State;
+use crate::engine::cpu::reuse::change::{Change, Fresh};
+use crate::engine::cpu::reuse::reused::Twins;
+use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Network};
 use crate::potential::Entry;
 
@@ -154,8 +154,8 @@ impl<T: Entry> HandOver<'_, T> {
 mod tests {
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::reduce::{Reduced, reduce};
-    use crate::engine::cpu::tables::{Shelf, Sources};
+    use crate::engine::cpu::tables::make::{Shelf, Sources};
+    use crate::engine::cpu::tree::reduce::{Reduced, reduce};
     use crate::engine::threads::Threads;
     use crate::format::open;
 

@@ -1,7 +1,7 @@
 //! Telling the watch which message is passed.
 
 use crate::cancel::Cancelled;
-use crate::engine::cpu::tree::{Node, Tree};
+use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Moment, Pace, Phase, Watch};
 
 /// Nanoseconds of messages, as they are forecast, from which on the clock is read for them: what reading
@@ -20,7 +20,7 @@ const TEN_ENTRIES: u64 = 4;
 
 /// The messages of a plan, as they pass through a tree.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub struct Messages {
     /// For each clique but the root those to its parent and from there, and what each is forecast to
     /// take in nanoseconds.
     of_cliques: Vec<Option<(MessageId, MessageId, u32)>>,
@@ -45,14 +45,14 @@ impl Messages {
 
 /// Reports messages, each as that between a clique and its parent.
 #[derive(Clone, Copy)]
-pub(super) struct Report<'a> {
+pub struct Report<'a> {
     pub watch: &'a Watch,
     /// `None` where the tree is not the one that the plan speaks of.
     pub messages: Option<&'a Messages>,
 }
 
 /// A thread, and until when it was busy with what it did last.
-pub(super) struct Lane<'a> {
+pub struct Lane<'a> {
     report: Report<'a>,
     number: u32,
     from: Moment,

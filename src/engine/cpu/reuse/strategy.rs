@@ -3,23 +3,23 @@
 //! The whole tree is there, without its zeros, and rows that an observation forbids are skipped. A
 //! tree of what is left can be far smaller, but has to be made for each set of observed variables,
 //! and its tables for each set of states; it takes over
-//! [what is the same](crate::engine::cpu::inherit) in the one before. It serves as long as what was
+//! [what is the same](crate::engine::cpu::reuse::reused) in the one before. It serves as long as what was
 //! taken out of it is still observed; findings that come later are entered into it. In either tree
-//! only that is computed which [changed](crate::engine::cpu::change), if it was the last to be used. All of this is
+//! only that is computed which [changed](crate::engine::cpu::reuse::change), if it was the last to be used. All of this is
 //! forecast in nanoseconds; the constants are rough, they need only tell a factor of two.
 
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::change::Change;
-use crate::engine::cpu::inherit::Twins;
-use crate::engine::cpu::layout::Layout;
-use crate::engine::cpu::loaded::Means;
-use crate::engine::cpu::reduce::{self, Reduced};
-use crate::engine::cpu::state::{Model, State};
-use crate::engine::cpu::structure::Structure;
-use crate::engine::cpu::tables::{Shelf, Sources};
-use crate::engine::cpu::tree::{Node, Tree};
+use crate::engine::cpu::context::Means;
+use crate::engine::cpu::pass::state::{Model, State};
+use crate::engine::cpu::reuse::change::Change;
+use crate::engine::cpu::reuse::reused::Twins;
+use crate::engine::cpu::tables::make::{Shelf, Sources};
+use crate::engine::cpu::tree::layout::Layout;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::reduce::{self, Reduced};
+use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -63,7 +63,7 @@ const FEWER: f64 = 30.0;
 
 /// The trees of what evidence left that are kept for the next time.
 #[derive(Debug)]
-pub(super) struct Choice<T> {
+pub struct Choice<T> {
     /// What is known of each variable: the states that are observed.
     observed: Vec<Option<usize>>,
     cut: Option<Cut<T>>,

@@ -9,14 +9,14 @@ use std::slice;
 use rayon::ThreadPool;
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::structure::{Shape, Structure};
-use crate::engine::cpu::tables::most_given;
+use crate::engine::cpu::tables::make::most_given;
+use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
 use crate::network::{FactorId, Network, VariableId};
 
 /// A tree for the variables that are not observed.
 #[derive(Debug)]
-pub(super) struct Reduced {
+pub struct Reduced {
     pub structure: Structure,
     /// What found the tree.
     heuristic: Heuristic,
@@ -55,7 +55,7 @@ impl Reduced {
 ///
 /// Entries of its tables are to be `width` bytes wide. What is the same in the tree `before` is taken
 /// over from there. Two heuristics run at once if there are `threads`. `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
-pub(super) fn reduce(
+pub fn reduce(
     network: &Network,
     is_observed: &[bool],
     limit: u64,

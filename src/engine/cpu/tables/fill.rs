@@ -5,9 +5,9 @@
 //! the same all along a run is one number, one whose own table runs along with it is read in place,
 //! and of another a copy is made that does, unless it is large or read only once.
 
-use crate::engine::cpu::layout::Layout;
-use crate::engine::cpu::message::NEAR_ONE;
-use crate::engine::cpu::product::{Left, Part, Product, Source, multiply_left};
+use crate::engine::cpu::pass::kernel::NEAR_ONE;
+use crate::engine::cpu::tables::multiply::{AT_ONCE, Left, Part, Product, Source, multiply_left};
+use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::factors::{FactorProduct, least};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
@@ -18,10 +18,6 @@ const SHORTEST_RUN: usize = 24;
 /// Most entries of a run, if it need not be longer to have the least.
 const LONGEST_RUN: usize = 1024;
 
-/// Factors that are multiplied before the product is scaled: many small numbers must not become
-/// nothing.
-pub(super) const AT_ONCE: usize = 8;
-
 /// Powers of two below one from which on a product is made with care for what a number holds.
 const DEEP: f64 = 900.0;
 
@@ -30,7 +26,7 @@ const MOST_COPIED: usize = 1 << 15;
 
 /// Makes tables, and keeps its room from one to the next.
 #[derive(Default)]
-pub(super) struct Filler {
+pub struct Filler {
     /// Where the parts of a product begin, run by run, part by part.
     starts: Vec<u32>,
     /// The entries of a factor along a run.

@@ -5,9 +5,10 @@
 //! table would have to be written and read from farther away. Factors whose product is no larger
 //! than they are, or small beside the table, are multiplied once.
 
-use crate::engine::cpu::fill::{AT_ONCE, Filler};
-use crate::engine::cpu::kernel::ROW_HEAD;
-use crate::engine::cpu::layout::Layout;
+use crate::engine::cpu::pass::kernel::ROW_HEAD;
+use crate::engine::cpu::tables::fill::Filler;
+use crate::engine::cpu::tables::multiply::AT_ONCE;
+use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{Factor, FactorId, Network, VariableId};
 use crate::potential::Scope;
 
@@ -24,14 +25,14 @@ const SHARE: usize = 3;
 const SMALL: usize = 16;
 
 /// Most tables that run along with a row, of the clique and of messages.
-pub(super) const MOST_STREAMS: usize = 8;
+pub const MOST_STREAMS: usize = 8;
 
 /// Most of them of the clique itself.
 const MOST_OWN: usize = 3;
 
 /// How the table of a clique is a product.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     parts: Vec<PartPlan>,
     /// Entries of all parts.
     entries: usize,
@@ -53,7 +54,7 @@ struct PartPlan {
 
 /// The table of a clique as a product.
 #[derive(Debug, Default)]
-pub(super) struct Factored {
+pub struct Factored {
     /// Entries that the table would have.
     pub entries: usize,
     /// The tables of all parts, one after another.
@@ -65,7 +66,7 @@ pub(super) struct Factored {
 }
 
 /// One part of the product as the rows of a clique meet it.
-pub(super) struct PartPort {
+pub struct PartPort {
     /// Its variables in index order.
     pub scope: Scope,
     /// Where it begins among the tables of all parts.
@@ -165,12 +166,12 @@ mod tests {
 
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::part::Work;
-    use crate::engine::cpu::reduce::reduce;
-    use crate::engine::cpu::report::Report;
-    use crate::engine::cpu::state::State;
-    use crate::engine::cpu::tables::{Shelf, Sources};
-    use crate::engine::cpu::tree::Tree;
+    use crate::engine::cpu::pass::report::Report;
+    use crate::engine::cpu::pass::state::State;
+    use crate::engine::cpu::pass::subtree::Work;
+    use crate::engine::cpu::tables::make::{Shelf, Sources};
+    use crate::engine::cpu::tree::nodes::Tree;
+    use crate::engine::cpu::tree::reduce::reduce;
     use crate::format::open;
     use crate::network::Evidence;
     use crate::propagation::Watch;

@@ -5,17 +5,17 @@
 //! same factors in the same states has the same table, to the last bit; and where all of a subtree
 //! is the same, so is its message.
 
-use crate::engine::cpu::assemble::Ready;
-use crate::engine::cpu::factored::Plan;
-use crate::engine::cpu::structure::Structure;
-use crate::engine::cpu::tables::{self, Made, Shelf, Sources, Unmade};
-use crate::engine::cpu::tree::{Node, Tree};
+use crate::engine::cpu::tables::factored::Plan;
+use crate::engine::cpu::tables::make::{self as tables, Made, Shelf, Sources, Unmade};
+use crate::engine::cpu::tree::assemble::Ready;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
 
 /// A clique of the tree before with the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Twin {
+pub struct Twin {
     /// Its number there.
     pub clique: usize,
     /// Whether all ports are the same too, so that its rows are.
@@ -24,7 +24,7 @@ pub(super) struct Twin {
 
 /// What is taken over.
 #[derive(Debug)]
-pub(super) struct Twins {
+pub struct Twins {
     /// For each clique its twin in the tree before, if there is one.
     twins: Vec<Option<Twin>>,
     /// For each clique whether it and all below have twins with the same ports.
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::reduce::{Reduced, reduce};
+    use crate::engine::cpu::tree::reduce::{Reduced, reduce};
     use crate::format::open;
     use crate::network::VariableId;
 

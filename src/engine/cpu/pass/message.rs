@@ -18,14 +18,11 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::engine::cpu::kernel::{self, Inputs, ParentPort, Row, Rows, dispatched};
-use crate::engine::cpu::layout::LONGEST_ROW;
-use crate::engine::cpu::streams::{self, Products};
-use crate::engine::cpu::tree::{Node, Piece};
+use crate::engine::cpu::pass::factored_kernel::{self, Products};
+use crate::engine::cpu::pass::kernel::{self, Inputs, NEAR_ONE, ParentPort, Row, Rows, dispatched};
+use crate::engine::cpu::tree::layout::LONGEST_ROW;
+use crate::engine::cpu::tree::nodes::{Node, Piece};
 use crate::potential::{Entry, Real, ratio, rescale};
-
-/// Exponents of scales that are not worth a pass over a table.
-pub(super) const NEAR_ONE: Range<i32> = -16..17;
 
 thread_local! {
     /// Room for a row of each thread.
@@ -34,7 +31,7 @@ thread_local! {
 
 /// The ports of a clique that are read, by how rows read them.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub struct Columns {
     pub scalars: Vec<u32>,
     pub vectors: Vec<u32>,
 }
@@ -53,7 +50,7 @@ impl Columns {
 /// Computes `raw` from the messages in `below`, and from it the message to the parent, `up`.
 ///
 /// Returns the exponent that `up` must be scaled by to be the product; `None` if it is zero.
-pub(super) fn collect<T: Entry>(
+pub fn collect<T: Entry>(
     node: &Node<T>,
     columns: &Columns,
     below: &[f64],
@@ -106,7 +103,7 @@ fn collect_rows<T: Entry>(
     ROW.with_borrow_mut(|row| match &node.factored {
         Some(product) => {
             let rows = Products { words, stride: node.stride, product, inputs };
-            streams::collect(rows, port, mask, row, raw);
+            factored_kernel::collect(rows, port, mask, row, raw);
         }
         None => kernel::collect(Rows { words, ..node.rows() }, inputs, port, mask, row, raw),
     });
@@ -123,7 +120,7 @@ fn distribute_rows<T: Entry>(
     ROW.with_borrow_mut(|row| match &node.factored {
         Some(product) => {
             let rows = Products { words, stride: node.stride, product, inputs };
-            streams::distribute(rows, from_parent, scalars, vectors, row, sums);
+            factored_kernel::distribute(rows, from_parent, scalars, vectors, row, sums);
         }
         None => {
             let rows = Rows { words, ..node.rows() };
@@ -133,7 +130,7 @@ fn distribute_rows<T: Entry>(
 }
 
 /// The message to the parent of a clique below which everything sums out: the findings alone.
-pub(super) fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
+pub fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
         Some(permutation) => permutation.iter().zip(mask).for_each(|(&to, &m)| up[to as usize] = m),
@@ -141,7 +138,7 @@ pub(super) fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
 }
 
 /// The message to the parent, of what this clique says and the findings that are entered there.
-pub(super) fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+pub fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
     send_permuted(node.permutation.as_deref(), raw, mask, up);
 }
 
@@ -171,7 +168,7 @@ fn send_entries(permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, 
 
 /// Fills `down` from the parent's `belief` and this clique's `raw`, which is one everywhere where
 /// it is `None`.
-pub(super) fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mut [f64]) {
+pub fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mut [f64]) {
     let mut most = 0.0;
     receive_permuted(node.permutation.as_deref(), belief, raw, down, &mut most);
     let _ = keep_in_range(down, most);
@@ -251,7 +248,7 @@ fn collect_pieces<T: Entry>(
 /// Of the two columns the first are all ports of the clique, the second those whose messages are
 /// not one everywhere. A large table is summed in parts, for which `spare` is the room; they are the same
 /// however many threads there are.
-pub(super) fn distribute<T: Entry>(
+pub fn distribute<T: Entry>(
     node: &Node<T>,
     columns: (&Columns, &Columns),
     below: &[f64],

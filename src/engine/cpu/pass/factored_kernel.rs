@@ -1,11 +1,11 @@
 //! The loops over the rows of a clique whose table is a [product](Factored).
 //!
-//! As in [`kernel`](crate::engine::cpu::kernel), but all that runs along with a row is multiplied in
+//! As in [`kernel`](crate::engine::cpu::pass::kernel), but all that runs along with a row is multiplied in
 //! one pass, and there is no table. How many such streams there are is known when the code is
 //! compiled, up to four; of more, four are multiplied first.
 
-use crate::engine::cpu::factored::{Factored, MOST_STREAMS};
-use crate::engine::cpu::kernel::{Inputs, ParentPort, Row, dispatched};
+use crate::engine::cpu::pass::kernel::{Inputs, ParentPort, Row, dispatched};
+use crate::engine::cpu::tables::factored::{Factored, MOST_STREAMS};
 
 /// Entries that are multiplied together; the rest of a row goes one by one.
 const LANES: usize = 8;
@@ -15,7 +15,7 @@ type Column<'a> = (&'a [f64], usize);
 
 /// Rows of a product.
 #[derive(Clone, Copy)]
-pub(super) struct Products<'a> {
+pub struct Products<'a> {
     pub words: &'a [u32],
     pub stride: usize,
     pub product: &'a Factored,
@@ -24,12 +24,12 @@ pub(super) struct Products<'a> {
 }
 
 /// What comes from the parent, and how rows point into it.
-pub(super) type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
+pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
 
 dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of rows and inputs; as
-    /// [`kernel::collect`](crate::engine::cpu::kernel::collect).
-    pub(super) collect, collect_rows,
+    /// [`kernel::collect`](crate::engine::cpu::pass::kernel::collect).
+    pub collect, collect_rows,
     (
         rows: Products<'_>,
         parent: ParentPort,
@@ -41,8 +41,8 @@ dispatched!(
 
 dispatched!(
     /// Adds to `sums` at all its ports the products of rows, inputs and what the parent says; as
-    /// [`kernel::distribute`](crate::engine::cpu::kernel::distribute). `buffer` is the room for a row.
-    pub(super) distribute, distribute_rows,
+    /// [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute). `buffer` is the room for a row.
+    pub distribute, distribute_rows,
     (
         rows: Products<'_>,
         from_parent: FromParent<'_>,

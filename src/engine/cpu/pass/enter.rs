@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 
-use crate::engine::cpu::change::Change;
-use crate::engine::cpu::compress::Kept;
-use crate::engine::cpu::state::{CliqueState, State};
-use crate::engine::cpu::tree::{Port, Tree};
+use crate::engine::cpu::pass::clique_state::CliqueState;
+use crate::engine::cpu::pass::state::State;
+use crate::engine::cpu::reuse::change::Change;
+use crate::engine::cpu::tree::entry_map::Kept;
+use crate::engine::cpu::tree::nodes::{Port, Tree};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, Entry, Real};
 

@@ -9,17 +9,17 @@ use std::cmp::Reverse;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::factored::{Factored, PartPort, Plan};
-use crate::engine::cpu::fill::Filler;
-use crate::engine::cpu::layout::Layout;
-use crate::engine::cpu::loaded::WORTH_THREADS;
-use crate::engine::cpu::product::Left;
+use crate::engine::cpu::context::WORTH_THREADS;
+use crate::engine::cpu::tables::factored::{Factored, PartPort, Plan};
+use crate::engine::cpu::tables::fill::Filler;
+use crate::engine::cpu::tables::multiply::Left;
+use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{Factor, FactorId, Network};
 use crate::potential::Entry;
 
 /// What the tables of a tree are made of.
 #[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
+pub struct Sources<'a> {
     pub network: &'a Network,
     /// The states that are taken of variables that were left out of the cliques.
     pub observed: &'a [Option<usize>],
@@ -29,13 +29,13 @@ pub(super) struct Sources<'a> {
 
 /// Of the memory that is there what is given at most to tables that need so much; to each a little more
 /// if it is small.
-pub(super) fn most_given(needed: usize) -> usize {
+pub fn most_given(needed: usize) -> usize {
     needed / 2 * 3
 }
 
 /// Memory of tables that are no more.
 #[derive(Debug)]
-pub(super) struct Shelf<T> {
+pub struct Shelf<T> {
     /// The smallest first.
     tables: Vec<Vec<T>>,
     /// Entries that they have room for.
@@ -108,7 +108,7 @@ impl<T: Entry> Shelf<T> {
 }
 
 /// A table to be made.
-pub(super) struct Unmade<'a, T> {
+pub struct Unmade<'a, T> {
     /// The layout of its clique.
     pub layout: &'a Layout,
     pub factors: &'a [FactorId],
@@ -121,7 +121,7 @@ pub(super) struct Unmade<'a, T> {
 }
 
 /// A table that was made.
-pub(super) struct Made<T> {
+pub struct Made<T> {
     pub values: Vec<T>,
     /// The table is `values`, or the product in place of it, times two to this power.
     pub exponent: i32,
@@ -130,7 +130,7 @@ pub(super) struct Made<T> {
 }
 
 /// Makes tables.
-pub(super) fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<Made<T>> {
+pub fn make<T: Entry>(sources: Sources<'_>, work: Vec<Unmade<'_, T>>) -> Vec<Made<T>> {
     let all: usize = work.iter().map(|unmade| unmade.table.len()).sum();
     let threads = sources.threads.filter(|_| all >= WORTH_THREADS);
     let of = |filler: &mut Filler, unmade: Unmade<'_, T>| {

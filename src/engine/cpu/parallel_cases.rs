@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::cancel::Cancelled;
-use crate::engine::cpu::loaded::{Lane, Means, Shared};
+use crate::engine::cpu::context::Means;
+use crate::engine::cpu::worker::{Lane, Shared};
 use crate::engine::{BatchAnswers, PropagationFailure};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
@@ -20,7 +21,7 @@ use crate::propagation::{Posteriors, Watch};
 const RUN: usize = 32;
 
 /// Answers `cases` in `lanes`, one on a thread, with the threads of the caller.
-pub(super) fn run<T: Real>(
+pub fn run<T: Real>(
     shared: &Shared<T>,
     lanes: &mut [Lane<T>],
     cases: &[Evidence],
@@ -56,7 +57,7 @@ pub(super) fn run<T: Real>(
 }
 
 /// The share of what making a tree costs that each of `cases` bears.
-pub(super) fn making(cases: &[Evidence]) -> f64 {
+pub fn making(cases: &[Evidence]) -> f64 {
     runs(cases, RUN).len() as f64 / cases.len() as f64
 }
 

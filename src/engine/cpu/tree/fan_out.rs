@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::cpu::structure::Shape;
+use crate::engine::cpu::tree::structure::Shape;
 use crate::network::VariableId;
 
 /// Children of one clique that have the same separator, at most.

@@ -5,14 +5,19 @@
 //! and for any machine, and the best that the machine has is chosen when it runs. No fused
 //! multiply-add is used and the number of lanes is fixed, so all three give the same bits.
 
-use crate::engine::cpu::layout::LONGEST_ROW;
+use std::ops::Range;
+
+use crate::engine::cpu::tree::layout::LONGEST_ROW;
 use crate::potential::Entry;
 
 /// Room for the products of a row.
-pub(super) type Row = [f64; LONGEST_ROW];
+pub type Row = [f64; LONGEST_ROW];
 
 /// Words of a row before those of the ports: the first entry and the number of entries.
-pub(super) const ROW_HEAD: usize = 2;
+pub const ROW_HEAD: usize = 2;
+
+/// Exponents of scales that are not worth a pass over a table.
+pub const NEAR_ONE: Range<i32> = -16..17;
 
 /// Partial sums that a sum is made of.
 const LANES: usize = 16;
@@ -23,7 +28,7 @@ const LANES: usize = 16;
 /// words: where its entries start in `values`, how many they are, and for each port the offset of
 /// its first entry in the port's table.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a, T> {
+pub struct Rows<'a, T> {
     pub words: &'a [u32],
     pub stride: usize,
     pub values: &'a [T],
@@ -31,7 +36,7 @@ pub(super) struct Rows<'a, T> {
 
 /// Tables that a row is multiplied by: one entry for the whole row, or one for each entry.
 #[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
+pub struct Inputs<'a> {
     /// What the columns' offsets point into.
     pub table: &'a [f64],
     /// Words of a row that point at one factor for the whole row.
@@ -42,7 +47,7 @@ pub(super) struct Inputs<'a> {
 
 /// The table of the separator to the parent, and how rows point into it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ParentPort {
+pub struct ParentPort {
     pub word: usize,
     /// The entry that the given part of the table starts with.
     pub start: usize,
@@ -86,7 +91,7 @@ dispatched!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
     ///
     /// Rows for which `mask`, indexed as `sums`, is zero are left out. `buffer` is room for a row.
-    pub(super) collect<Entry>, collect_rows,
+    pub collect<Entry>, collect_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
@@ -101,7 +106,7 @@ dispatched!(
     /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
     ///
     /// `scalars` and `vectors` are the words of a row that point into `sums`, `buffer` is room for one.
-    pub(super) distribute<Entry>, distribute_rows,
+    pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
@@ -250,7 +255,7 @@ fn add(sums: &mut [f64], terms: &[f64]) {
 
 /// The sum of `values`, in lanes.
 #[inline(always)]
-pub(super) fn sum<T: Entry>(values: &[T]) -> f64 {
+pub fn sum<T: Entry>(values: &[T]) -> f64 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest: f64 = chunks.remainder().iter().fold(0.0, |sum, v| sum + v.to_f64());

@@ -1,92 +1,52 @@
 //! The messages of one propagation through a [`Tree`], and the findings that enter it.
 
-mod enter;
-mod hand_over;
-
 use std::f64::consts::LN_2;
 
 use crate::engine::PropagationFailure;
-use crate::engine::cpu::change::{Change, Fresh};
-use crate::engine::cpu::kernel::sum;
-use crate::engine::cpu::message::Columns;
-use crate::engine::cpu::part::Part;
-use crate::engine::cpu::tree::{Node, Port, Tree};
+use crate::engine::cpu::pass::clique_state::CliqueState;
+use crate::engine::cpu::pass::kernel::sum;
+use crate::engine::cpu::pass::message::Columns;
+use crate::engine::cpu::pass::subtree::Part;
+use crate::engine::cpu::reuse::change::{Change, Fresh};
+use crate::engine::cpu::tree::nodes::{Node, Port, Tree};
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
 
 /// A tree and the messages in it.
 #[derive(Debug)]
-pub(super) struct Model<T> {
+pub struct Model<T> {
     pub tree: Tree<T>,
     pub state: State,
 }
 
 /// All that a propagation writes.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub struct State {
     /// Messages from the children of every clique and weights of private variables, by clique.
-    up: Vec<f64>,
+    pub up: Vec<f64>,
     /// Beliefs at the same ports.
-    beliefs: Vec<f64>,
+    pub beliefs: Vec<f64>,
     /// What every clique says of the separator above, without the findings entered there.
-    raw: Vec<f64>,
+    pub raw: Vec<f64>,
     /// What the parent says of it.
-    down: Vec<f64>,
+    pub down: Vec<f64>,
     /// The findings that are entered there, where some are.
-    mask: Vec<f64>,
+    pub mask: Vec<f64>,
     /// Room for the beliefs that parts of a large table give.
-    spare: Vec<f64>,
-    cliques: Vec<CliqueState>,
+    pub spare: Vec<f64>,
+    pub cliques: Vec<CliqueState>,
     /// The findings that all messages tell of; `None` where there are none, or not all.
-    told: Option<Evidence>,
+    pub told: Option<Evidence>,
     /// What differs between those and the findings of the propagation at work.
-    change: Change,
+    pub change: Change,
     /// Which messages have yet to be passed for `told` because the tree is a new one.
-    fresh: Option<Fresh>,
+    pub fresh: Option<Fresh>,
     /// The posteriors for `told`.
-    posteriors: Option<Posteriors>,
+    pub posteriors: Option<Posteriors>,
     /// The states to be entered into tables, and those of one table; kept for their room.
-    observations: Vec<(Port, Axis, usize)>,
-    states: Vec<(Axis, usize)>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct CliqueState {
-    /// All ports toward children and of private variables.
-    pub all: Columns,
-    /// Those at which something is to be multiplied.
-    pub active: Columns,
-    /// Whether a finding is entered at the separator above.
-    pub is_masked: bool,
-    /// Whether a finding is entered among the private variables.
-    pub is_weighted: bool,
-    /// Whether the message to the parent has to be computed from the table.
-    pub is_needed: bool,
-    /// Whether the message to the parent may differ from the one that is there.
-    pub is_up_stale: bool,
-    /// Whether the beliefs may differ from those that are there, by more than a factor.
-    pub is_down_stale: bool,
-    /// What all stale messages of the subtree toward the root cost, in entries of tables.
-    pub work_up: usize,
-    /// The same of those away from the root.
-    pub work_down: usize,
-    /// Exponents of the findings entered here.
-    pub entered: i64,
-    /// The exponent of the message to the parent, with all that went into it.
-    pub exponent: i64,
-}
-
-impl CliqueState {
-    fn new<T: Entry>(node: &Node<T>) -> Self {
-        let mut state = Self::default();
-        for (child, &is_vector) in node.is_vector.iter().enumerate() {
-            state.all.push(node.word(child), is_vector);
-        }
-        state.active.scalars.reserve(state.all.scalars.len());
-        state.active.vectors.reserve(state.all.vectors.len());
-        state
-    }
+    pub observations: Vec<(Port, Axis, usize)>,
+    pub states: Vec<(Axis, usize)>,
 }
 
 impl State {
@@ -101,7 +61,7 @@ impl State {
     }
 
     /// No messages in `tree`, in the room of these, with what is `known` of its cliques.
-    fn laid_out<T: Entry>(
+    pub fn laid_out<T: Entry>(
         mut self,
         tree: &Tree<T>,
         mut known: impl FnMut(usize) -> Option<CliqueState>,

@@ -10,32 +10,32 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::assemble::rows;
-use crate::engine::cpu::factored::Plan;
-use crate::engine::cpu::kernel::{ROW_HEAD, dispatched};
-use crate::engine::cpu::layout::LONGEST_ROW;
-use crate::engine::cpu::loaded::WORTH_THREADS;
-use crate::engine::cpu::part::Work;
-use crate::engine::cpu::product::Left;
-use crate::engine::cpu::report::Report;
-use crate::engine::cpu::state::State;
-use crate::engine::cpu::structure::Structure;
-use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
-use crate::engine::cpu::tree::{Node, Tree};
+use crate::engine::cpu::context::WORTH_THREADS;
+use crate::engine::cpu::pass::kernel::{ROW_HEAD, dispatched};
+use crate::engine::cpu::pass::report::Report;
+use crate::engine::cpu::pass::state::State;
+use crate::engine::cpu::pass::subtree::Work;
+use crate::engine::cpu::tables::factored::Plan;
+use crate::engine::cpu::tables::make::{self as tables, Made, Sources, Unmade};
+use crate::engine::cpu::tables::multiply::Left;
+use crate::engine::cpu::tree::assemble::rows;
+use crate::engine::cpu::tree::layout::LONGEST_ROW;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
 
 /// Zeros between two runs of non-zero entries that are multiplied all the same: a row more costs
 /// about as much.
-pub(super) const GAP: usize = 12;
+pub const GAP: usize = 12;
 
 /// A table is replaced where no more than this share of its entries is left.
 const WORTH: f64 = 0.9;
 
 /// The tree of `structure` with tables of `sources` in which entries are left out that are zero in
 /// the joint distribution; made and found with all threads there are if the tables are large.
-pub(super) fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tree<T> {
+pub fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tree<T> {
     let network = sources.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
     if !network.factors().any(has_zeros) {

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::cpu::fill::AT_ONCE;
-use crate::engine::cpu::kernel::ROW_HEAD;
-use crate::engine::cpu::layout::Layout;
-use crate::engine::cpu::support::GAP;
-use crate::engine::cpu::tree::parts;
+use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
@@ -15,7 +11,7 @@ use crate::potential::Scope;
 /// Clique 0 is the root and every clique stands before its children; the separator above clique
 /// `c` is called `c` too.
 #[derive(Debug, Default)]
-pub(super) struct Shape {
+pub struct Shape {
     /// The variables of each clique. Observed variables may be left out.
     pub cliques: Vec<Vec<VariableId>>,
     /// The parent of each clique; `None` for the root alone.
@@ -35,14 +31,14 @@ impl Shape {
 
 /// All of a tree that does not depend on numbers.
 #[derive(Debug)]
-pub(super) struct Structure {
-    pub(super) shape: Shape,
+pub struct Structure {
+    pub shape: Shape,
     /// The variables that each clique shares with its parent.
-    pub(super) separators: Vec<Vec<VariableId>>,
-    pub(super) children: Vec<Vec<usize>>,
+    pub separators: Vec<Vec<VariableId>>,
+    pub children: Vec<Vec<usize>>,
     /// The variables of each clique that are in no other.
-    pub(super) private: Vec<Vec<VariableId>>,
-    pub(super) layouts: Vec<Arc<Layout>>,
+    pub private: Vec<Vec<VariableId>>,
+    pub layouts: Vec<Arc<Layout>>,
     /// For each clique that of the tree before with the same variables.
     like: Vec<Option<usize>>,
 }
@@ -112,35 +108,6 @@ impl Structure {
         }
         let like = self.like[clique]?;
         Some((like, Arc::ptr_eq(&self.layouts[clique], &before.layouts[like])))
-    }
-
-    /// Bytes of full tables of numbers of `width` bytes, and bytes beside them: what describes them,
-    /// what one propagation takes, and what making them takes, and leaving out zeros if that is done.
-    pub fn bytes(&self, width: usize, compacts: bool) -> (usize, usize) {
-        let (mut held, mut values, mut making, mut compacting) = (0, 0, 0, 0);
-        for (clique, layout) in self.layouts.iter().enumerate() {
-            let entries = layout.entries();
-            let rows = layout.rows();
-            let words = rows * (ROW_HEAD + layout.ports.len());
-            let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let above = if self.shape.parents[clique].is_some() { 32 } else { 0 };
-            let below = layout.ports.len() - usize::from(above > 0);
-            let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
-                + ports.skip(layout.ports.len() - below).sum::<usize>() * 24;
-            values += entries * width;
-            held += words * 4 + tables;
-            let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let tables: usize = ports.skip(layout.ports.len() - below).sum();
-            held += (parts(entries, tables) - 1) * tables * 8;
-            let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
-            if compacts {
-                compacting = compacting.max(entries * width + compacted);
-            }
-            if self.shape.families[clique].len() > AT_ONCE {
-                making += entries * 8;
-            }
-        }
-        (values, held + making.max(compacting))
     }
 
     /// Entries of the tables of all cliques without the variables that are `observed`.

@@ -10,12 +10,12 @@
 //! Reference for d-connection: Koller and Friedman, Probabilistic Graphical Models (2009),
 //! algorithm 3.1.
 
-use crate::engine::cpu::tree::Tree;
+use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
 /// What must be computed again. To be filled for each propagation, and kept for its room.
 #[derive(Debug, Default)]
-pub(super) struct Change {
+pub struct Change {
     /// By variable: whether its posterior may differ.
     pub posterior: Vec<bool>,
     /// By clique: whether findings that are entered at the separator above differ.
@@ -36,7 +36,7 @@ pub(super) struct Change {
 /// What must be computed in a tree that took over messages from another, because those were not
 /// there.
 #[derive(Debug)]
-pub(super) struct Fresh {
+pub struct Fresh {
     /// By clique: its message to the parent.
     pub up: Vec<bool>,
     /// By clique: its beliefs.
@@ -115,7 +115,9 @@ impl Change {
     /// Notes the messages that tell of a finding or do not sum out.
     fn find_needed<T>(&mut self, tree: &Tree<T>, after: &Evidence) {
         self.needed.clear();
-        let of = |node: &crate::engine::cpu::tree::Node<T>| node.parent.is_some() && !node.sums_out;
+        let of = |node: &crate::engine::cpu::tree::nodes::Node<T>| {
+            node.parent.is_some() && !node.sums_out
+        };
         self.needed.extend(tree.nodes.iter().map(of));
         for (variable, _) in after.iter() {
             let place = &tree.places[variable.index()];

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::factored::{PartPort, Plan};
-use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD};
-use crate::engine::cpu::layout::{LONGEST_ROW, Layout};
-use crate::engine::cpu::loaded::WORTH_THREADS;
-use crate::engine::cpu::structure::Structure;
-use crate::engine::cpu::tables::{self, Made, Sources, Unmade};
-use crate::engine::cpu::tree::{Node, Place, Port, Tree};
+use crate::engine::cpu::context::WORTH_THREADS;
+use crate::engine::cpu::pass::kernel::{ParentPort, ROW_HEAD};
+use crate::engine::cpu::tables::factored::{PartPort, Plan};
+use crate::engine::cpu::tables::make::{self as tables, Made, Sources, Unmade};
+use crate::engine::cpu::tree::layout::{LONGEST_ROW, Layout};
+use crate::engine::cpu::tree::nodes::{Node, Place, Port, Tree};
+use crate::engine::cpu::tree::structure::Structure;
 use crate::network::VariableId;
 use crate::potential::{Entry, write_mapping};
 
 /// The table of a clique, to be put in its place.
-pub(super) struct Ready<T> {
+pub struct Ready<T> {
     pub made: Made<T>,
     /// The clique in another tree where all its ports were the same.
     pub node: Option<Node<T>>,
@@ -224,7 +224,7 @@ impl Structure {
 }
 
 /// The rows of a full table into `words`. After the ports come the `parts` of a product.
-pub(super) fn rows(layout: &Layout, has_parent: bool, parts: &[PartPort], words: &mut Vec<u32>) {
+pub fn rows(layout: &Layout, has_parent: bool, parts: &[PartPort], words: &mut Vec<u32>) {
     let row = layout.row();
     let (outer, pieces) = (layout.outer.entries(), row.div_ceil(LONGEST_ROW));
     // The table of the port above stands alone, those below one after another.

@@ -8,18 +8,18 @@
 use std::ops::Range;
 
 use crate::engine::PropagationFailure;
-use crate::engine::cpu::message;
-use crate::engine::cpu::report::{Lane, Report};
-use crate::engine::cpu::state::CliqueState;
-use crate::engine::cpu::tree::Tree;
+use crate::engine::cpu::pass::clique_state::CliqueState;
+use crate::engine::cpu::pass::message;
+use crate::engine::cpu::pass::report::{Lane, Report};
+use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Moment, Phase};
 
 /// A subtree of less work than this, in entries of tables, stays on one thread.
-pub(super) const WORTH_A_THREAD: usize = 40_000;
+pub const WORTH_A_THREAD: usize = 40_000;
 
 /// What a propagation writes at the cliques from number `first` on.
-pub(super) struct Part<'a> {
+pub struct Part<'a> {
     pub first: usize,
     /// Where the first of `up` and `beliefs` stands in the whole.
     pub below: usize,
@@ -37,7 +37,7 @@ pub(super) struct Part<'a> {
 }
 
 /// What all threads look at.
-pub(super) struct Work<'a, T> {
+pub struct Work<'a, T> {
     pub tree: &'a Tree<T>,
     pub report: Report<'a>,
     /// Whether there are threads to share work with.

@@ -1,8 +1,8 @@
 //! A junction tree with its tables, as this engine passes messages through it.
 
-use crate::engine::cpu::compress::{Kept, States};
-use crate::engine::cpu::factored::Factored;
-use crate::engine::cpu::kernel::{ParentPort, ROW_HEAD, Rows};
+use crate::engine::cpu::pass::kernel::{ParentPort, ROW_HEAD, Rows};
+use crate::engine::cpu::tables::factored::Factored;
+use crate::engine::cpu::tree::entry_map::{Kept, States};
 use crate::network::VariableId;
 use crate::potential::{Axis, Entry};
 
@@ -11,13 +11,13 @@ const PIECE: usize = 32_768;
 
 /// In how many parts a table of `entries` is summed onto tables of `below` entries on the way
 /// down. Adding up the parts must cost little beside them.
-pub(super) fn parts(entries: usize, below: usize) -> usize {
+pub fn parts(entries: usize, below: usize) -> usize {
     (entries / (8 * below).max(PIECE)).clamp(1, 8)
 }
 
 /// A junction tree with tables of `T`.
 #[derive(Debug)]
-pub(super) struct Tree<T> {
+pub struct Tree<T> {
     pub nodes: Vec<Node<T>>,
     /// Where findings on each variable are entered, and its posterior is read.
     pub places: Vec<Place>,
@@ -31,7 +31,7 @@ pub(super) struct Tree<T> {
 
 /// Some of the rows of a large table: those that give certain entries of the separator above.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     /// The words that describe the rows.
     pub words: std::ops::Range<usize>,
     /// The first of the entries.
@@ -40,7 +40,7 @@ pub(super) struct Piece {
 
 /// A clique with its table.
 #[derive(Debug, Default)]
-pub(super) struct Node<T> {
+pub struct Node<T> {
     /// The variables of the clique.
     pub variables: Vec<VariableId>,
     pub parent: Option<usize>,
@@ -93,7 +93,7 @@ pub(super) struct Node<T> {
 
 /// Where a variable stands in the tables that cliques exchange.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub struct Place {
     /// The clique nearest to the root that holds it.
     pub top: usize,
     /// The separators that hold it, by the clique below, nearest to the root first; with its axis
@@ -107,7 +107,7 @@ pub(super) struct Place {
 
 /// A port at which beliefs are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Port {
+pub enum Port {
     /// The port of the parent of this clique toward it.
     Above(usize),
     /// The private variables of this clique.

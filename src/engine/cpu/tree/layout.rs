@@ -15,11 +15,11 @@ use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
 /// Longest run along the fastest group that is one row: what a row needs fits in the L1 cache.
-pub(super) const LONGEST_ROW: usize = 1024;
+pub const LONGEST_ROW: usize = 1024;
 
 /// The order of a clique's variables, and of the variables at each of its ports.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     /// The slow variables, slowest first.
     pub outer: Scope,
     /// The variables of the fastest group.
@@ -30,7 +30,7 @@ pub(super) struct Layout {
 
 /// One port as a clique indexes it.
 #[derive(Debug)]
-pub(super) struct PortLayout {
+pub struct PortLayout {
     /// The variables in index order.
     pub scope: Scope,
     /// Whether it holds the fastest group, and so is read or written by vectors.

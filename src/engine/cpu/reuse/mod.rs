@@ -1,0 +1,4 @@
+pub mod change;
+pub mod reused;
+pub mod strategy;
+pub mod transfer;
