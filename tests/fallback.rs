@@ -152,7 +152,7 @@ fn the_worker_outlives_a_panic_and_another_in_its_wake() {
 #[cfg(feature = "app")]
 #[test]
 fn the_window_says_what_stands_in_and_tries_again() {
-    use cliquescope::app::command::Command;
+    use cliquescope::app::state::command::Command;
     use egui_kittest::kittest::Queryable;
 
     let mut harness = driven::window("asia");

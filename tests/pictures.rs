@@ -4,7 +4,7 @@
 mod driven;
 
 use cliquescope::app::Workbench;
-use cliquescope::app::highlight::Item;
+use cliquescope::app::state::highlight::Item;
 use driven::window;
 use eframe::egui::{Event, Modifiers, PointerButton, Pos2, pos2};
 use egui_kittest::Harness;

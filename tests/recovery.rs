@@ -6,8 +6,8 @@ mod driven;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cliquescope::app::command::Command;
-use cliquescope::app::model::Pane;
+use cliquescope::app::state::command::Command;
+use cliquescope::app::state::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::experiment::{self, Progress, Setup, Subject};

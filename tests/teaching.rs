@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use cliquescope::app::command::Command;
-use cliquescope::app::highlight::Item;
 use cliquescope::app::lessons::{LESSONS, LessonCommand};
-use cliquescope::app::targets;
+use cliquescope::app::state::command::Command;
+use cliquescope::app::state::highlight::Item;
+use cliquescope::app::widgets::targets;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::propagation::MessageId;
 use cliquescope::session::Source;

@@ -3,9 +3,9 @@
 
 mod driven;
 
-use cliquescope::app::command::Command;
-use cliquescope::app::highlight::Item;
-use cliquescope::app::model::Pane;
+use cliquescope::app::state::command::Command;
+use cliquescope::app::state::highlight::Item;
+use cliquescope::app::state::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};

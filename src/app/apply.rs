@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use eframe::egui;
 
-use crate::app::command::Command;
-use crate::app::dialog::{Dialog, Purpose};
-use crate::app::history::Past;
-use crate::app::menu::Palette;
-use crate::app::model::ThemeChoice;
-use crate::app::path_box::PathBox;
-use crate::app::picture::Picture;
+use crate::app::shell::file_dialog::{Dialog, Purpose};
+use crate::app::shell::menu::Palette;
+use crate::app::shell::pane_layout;
+use crate::app::shell::path_box::PathBox;
+use crate::app::shell::picture::Picture;
+use crate::app::state::command::Command;
+use crate::app::state::history::Past;
+use crate::app::state::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
-use crate::app::workspace;
 use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
@@ -25,7 +25,7 @@ const NOBODY: Duration = Duration::from_millis(400);
 
 impl Workbench {
     /// Does `command`.
-    pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
+    pub(crate) fn apply(&mut self, ctx: &egui::Context, command: Command) {
         match command {
             Command::OpenDialog => self.ask_for_file(ctx, Purpose::OpenNetwork),
             Command::Open(source) => self.begin_opening(source, Vec::new()),
@@ -60,9 +60,9 @@ impl Workbench {
             Command::SaveCases(path) => self.save_cases(&path),
             Command::Select(item) => self.select(item),
             Command::Hover(_) => {}
-            Command::Show(pane) => workspace::show_pane(&mut self.layout, pane),
+            Command::Show(pane) => pane_layout::show_pane(&mut self.layout, pane),
             Command::Fit => self.model.fit_serial += 1,
-            Command::ResetLayout => self.layout = workspace::initial_layout(),
+            Command::ResetLayout => self.layout = pane_layout::initial_layout(),
             Command::SetEngine(engine) => {
                 self.model.engine = engine;
                 if let Some(document) = self.document() {
@@ -136,7 +136,7 @@ impl Workbench {
         }
     }
 
-    pub(super) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
+    pub(crate) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
         self.source_serial += 1;
         self.forget_improvement();
         let mut known = (*KnownOrders::shipped()).clone();
@@ -155,7 +155,7 @@ impl Workbench {
         self.begin_opening(source, named);
     }
 
-    pub(super) fn change_evidence(&mut self, change: impl FnOnce(&mut Evidence)) {
+    pub(crate) fn change_evidence(&mut self, change: impl FnOnce(&mut Evidence)) {
         let Some(document) = &mut self.model.document else { return };
         let mut evidence = document.evidence.clone();
         change(&mut evidence);
@@ -209,7 +209,7 @@ impl Workbench {
     }
 
     /// Tells the worker what is wanted now. Evidence that waits for Propagate keeps waiting.
-    pub(super) fn request(&mut self) {
+    pub(crate) fn request(&mut self) {
         let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
         if self.model.auto_propagate || fresh {
             self.request_evidence();
@@ -218,7 +218,7 @@ impl Workbench {
         }
     }
 
-    pub(super) fn submit(&self) {
+    pub(crate) fn submit(&self) {
         let (source, source_serial, evidence) = match (&self.opening, &self.model.document) {
             (Some(opening), _) => (opening.source.clone(), opening.serial, Evidence::none()),
             (None, Some(document)) => {
@@ -261,7 +261,7 @@ impl Workbench {
     }
 
     /// Takes the answer of a dialog once the user has given it.
-    pub(super) fn hear_dialog(&mut self) {
+    pub(crate) fn hear_dialog(&mut self) {
         let Some(dialog) = &self.dialog else { return };
         let Some((path, took)) = dialog.answer() else { return };
         let purpose = dialog.purpose();
@@ -270,7 +270,7 @@ impl Workbench {
     }
 
     /// Takes the answer of a dialog, which came after `took`. Where none came up a path can be typed.
-    pub(super) fn take_answer(&mut self, purpose: Purpose, path: Option<PathBuf>, took: Duration) {
+    pub(crate) fn take_answer(&mut self, purpose: Purpose, path: Option<PathBuf>, took: Duration) {
         match path {
             Some(path) => self.use_path(purpose, path),
             None if took < NOBODY => self.path_box = Some(PathBox::new(purpose)),
@@ -279,7 +279,7 @@ impl Workbench {
     }
 
     /// Draws the box for a path that is typed, and takes its answer.
-    pub(super) fn show_path_box(&mut self, ctx: &egui::Context) {
+    pub(crate) fn show_path_box(&mut self, ctx: &egui::Context) {
         let Some(path_box) = &mut self.path_box else { return };
         let Some(answer) = path_box.show(ctx) else { return };
         let purpose = path_box.purpose();
@@ -304,7 +304,7 @@ impl Workbench {
 }
 
 /// Draws everything in `theme` from now on.
-pub(super) fn set_theme(ctx: &egui::Context, theme: ThemeChoice) {
+pub(crate) fn set_theme(ctx: &egui::Context, theme: ThemeChoice) {
     ctx.set_theme(match theme {
         ThemeChoice::System => egui::ThemePreference::System,
         ThemeChoice::Dark => egui::ThemePreference::Dark,

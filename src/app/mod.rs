@@ -7,58 +7,35 @@
 //! **Invariants:** a pane never changes the model and never computes a posterior; nothing in here
 //! waits for the worker.
 
-mod actions;
 mod apply;
-pub mod cases;
-pub mod command;
-mod dialog;
-mod dropping;
-mod earlier;
-mod engines;
-pub mod figure;
-pub mod graph_view;
-pub mod highlight;
-mod history;
-mod improve;
-pub mod laboratory;
 pub mod layout;
 pub mod lessons;
-mod menu;
-pub mod model;
-pub mod naming;
 pub mod panes;
-mod path_box;
-mod picture;
-pub mod recordings;
-mod recovery;
-mod screenshot;
-mod settings;
-mod status;
-pub mod stepping;
-pub mod table;
-pub mod targets;
+mod shell;
+pub mod state;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod theme;
 mod updates;
+pub mod widgets;
 mod workbench;
-mod workspace;
 
 use std::path::PathBuf;
 
 use eframe::egui;
 
-use crate::app::model::ThemeChoice;
+use crate::app::state::model::ThemeChoice;
 use crate::graph::Triangulation;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::session::Source;
 
-pub use earlier::Earlier;
-pub use settings::Settings;
+pub use state::earlier::Earlier;
+pub use state::settings::Settings;
 pub use workbench::Workbench;
 
-use screenshot::Screenshot;
+use shell::screenshot::Screenshot;
+use state::settings;
 
 /// The sample that opens where nothing else is asked for.
 const FIRST_SAMPLE: &str = "asia";

@@ -7,11 +7,11 @@ use eframe::egui::Ui;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, Node};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Highlight;
-use crate::app::laboratory::Laboratory;
-use crate::app::model::{Document, Model};
-use crate::app::recordings::Recorded;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::experiments::Laboratory;
+use crate::app::state::highlight::Highlight;
+use crate::app::state::model::{Document, Model};
+use crate::app::state::recordings::Recorded;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
 use crate::experiment::{
@@ -60,7 +60,7 @@ impl Bench {
         self.model.hover = self.light(hovered);
     }
 
-    fn light(&self, item: Option<crate::app::highlight::Item>) -> Highlight {
+    fn light(&self, item: Option<crate::app::state::highlight::Item>) -> Highlight {
         Highlight::of(item, self.model.compiled().map(|compiled| &**compiled))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::app::highlight::{Highlight, Item};
-use crate::app::model::{Document, MeasuredOverhead};
-use crate::app::recordings::Recorded;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::model::{Document, MeasuredOverhead};
+use crate::app::state::recordings::Recorded;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::{Origin, ReadNetwork};
 use crate::graph::{KnownOrders, Triangulation};
@@ -17,7 +17,7 @@ const TOAST_COLUMNS: usize = 64;
 
 impl Workbench {
     /// Takes in everything that the worker has told since the last frame.
-    pub(super) fn hear(&mut self) {
+    pub(crate) fn hear(&mut self) {
         if let Some(answer) = self.explainer.answer() {
             self.model.explained = Some(answer);
         }
@@ -222,28 +222,28 @@ impl Workbench {
     }
 
     /// Shows no more what failed.
-    pub(super) fn forget_failure(&mut self) {
+    pub(crate) fn forget_failure(&mut self) {
         self.model.failure = None;
         self.failed_to_open = false;
     }
 
     /// Tells of something that went otherwise than the user may think.
-    pub(super) fn warn(&mut self, message: &str) {
+    pub(crate) fn warn(&mut self, message: &str) {
         self.toasts.warning(numbers::wrapped(message, TOAST_COLUMNS));
     }
 
     /// Tells of something that was done, or can be.
-    pub(super) fn tell(&mut self, message: &str) {
+    pub(crate) fn tell(&mut self, message: &str) {
         self.toasts.info(numbers::wrapped(message, TOAST_COLUMNS));
     }
 
     /// Tells of something that was asked for and did not work.
-    pub(super) fn complain(&mut self, message: &str) {
+    pub(crate) fn complain(&mut self, message: &str) {
         self.toasts.error(numbers::wrapped(message, TOAST_COLUMNS));
     }
 }
 
-pub(super) fn enter(
+pub(crate) fn enter(
     evidence: &mut Evidence,
     network: &Network,
     variable: &str,

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use eframe::egui::{self, CentralPanel, KeyboardShortcut, Panel, Ui};
 use egui_notify::Toasts;
 
-use crate::app::actions;
-use crate::app::cases::Drawer;
-use crate::app::command::{Command, Commands};
-use crate::app::dialog::Dialog;
-use crate::app::highlight::{Highlight, Item};
-use crate::app::history::History;
-use crate::app::laboratory::Laboratory;
 use crate::app::lessons::{self, Course};
-use crate::app::menu::{self, Palette};
-use crate::app::model::{Document, Model};
 use crate::app::panes::Panes;
-use crate::app::path_box::PathBox;
-use crate::app::picture::Picture;
-use crate::app::recovery::{self, Recovery};
-use crate::app::settings::Settings;
-use crate::app::{dropping, status, stepping, workspace};
+use crate::app::shell::actions;
+use crate::app::shell::file_dialog::Dialog;
+use crate::app::shell::menu::{self, Palette};
+use crate::app::shell::path_box::PathBox;
+use crate::app::shell::picture::Picture;
+use crate::app::state::cases::CaseStore;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::experiments::Laboratory;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::history::History;
+use crate::app::state::model::{Document, Model};
+use crate::app::state::recovery::{self, Recovery};
+use crate::app::state::settings::Settings;
+use crate::app::{shell::drag_and_drop, shell::pane_layout, shell::status, state::stepping};
 use crate::experiment::Recording;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
@@ -29,47 +29,47 @@ use crate::session::{Explainer, Question, Session, Shelf, Source};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
 pub struct Workbench {
-    pub(super) model: Model,
-    pub(super) settings: Settings,
-    pub(super) session: Session,
-    pub(super) commands: Commands,
-    pub(super) history: History,
-    pub(super) toasts: Toasts,
-    pub(super) dialog: Option<Dialog>,
+    pub(crate) model: Model,
+    pub(crate) settings: Settings,
+    pub(crate) session: Session,
+    pub(crate) commands: Commands,
+    pub(crate) history: History,
+    pub(crate) toasts: Toasts,
+    pub(crate) dialog: Option<Dialog>,
     /// Where a path is typed, while there is no dialog.
-    pub(super) path_box: Option<PathBox>,
-    pub(super) help: bool,
-    pub(super) palette: Option<Palette>,
+    pub(crate) path_box: Option<PathBox>,
+    pub(crate) help: bool,
+    pub(crate) palette: Option<Palette>,
     /// The picture that is to be taken.
-    pub(super) picture: Option<Picture>,
+    pub(crate) picture: Option<Picture>,
     /// What failed is that a network could not be opened.
-    pub(super) failed_to_open: bool,
+    pub(crate) failed_to_open: bool,
     /// A text had the focus when the last frame ended.
     was_typing: bool,
-    pub(super) layout: egui_tiles::Tree<crate::app::model::Pane>,
+    pub(crate) layout: egui_tiles::Tree<crate::app::state::model::Pane>,
     /// The network that is being opened, and what is to be observed in it.
-    pub(super) opening: Option<Opening>,
+    pub(crate) opening: Option<Opening>,
     /// The elimination orders that were known when the network was asked for. They stay the same as
     /// long as it is open, so that what is found does not ask for another compilation.
-    pub(super) known: Arc<KnownOrders>,
-    pub(super) source_serial: u64,
-    pub(super) run_serial: u64,
+    pub(crate) known: Arc<KnownOrders>,
+    pub(crate) source_serial: u64,
+    pub(crate) run_serial: u64,
     /// How many searches for better trees were begun.
-    pub(super) searches: u64,
+    pub(crate) searches: u64,
     /// The evidence that the worker was last asked for.
-    pub(super) asked: Evidence,
+    pub(crate) asked: Evidence,
     /// The cases that the worker was last asked for.
-    pub(super) compared: Arc<[Evidence]>,
+    pub(crate) compared: Arc<[Evidence]>,
     /// The cases of all networks.
-    pub(super) cases: Drawer,
+    pub(crate) cases: CaseStore,
     /// Where results are kept from one run to the next, if anywhere.
-    pub(super) results: Option<Shelf>,
-    pub(super) recovery: Recovery,
+    pub(crate) results: Option<Shelf>,
+    pub(crate) recovery: Recovery,
     /// The lesson that is being taken.
-    pub(super) course: Option<Course>,
+    pub(crate) course: Option<Course>,
     /// When the walk goes on by itself, in the time of the frames.
-    pub(super) step_due: Option<f64>,
-    pub(super) explainer: Explainer,
+    pub(crate) step_due: Option<f64>,
+    pub(crate) explainer: Explainer,
     /// The message that the explainer was asked for.
     question: Option<Question>,
     panes: Panes,
@@ -78,17 +78,17 @@ pub struct Workbench {
 
 /// A network that was asked for and is not there yet.
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
-    pub(super) source: Source,
-    pub(super) serial: u64,
+pub(crate) struct Opening {
+    pub(crate) source: Source,
+    pub(crate) serial: u64,
     /// Findings by name: those of the command line, or those of the network before it was reloaded.
-    pub(super) evidence: Vec<(String, NamedFinding)>,
+    pub(crate) evidence: Vec<(String, NamedFinding)>,
 }
 
 /// A finding that outlives the network it was made in.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum NamedFinding {
+pub(crate) enum NamedFinding {
     /// The label of the observed state.
     State(String),
     /// One weight a state.
@@ -97,7 +97,7 @@ pub(super) enum NamedFinding {
 
 impl NamedFinding {
     /// All findings of `evidence`, which is about `network`, with the names of their variables.
-    pub(super) fn all(network: &Network, evidence: &Evidence) -> Vec<(String, Self)> {
+    pub(crate) fn all(network: &Network, evidence: &Evidence) -> Vec<(String, Self)> {
         let named = |(variable, finding): (_, &Finding)| {
             let variable = &network[variable];
             let finding = match finding {
@@ -137,10 +137,10 @@ impl Workbench {
             hover: Highlight::default(),
             fit_serial: 0,
         };
-        let stored = settings.layout.clone().filter(workspace::is_complete);
+        let stored = settings.layout.clone().filter(pane_layout::is_complete);
         Self {
             model,
-            layout: stored.unwrap_or_else(workspace::initial_layout),
+            layout: stored.unwrap_or_else(pane_layout::initial_layout),
             settings,
             session: Session::start(move || wake()),
             commands: Commands::default(),
@@ -162,7 +162,7 @@ impl Workbench {
             searches: 0,
             asked: Evidence::none(),
             compared: [].into(),
-            cases: Drawer::default(),
+            cases: CaseStore::default(),
             results: None,
             recovery: Recovery::default(),
             course: None,
@@ -237,7 +237,8 @@ impl Workbench {
         if let Some(failure) = &model.failure {
             Panel::bottom("failure").show(ui, |ui| status::failure(ui, failure, commands));
         }
-        CentralPanel::no_frame().show(ui, |ui| workspace::show(ui, layout, panes, model, commands));
+        CentralPanel::no_frame()
+            .show(ui, |ui| pane_layout::show(ui, layout, panes, model, commands));
         if let Some(course) = course {
             lessons::show(ui.ctx(), course, model, commands);
         }
@@ -248,7 +249,7 @@ impl Workbench {
             self.palette = None;
         }
         self.show_path_box(ui.ctx());
-        dropping::show(ui.ctx(), self.model.document.is_some(), &mut self.commands);
+        drag_and_drop::show(ui.ctx(), self.model.document.is_some(), &mut self.commands);
         self.toasts.show(ui.ctx());
         self.was_typing = ui.ctx().text_edit_focused();
         self.settings.zoom = ui.ctx().zoom_factor();
@@ -292,7 +293,7 @@ impl Workbench {
     }
 
     /// Whether plain keys belong to a text. Escape takes the focus from one before the frame begins.
-    pub(super) fn is_typing(&self, ctx: &egui::Context) -> bool {
+    pub(crate) fn is_typing(&self, ctx: &egui::Context) -> bool {
         let has_box = self.palette.is_some() || self.path_box.is_some();
         has_box || self.was_typing || ctx.text_edit_focused()
     }
@@ -339,19 +340,19 @@ impl Workbench {
     }
 
     /// Frees what was loaded to show messages, which are not those of the next tree.
-    pub(super) fn forget_messages(&mut self) {
+    pub(crate) fn forget_messages(&mut self) {
         self.explainer.forget();
         (self.question, self.model.explained, self.model.stepping) = (None, None, None);
     }
 
     /// Lights up `item` as selected.
-    pub(super) fn select(&mut self, item: Option<Item>) {
+    pub(crate) fn select(&mut self, item: Option<Item>) {
         let compiled = self.model.compiled().map(Arc::clone);
         self.model.selection = Highlight::of(item, compiled.as_deref());
     }
 
     /// The open document.
-    pub(super) fn document(&mut self) -> Option<&mut Document> {
+    pub(crate) fn document(&mut self) -> Option<&mut Document> {
         self.model.document.as_mut()
     }
 }

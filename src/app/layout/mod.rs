@@ -1,7 +1,7 @@
 //! Where the vertices of a picture stand: pure geometry, with no window in sight.
 //!
 //! Coordinates are those of the picture, in which a vertex has its natural size; the
-//! [view](crate::app::graph_view) zooms them. `x` grows to the right, `y` downward. Everything here
+//! [view](crate::app::widgets::graph_view) zooms them. `x` grows to the right, `y` downward. Everything here
 //! is deterministic: the same graph is drawn the same way every time.
 
 pub mod given;

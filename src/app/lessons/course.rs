@@ -3,13 +3,13 @@
 use eframe::egui;
 
 use super::{Action, LESSONS, Lesson, LessonCommand, LessonStep, Until};
-use crate::app::command::Command;
-use crate::app::highlight::Item;
-use crate::app::history::History;
-use crate::app::model::{Document, Model, Pane};
-use crate::app::stepping::{Clock, Walk};
+use crate::app::shell::pane_layout;
+use crate::app::state::command::Command;
+use crate::app::state::highlight::Item;
+use crate::app::state::history::History;
+use crate::app::state::model::{Document, Model, Pane};
+use crate::app::state::stepping::{Clock, Walk};
 use crate::app::workbench::{NamedFinding, Workbench};
-use crate::app::workspace;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::network::{Evidence, VariableId};
 use crate::numbers;
@@ -156,7 +156,7 @@ impl Workbench {
         let (id, show) = (course.lesson().id.clone(), course.step().show);
         self.settings.lessons.insert(id, step);
         if let Some(pane) = show {
-            workspace::show_pane(&mut self.layout, pane);
+            pane_layout::show_pane(&mut self.layout, pane);
         }
     }
 

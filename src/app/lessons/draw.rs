@@ -5,10 +5,10 @@ use eframe::egui::{
 };
 
 use super::{Course, LessonCommand};
-use crate::app::command::{Command, Commands};
-use crate::app::model::Model;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::targets;
 
 /// Width of the text.
 const WIDTH: f32 = 330.0;

@@ -1,6 +1,6 @@
 //! What a lesson is made of.
 
-use crate::app::model::Pane;
+use crate::app::state::model::Pane;
 
 /// A guided tour.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -23,7 +23,7 @@ pub struct LessonStep {
     /// What it says. In braces: `{variables}`, `{cliques}`, `{largest}`, `{total}`, `{separator}`,
     /// `{messages}`, `{fill}`, `{time}` of the open network, and `{lung=yes}` for a posterior.
     pub text: String,
-    /// What it points at: the name of a [target](crate::app::targets), or a pane by its title.
+    /// What it points at: the name of a [target](crate::app::widgets::targets), or a pane by its title.
     pub target: String,
     /// The pane that it brings to the front.
     #[serde(default)]
@@ -91,7 +91,7 @@ pub enum Until {
 mod tests {
     use super::super::LESSONS;
     use super::*;
-    use crate::app::actions::PANES;
+    use crate::app::shell::actions::PANES;
 
     #[test]
     fn four_lessons_of_five_to_eight_steps() {

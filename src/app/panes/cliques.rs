@@ -6,12 +6,12 @@ use std::sync::Arc;
 use eframe::egui::{Id, ScrollArea, TextEdit, Ui};
 use egui_extras::{Column, TableBody, TableBuilder};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
 use crate::app::panes::common::empty_state;
-use crate::app::table::{self, Cursor, Row, Sort, cell, number};
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::widgets::naming;
+use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
 use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
 use egui_extras::{Column, TableBody, TableBuilder};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
 use crate::app::panes::common::{
     DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
 };
-use crate::app::recordings::Recorded;
-use crate::app::table::{self, Cursor, Row, Sort, cell, number};
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::recordings::Recorded;
+use crate::app::widgets::naming;
+use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
 use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};

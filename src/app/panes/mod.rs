@@ -17,8 +17,8 @@ pub mod variables;
 
 use eframe::egui::Ui;
 
-use crate::app::command::Commands;
-use crate::app::model::{Model, Pane};
+use crate::app::state::command::Commands;
+use crate::app::state::model::{Model, Pane};
 
 /// All panes.
 #[derive(Default)]

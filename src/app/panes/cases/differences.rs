@@ -3,12 +3,12 @@
 use eframe::egui::{self, Align, Color32, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
-use crate::app::cases::Case;
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Document;
-use crate::app::table::{self, ROW_HEIGHT};
+use crate::app::state::cases::Case;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Document;
 use crate::app::theme::Palette;
+use crate::app::widgets::table::{self, ROW_HEIGHT};
 use crate::network::{Evidence, VariableId};
 use crate::numbers;
 use crate::propagation::Posteriors;

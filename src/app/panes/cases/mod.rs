@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
 
-use crate::app::cases::Case;
-use crate::app::command::{Command, Commands};
-use crate::app::model::{Document, Model};
 use crate::app::panes::common::describe_finding;
+use crate::app::state::cases::Case;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
 
 use differences::Comparison;

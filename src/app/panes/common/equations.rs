@@ -1,6 +1,6 @@
 //! The equations that a message computes, with the names of its variables.
 
-use crate::app::naming::{self, clique_id};
+use crate::app::widgets::naming::{self, clique_id};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
 

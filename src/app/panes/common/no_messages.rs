@@ -1,6 +1,6 @@
 //! Why there are no messages to show.
 
-use crate::app::model::{Document, Model};
+use crate::app::state::model::{Document, Model};
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
 /// Why there are no messages to show, and what the user can do about it; `None` if there are some.

@@ -2,8 +2,8 @@
 
 use eframe::egui::{ComboBox, RichText, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::model::Model;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 
 /// Draws the choice, and says so when a recording is shown. Draws nothing if the open network has

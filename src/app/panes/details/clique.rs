@@ -4,8 +4,8 @@ use eframe::egui::{Grid, Ui};
 
 use super::Scene;
 use super::links::{Links, facts, section, title};
-use crate::app::highlight::Item;
-use crate::app::naming;
+use crate::app::state::highlight::Item;
+use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
 use crate::network::{FactorId, VariableId};
 use crate::numbers::{self, counted, share, thousands};

@@ -3,7 +3,7 @@
 use eframe::egui::{Align, CollapsingHeader, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
-use crate::app::table::{ROW_HEIGHT, cell, number};
+use crate::app::widgets::table::{ROW_HEIGHT, cell, number};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, thousands};
 

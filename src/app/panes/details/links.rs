@@ -2,10 +2,10 @@
 
 use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};

@@ -4,11 +4,11 @@ use eframe::egui::{Button, Grid, RichText, Ui};
 
 use super::Scene;
 use super::links::{Links, facts, section, title};
-use crate::app::command::Command;
-use crate::app::highlight::Item;
-use crate::app::naming;
 use crate::app::panes::common::Equations;
+use crate::app::state::command::Command;
+use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
+use crate::app::widgets::naming;
 use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 

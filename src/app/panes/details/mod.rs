@@ -10,10 +10,10 @@ mod variable;
 
 use eframe::egui::{ScrollArea, Ui};
 
-use crate::app::command::Commands;
-use crate::app::highlight::Item;
-use crate::app::model::{Document, Model};
 use crate::app::panes::common::empty_state;
+use crate::app::state::command::Commands;
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Document, Model};
 use crate::propagation::CompiledNetwork;
 use links::Links;
 

@@ -4,10 +4,10 @@ use eframe::egui::{Grid, Ui};
 
 use super::Scene;
 use super::links::{Links, bar, facts, section, title};
-use crate::app::highlight::Item;
-use crate::app::model::Document;
-use crate::app::naming;
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Document;
 use crate::app::theme::size_colour;
+use crate::app::widgets::naming;
 use crate::graph::Triangulation;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::numbers::{counted, duration, share, short, thousands};

@@ -2,8 +2,8 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
-use crate::app::command::Command;
-use crate::app::highlight::Highlight;
+use crate::app::state::command::Command;
+use crate::app::state::highlight::Highlight;
 use crate::app::testing::{Bench, drive_model, label_containing, model, model_with};
 use crate::network::{FactorId, VariableId};
 use crate::propagation::{MessageId, Phase};
@@ -44,7 +44,7 @@ fn with_nothing_selected_the_network_is_summed_up() {
     let tree = harness.state().tree();
     let largest = tree.clique_ids().max_by_key(|&c| (tree[c].entries, std::cmp::Reverse(c)));
     let largest = largest.unwrap();
-    follow(&mut harness, &crate::app::naming::clique_id(largest));
+    follow(&mut harness, &crate::app::widgets::naming::clique_id(largest));
     assert_eq!(harness.state().model.selected(), Some(&Item::Clique(largest)));
 }
 
@@ -94,7 +94,7 @@ fn a_separator_leads_to_both_of_its_messages() {
         for phase in [Phase::Collect, Phase::Distribute] {
             let message = compiled.plan().message_over(separator, phase).unwrap();
             let mut harness = with_selection(model.clone(), |_| Item::Separator(separator));
-            let ends = crate::app::naming::message_ends(&compiled, message);
+            let ends = crate::app::widgets::naming::message_ends(&compiled, message);
             follow(&mut harness, &format!("{}  {ends}", message.index()));
             assert_eq!(harness.state().model.selected(), Some(&Item::Message(message)));
         }
@@ -123,7 +123,7 @@ fn a_set_is_counted_summed_and_listed() {
     let mut harness = with_selection(model, |_| Item::Separators(all.clone()));
     let compiled = std::sync::Arc::clone(harness.state().model.compiled().unwrap());
     harness.get_by_label(&format!("{} separators", all.len()));
-    follow(&mut harness, &crate::app::naming::separator(&compiled, all[1]));
+    follow(&mut harness, &crate::app::widgets::naming::separator(&compiled, all[1]));
     assert_eq!(harness.state().model.selected(), Some(&Item::Separator(all[1])));
 }
 

@@ -4,10 +4,10 @@ use eframe::egui::{Grid, RichText, Ui};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
-use crate::app::command::{Command, Commands};
-use crate::app::model::{Document, Model};
-use crate::app::naming;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
+use crate::app::widgets::naming;
 use crate::graph::CliqueId;
 use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
@@ -123,8 +123,8 @@ fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut 
             let home = compiled.factor_home(FactorId::new(id.index()));
             links.link(
                 ui,
-                crate::app::naming::clique_id(home),
-                crate::app::highlight::Item::Clique(home),
+                crate::app::widgets::naming::clique_id(home),
+                crate::app::state::highlight::Item::Clique(home),
             );
             ui.weak("and");
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use eframe::egui::{Grid, Slider, Ui};
 
-use crate::app::command::Commands;
-use crate::app::model::Model;
+use crate::app::state::command::Commands;
+use crate::app::state::model::Model;
 use crate::experiment::{MergeRule, merged};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;

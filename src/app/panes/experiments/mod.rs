@@ -8,9 +8,9 @@ mod table;
 
 use eframe::egui::{self, Id, Panel, RichText, ScrollArea, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::laboratory::RunningTrial;
-use crate::app::model::Model;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::experiments::RunningTrial;
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::experiment::{self, Experiment, Status};
 use crate::numbers;

@@ -2,7 +2,7 @@
 
 use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 
-use crate::app::model::Model;
+use crate::app::state::model::Model;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::experiment::{BLOCK_SIZES, Experiment, Parameter};
 use crate::format::SAMPLES;

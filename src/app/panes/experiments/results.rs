@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use eframe::egui::{self, RichText, TextEdit, Ui};
 
 use super::{compare, plot_id, table};
-use crate::app::command::{Command, Commands};
-use crate::app::figure;
-use crate::app::laboratory::KeptResult;
-use crate::app::model::Model;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::experiments::KeptResult;
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::figure;
 use crate::experiment::Record;
 
 /// Which results are looked at.

@@ -11,11 +11,11 @@ use eframe::egui::{
 };
 use egui_plot::{AxisHints, Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
 
-use crate::app::command::{Command, Commands};
-use crate::app::figure::axis::{decade_label, decade_marks};
-use crate::app::highlight::{Highlight, Item};
-use crate::app::model::Model;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::model::Model;
 use crate::app::theme::{Palette, size_colour};
+use crate::app::widgets::figure::axis::{decade_label, decade_marks};
 use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;

@@ -8,8 +8,8 @@ use eframe::egui::{
 use super::grid::colour;
 use super::player::Player;
 use super::scene::Scene;
-use crate::app::targets;
 use crate::app::theme::{Palette, ink_on};
+use crate::app::widgets::targets;
 use crate::engine::{MappingLayout, SECTOR, WARP, sectors};
 use crate::numbers::{counted, thousands};
 use crate::potential::MappingTables;

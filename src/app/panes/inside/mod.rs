@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use eframe::egui::{self, Rect, RichText, ScrollArea, Ui, Vec2, pos2};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
 use crate::app::panes::common::{Equations, empty_state};
-use crate::app::stepping::Walk;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::stepping::Walk;
+use crate::app::widgets::naming;
+use crate::app::widgets::targets;
 use crate::engine::Passing;
 use crate::propagation::{CompiledNetwork, MessageId};
 

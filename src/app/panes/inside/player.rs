@@ -2,8 +2,8 @@
 
 use eframe::egui::{DragValue, Key, Modifiers, Slider, Ui};
 
-use crate::app::stepping::button;
-use crate::app::targets;
+use crate::app::state::stepping::button;
+use crate::app::widgets::targets;
 use crate::engine::algorithm::{self, Order, Progress, Step};
 use crate::engine::{Passing, WARP};
 use crate::numbers::{self, thousands};

@@ -22,7 +22,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
     model.explained = Some((question, Ok(Arc::new(passing))));
     model.selection =
-        crate::app::highlight::Highlight::of(Some(Item::Message(message)), Some(&compiled));
+        crate::app::state::highlight::Highlight::of(Some(Item::Message(message)), Some(&compiled));
     let mut pane = InsidePane::default();
     let mut harness = drive_model(model, move |ui: &mut Ui, model, commands| {
         pane.show(ui, model, commands);

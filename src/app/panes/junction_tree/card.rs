@@ -2,9 +2,9 @@
 
 use eframe::egui::{Grid, RichText, Ui};
 
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
 use crate::numbers::{self, thousands};

@@ -2,8 +2,8 @@
 
 use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui, pos2, vec2};
 
-use crate::app::targets;
 use crate::app::theme::{log_share, ramp};
+use crate::app::widgets::targets;
 use crate::numbers::short;
 
 /// Size of the coloured strip.

@@ -6,29 +6,29 @@
 
 mod card;
 mod legend;
-mod looks;
 mod search;
+mod style;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use eframe::egui::{self, Align2, Ui, Vec2};
 
-use crate::app::command::{Command, Commands};
-use crate::app::graph_view::node::NodeText;
-use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
-use crate::app::highlight::Item;
 use crate::app::layout::tidy::{self, TreeShape};
-use crate::app::model::Model;
-use crate::app::stepping::Walk;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::stepping::Walk;
 use crate::app::theme::log_share;
+use crate::app::widgets::graph_view::node::NodeText;
+use crate::app::widgets::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
+use crate::app::widgets::targets;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers::{self, short, thousands};
 use crate::propagation::CompiledNetwork;
 
-use looks::{Looks, TreeKey};
 use search::Search;
+use style::{Looks, TreeKey};
 
 /// Trees of at most this many cliques have boxes as wide as their text.
 const ROOMY: usize = 60;

@@ -1,7 +1,7 @@
 //! The Bayesian network as a picture: causes above their effects, and from nearby what is believed
 //! of each variable.
 
-mod looks;
+mod style;
 #[cfg(test)]
 mod tests;
 
@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use eframe::egui::{self, Pos2, RichText, Ui, Vec2};
 
-use crate::app::command::{Command, Commands};
-use crate::app::graph_view::node::NodeText;
-use crate::app::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
-use crate::app::highlight::Item;
 use crate::app::layout::{given, layered};
-use crate::app::model::{Document, Model};
-use crate::app::naming;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Document, Model};
+use crate::app::widgets::graph_view::node::NodeText;
+use crate::app::widgets::graph_view::{EdgePlace, GraphCanvas, NodePlace, Target};
+use crate::app::widgets::naming;
+use crate::app::widgets::targets;
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, percent, thousands};
 use crate::propagation::CompiledNetwork;
 
-use looks::{Charts, Looks, NetworkKey};
+use style::{Charts, Looks, NetworkKey};
 
 /// Bars that have a row of their own; with more states they share the room of so many.
 const ROWS: usize = 5;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use eframe::egui::Ui;
 
 use super::crossover::{Crossover, crossover};
-use crate::app::figure::Hit;
-use crate::app::model::Document;
-use crate::app::naming;
-use crate::app::recordings::Recorded;
+use crate::app::state::model::Document;
+use crate::app::state::recordings::Recorded;
+use crate::app::widgets::figure::Hit;
+use crate::app::widgets::naming;
 use crate::engine::PaperOptions;
 use crate::experiment::{At, Axis, Mark, Origin, Panel, Series, Shape};
 use crate::numbers;

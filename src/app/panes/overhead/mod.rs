@@ -10,12 +10,12 @@ use std::sync::Arc;
 use eframe::egui::containers::menu::{MenuButton, MenuConfig};
 use eframe::egui::{ComboBox, Id, PopupCloseBehavior, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::figure::{Hit, Legend, Lit, PanelView, describe};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::recordings::Recorded;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::recordings::Recorded;
 use crate::app::theme::Palette;
+use crate::app::widgets::figure::{Hit, Legend, Lit, PanelView, describe};
 use crate::engine::MappingLayout;
 use messages::Cloud;
 

@@ -3,9 +3,9 @@
 use eframe::egui::Ui;
 
 use super::on_gpus;
-use crate::app::figure::Hit;
-use crate::app::model::{MeasuredOverhead, Model};
-use crate::app::recordings::Recorded;
+use crate::app::state::model::{MeasuredOverhead, Model};
+use crate::app::state::recordings::Recorded;
+use crate::app::widgets::figure::Hit;
 use crate::experiment::{Axis, Origin, Panel, Point, Scale, Series, Shape};
 use crate::numbers;
 

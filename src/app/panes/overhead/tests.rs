@@ -3,7 +3,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
-use crate::app::model::MeasuredOverhead;
+use crate::app::state::model::MeasuredOverhead;
 use crate::app::testing::{Bench, drive_model, label_containing, model, record_on_gpu};
 
 fn pane(model: Model) -> Harness<'static, Bench> {

@@ -3,8 +3,8 @@
 use eframe::egui::{self, RichText, Ui};
 
 use super::rows::Span;
-use crate::app::naming;
 use crate::app::theme::Palette;
+use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, Phase};
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use eframe::egui::{self, Color32, RichText, Sense, Ui};
 
 use super::Scene;
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::naming;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
+use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::Stage;
 

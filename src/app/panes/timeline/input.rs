@@ -6,8 +6,8 @@ use super::axis::View;
 use super::draw::Drawing;
 use super::rows::Span;
 use super::{Scene, TimelinePane};
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
 use crate::propagation::MessageId;
 
 impl TimelinePane {

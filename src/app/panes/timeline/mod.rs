@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use eframe::egui::{self, Response, Sense, Ui, WidgetInfo, WidgetType};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Model;
-use crate::app::naming;
 use crate::app::panes::common::{
     DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
 };
-use crate::app::recordings::Recorded;
-use crate::app::stepping::Clock;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::recordings::Recorded;
+use crate::app::state::stepping::Clock;
+use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace};
 use crate::session::EngineChoice;

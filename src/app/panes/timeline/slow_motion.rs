@@ -7,9 +7,9 @@ use eframe::egui::{
 
 use super::axis::{View, ticks};
 use super::rows::{self, Grouping};
-use crate::app::command::{Command, Commands};
-use crate::app::model::Document;
-use crate::app::stepping::Walk;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Document;
+use crate::app::state::stepping::Walk;
 use crate::app::theme::Palette;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace, Phase};

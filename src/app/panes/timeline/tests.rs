@@ -201,7 +201,10 @@ fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_sight() {
     let pane = std::cell::RefCell::new(TimelinePane::default());
     let mut slow = model("asia");
     let stepping = |now, playing| {
-        Some(crate::app::stepping::Stepping { clock: Clock::Trace { now, slower: 1e6 }, playing })
+        Some(crate::app::state::stepping::Stepping {
+            clock: Clock::Trace { now, slower: 1e6 },
+            playing,
+        })
     };
     slow.stepping = stepping(0.0, false);
     let total = slow.document.as_ref().unwrap().traced_nanoseconds();

@@ -2,10 +2,10 @@
 
 use eframe::egui::{self, RichText, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::Document;
 use crate::app::panes::common::describe_finding;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Document;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 

@@ -2,8 +2,8 @@
 
 use eframe::egui::{self, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::model::Document;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Document;
 use crate::network::{Finding, VariableId};
 
 /// A small window with one weight a state.

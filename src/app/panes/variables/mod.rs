@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, ScrollArea, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::{Document, Model};
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Document, Model};
 use crate::network::{Network, VariableId};
 use crate::numbers;
 

@@ -6,12 +6,12 @@ use eframe::egui::{
     vec2,
 };
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::{Document, Model};
-use crate::app::naming;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
+use crate::app::widgets::naming;
+use crate::app::widgets::targets;
 use crate::network::{Finding, VariableId};
 
 /// Height of a variable's heading in points.

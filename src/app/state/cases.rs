@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::command::Command;
-use crate::app::history::Past;
-use crate::app::model::{Document, Pane};
-use crate::app::recovery::Whence;
+use crate::app::state::command::Command;
+use crate::app::state::history::Past;
+use crate::app::state::model::{Document, Pane};
+use crate::app::state::recovery::NetworkLocation;
 use crate::app::updates::enter;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::engine::ImpossibleEvidence;
@@ -34,7 +34,7 @@ pub struct Case {
 
 /// The cases of all networks.
 #[derive(Default)]
-pub(super) struct Drawer {
+pub(crate) struct CaseStore {
     /// Where they are kept from one run to the next, if anywhere.
     shelf: Option<Shelf>,
     entries: Vec<Entry>,
@@ -51,7 +51,7 @@ struct Entry {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Kept {
     /// What it is a case of; nothing for what cannot be opened again.
-    network: Option<Whence>,
+    network: Option<NetworkLocation>,
     name: String,
     evidence: Vec<(String, NamedFinding)>,
 }
@@ -63,7 +63,7 @@ impl Kept {
     }
 }
 
-impl Drawer {
+impl CaseStore {
     /// The drawer whose cases are kept in `folder`, with those that are there.
     fn open(folder: &Path) -> std::io::Result<Self> {
         let (shelf, things) = Shelf::open(folder)?;
@@ -116,7 +116,7 @@ impl Workbench {
     /// Keeps the cases of all networks, and the results of experiments, in folders in `folder`, and
     /// brings back those that are there.
     pub fn keep_in(&mut self, folder: &Path) {
-        let opened = Drawer::open(&folder.join("cases")).map(|drawer| self.cases = drawer);
+        let opened = CaseStore::open(&folder.join("cases")).map(|drawer| self.cases = drawer);
         if let Err(error) = opened.and_then(|()| self.keep_results_in(&folder.join("results"))) {
             let folder = folder.display();
             self.complain(&format!("Cases and results are lost at the end: {folder}: {error}"));
@@ -124,14 +124,14 @@ impl Workbench {
     }
 
     /// Tells of cases that could not be written.
-    pub(super) fn tell_of_the_drawer(&mut self) {
+    pub(crate) fn tell_of_the_drawer(&mut self) {
         if let Some(failure) = self.cases.shelf.as_ref().and_then(Shelf::failure) {
             self.complain(&format!("A case could not be kept: {failure}"));
         }
     }
 
     /// Keeps the evidence under `name`, or under one that is free.
-    pub(super) fn keep_case(&mut self, name: &str) {
+    pub(crate) fn keep_case(&mut self, name: &str) {
         let Some(document) = &self.model.document else { return };
         let (evidence, count) = (document.evidence.clone(), document.cases.len());
         self.add_cases(vec![(name.trim().to_owned(), evidence)]);
@@ -148,7 +148,7 @@ impl Workbench {
         let Some(document) = &self.model.document else { return };
         let room = MOST_CASES.saturating_sub(document.cases.len());
         let left_out = cases.len().saturating_sub(room);
-        let network = Whence::of(&document.source);
+        let network = NetworkLocation::of(&document.source);
         let mut names: Vec<String> = document.cases.iter().map(|case| case.name.clone()).collect();
         let mut listed = document.cases.clone();
         for (name, evidence) in cases.into_iter().take(room) {
@@ -173,9 +173,9 @@ impl Workbench {
     }
 
     /// The cases that are kept of the network of `document`.
-    pub(super) fn list_cases(&mut self) {
+    pub(crate) fn list_cases(&mut self) {
         let Some(document) = &self.model.document else { return };
-        let Some(whence) = Whence::of(&document.source) else { return };
+        let Some(whence) = NetworkLocation::of(&document.source) else { return };
         let (mut listed, mut unknown) = (Vec::new(), 0);
         for entry in &self.cases.entries {
             if entry.kept.network.as_ref() != Some(&whence) {
@@ -206,13 +206,13 @@ impl Workbench {
         }
     }
 
-    pub(super) fn recall_case(&mut self, number: u64) {
+    pub(crate) fn recall_case(&mut self, number: u64) {
         let case = self.model.document.as_ref().and_then(|document| document.case(number));
         let Some(evidence) = case.map(|case| case.evidence.clone()) else { return };
         self.change_evidence(|now| *now = evidence);
     }
 
-    pub(super) fn rename_case(&mut self, number: u64, name: &str) {
+    pub(crate) fn rename_case(&mut self, number: u64, name: &str) {
         self.cases.change(number, |kept| name.clone_into(&mut kept.name));
         if let Some(case) = self.case(number) {
             name.clone_into(&mut case.name);
@@ -220,7 +220,7 @@ impl Workbench {
     }
 
     /// Puts the evidence in the place of what is known in a case. Undo brings that back.
-    pub(super) fn replace_case(&mut self, number: u64) {
+    pub(crate) fn replace_case(&mut self, number: u64) {
         let Some(document) = &self.model.document else { return };
         let Some(case) = document.case(number).cloned() else { return };
         if case.evidence == document.evidence {
@@ -231,7 +231,7 @@ impl Workbench {
     }
 
     /// Forgets a case. Undo brings it back.
-    pub(super) fn remove_case(&mut self, number: u64) {
+    pub(crate) fn remove_case(&mut self, number: u64) {
         self.change_case(number, None);
     }
 
@@ -244,10 +244,10 @@ impl Workbench {
     }
 
     /// Makes the case of this number `to`, at `place` if there is none, and returns what it was.
-    pub(super) fn put_case(&mut self, number: u64, place: usize, to: Option<Case>) -> Option<Case> {
+    pub(crate) fn put_case(&mut self, number: u64, place: usize, to: Option<Case>) -> Option<Case> {
         let document = self.model.document.as_ref()?;
         let now = document.cases.iter().position(|case| case.number == number);
-        let network = Whence::of(&document.source);
+        let network = NetworkLocation::of(&document.source);
         let named = to.as_ref().map(|case| NamedFinding::all(document.network(), &case.evidence));
         match (now, &to, named) {
             (None, Some(case), Some(evidence)) => {
@@ -272,7 +272,7 @@ impl Workbench {
     }
 
     /// Takes in what follows from `evidence`.
-    pub(super) fn answered(
+    pub(crate) fn answered(
         &mut self,
         evidence: &Evidence,
         answer: &Result<Arc<Posteriors>, ImpossibleEvidence>,
@@ -289,7 +289,7 @@ impl Workbench {
     }
 
     /// Has the cases propagated while they are on screen, and no longer.
-    pub(super) fn compare_what_is_seen(&mut self) {
+    pub(crate) fn compare_what_is_seen(&mut self) {
         let seen = self.cases_are_seen() && self.model.auto_propagate;
         let wanted: &[Case] = match &self.model.document {
             Some(document) if seen => &document.cases,
@@ -315,7 +315,7 @@ impl Workbench {
     }
 
     /// Enters the first of the cases of a file; where there are several, all of them are listed.
-    pub(super) fn load_evidence(&mut self, path: &Path) {
+    pub(crate) fn load_evidence(&mut self, path: &Path) {
         let Some(read) = self.read_cases(path) else { return };
         let first = read.cases.first().cloned();
         let several = read.cases.len();
@@ -330,7 +330,7 @@ impl Workbench {
     }
 
     /// Lists the cases of a file.
-    pub(super) fn open_cases(&mut self, path: &Path) {
+    pub(crate) fn open_cases(&mut self, path: &Path) {
         if let Some(read) = self.read_cases(path) {
             self.add_cases(named(path, read));
         }
@@ -355,14 +355,14 @@ impl Workbench {
         }
     }
 
-    pub(super) fn save_evidence(&mut self, path: &Path) {
+    pub(crate) fn save_evidence(&mut self, path: &Path) {
         let Some(document) = &self.model.document else { return };
         let evidence = document.evidence.clone();
         self.write_cases(path, &[evidence], &[]);
     }
 
     /// Writes all cases of the open network to a file.
-    pub(super) fn save_cases(&mut self, path: &Path) {
+    pub(crate) fn save_cases(&mut self, path: &Path) {
         let Some(document) = &self.model.document else { return };
         let all = document.cases.iter();
         let (names, evidence): (Vec<String>, Vec<Evidence>) =

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use eframe::egui::{self, ViewportCommand};
 
-use crate::app::picture;
+use crate::app::shell::picture;
 
 /// Frames that are drawn after everything is there, so that layouts and fonts have settled.
 const SETTLING_FRAMES: u32 = 8;

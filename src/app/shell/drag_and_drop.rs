@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
 
-use crate::app::command::{Command, Commands};
+use crate::app::state::command::{Command, Commands};
 use crate::app::theme::Palette;
 use crate::format::cases::CaseFormat;
 use crate::session::Source;
 
 /// What would become of the file under the pointer, or becomes of the one that was let go.
-pub(super) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
+pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
     let (over, dropped) = ctx.input(|input| {
         let over = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());
         let dropped = input.raw.dropped_files.iter().map(|file| file.path().to_owned());

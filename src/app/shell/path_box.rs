@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use eframe::egui::{self, Key, Modifiers};
 
-use crate::app::dialog::Purpose;
+use crate::app::shell::file_dialog::Purpose;
 use crate::app::theme::Palette;
 
 /// The box, with the path so far.
-pub(super) struct PathBox {
+pub(crate) struct PathBox {
     purpose: Purpose,
     path: String,
     /// The path has the focus, and what is suggested was selected.
@@ -21,7 +21,7 @@ pub(super) struct PathBox {
 
 impl PathBox {
     /// A box for `purpose`, which begins with what a dialog would suggest.
-    pub(super) fn new(purpose: Purpose) -> Self {
+    pub(crate) fn new(purpose: Purpose) -> Self {
         Self {
             purpose,
             path: purpose.suggestion().to_owned(),
@@ -32,12 +32,12 @@ impl PathBox {
     }
 
     /// What the path is for.
-    pub(super) fn purpose(&self) -> Purpose {
+    pub(crate) fn purpose(&self) -> Purpose {
         self.purpose
     }
 
     /// Draws the box. The answer once there is one: a path, or `None` for Cancel.
-    pub(super) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
+    pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));
         let window = egui::Window::new(self.purpose.title()).collapsible(false).resizable(false);

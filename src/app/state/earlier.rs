@@ -1,9 +1,9 @@
 //! What was known of a network when it was left for another one, or when the window was closed: it is
 //! kept, and Undo enters it again once the network is open.
 
-use crate::app::history::Past;
-use crate::app::model::Document;
-use crate::app::recovery::Whence;
+use crate::app::state::history::Past;
+use crate::app::state::model::Document;
+use crate::app::state::recovery::NetworkLocation;
 use crate::app::updates::enter;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::network::Evidence;
@@ -19,14 +19,14 @@ pub struct Earlier(Vec<Left>);
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Left {
-    network: Whence,
+    network: NetworkLocation,
     evidence: Vec<(String, NamedFinding)>,
 }
 
 impl Earlier {
     /// Notes what is known of `document`. Knowing nothing counts where the user made it so (`touched`).
     fn note(&mut self, document: &Document, touched: bool) {
-        let Some(network) = Whence::of(&document.source) else { return };
+        let Some(network) = NetworkLocation::of(&document.source) else { return };
         let nothing = document.evidence.is_empty();
         if nothing && !touched {
             return;
@@ -41,7 +41,7 @@ impl Earlier {
 
     /// What was known of `document`, if all of it still means something.
     fn of(&self, document: &Document) -> Option<Evidence> {
-        let network = Whence::of(&document.source)?;
+        let network = NetworkLocation::of(&document.source)?;
         let left = self.0.iter().find(|left| left.network == network)?;
         let mut evidence = Evidence::none();
         for (variable, finding) in &left.evidence {
@@ -53,7 +53,7 @@ impl Earlier {
 
 impl Workbench {
     /// What was known of all networks, the open one included. What a lesson opened is not the user's.
-    pub(super) fn known_by_now(&self) -> Earlier {
+    pub(crate) fn known_by_now(&self) -> Earlier {
         let mut known = self.settings.earlier.clone();
         let (document, history) = match &self.course {
             Some(course) => course.put_aside(),
@@ -67,10 +67,11 @@ impl Workbench {
 
     /// The network that was open is `left` for the one that is open now, or for another state of it.
     /// What was known of it can be entered again, and so can what is kept of the other one.
-    pub(super) fn follow_on(&mut self, left: Option<&Document>) {
+    pub(crate) fn follow_on(&mut self, left: Option<&Document>) {
         let Some(document) = &self.model.document else { return };
         let same = |left: &&Document| {
-            Whence::of(&left.source).is_some_and(|one| Whence::of(&document.source) == Some(one))
+            NetworkLocation::of(&left.source)
+                .is_some_and(|one| NetworkLocation::of(&document.source) == Some(one))
                 && left.network().variables() == document.network().variables()
         };
         if let Some(left) = left.filter(same) {

@@ -7,8 +7,8 @@ use egui_graphs::{DisplayEdge, DrawContext, EdgeProps, Node};
 use petgraph::EdgeType;
 use petgraph::stable_graph::IndexType;
 
-use crate::app::graph_view::node::NodeShape;
-use crate::app::graph_view::text::legible;
+use crate::app::widgets::graph_view::node::NodeShape;
+use crate::app::widgets::graph_view::text::legible;
 
 /// Pieces of a curve are not drawn shorter than this many points.
 const SHORTEST_PIECE: f32 = 4.0;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use eframe::egui::{self, ColorImage, Rect, ViewportCommand};
 
-use crate::app::actions::pane_title;
-use crate::app::model::Pane;
-use crate::app::targets;
+use crate::app::shell::actions::pane_title;
+use crate::app::state::model::Pane;
+use crate::app::widgets::targets;
 use crate::app::workbench::Workbench;
 use crate::files::write_atomically;
 
@@ -18,7 +18,7 @@ const CLEARING_FRAMES: u32 = 4;
 const MOST_FRAMES: u32 = 240;
 
 /// A picture that was asked for.
-pub(super) struct Picture {
+pub(crate) struct Picture {
     /// The pane; all of the window if there is none.
     pane: Option<Pane>,
     path: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct Picture {
 
 impl Picture {
     /// A picture of `pane`, or of the window, to be written to `path`.
-    pub(super) fn new(pane: Option<Pane>, path: PathBuf) -> Self {
+    pub(crate) fn new(pane: Option<Pane>, path: PathBuf) -> Self {
         Self { pane, path, frames: 0 }
     }
 }
@@ -35,7 +35,7 @@ impl Picture {
 impl Workbench {
     /// Takes the picture that was asked for once menu and path box are gone, and writes it once it is
     /// there.
-    pub(super) fn take_picture(&mut self, ctx: &egui::Context) {
+    pub(crate) fn take_picture(&mut self, ctx: &egui::Context) {
         let Some(picture) = &mut self.picture else { return };
         picture.frames += 1;
         if picture.frames == CLEARING_FRAMES {
@@ -72,7 +72,7 @@ fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImag
 }
 
 /// The picture of the window that was asked for, if it has come.
-pub(super) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
+pub(crate) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     ctx.input(|input| {
         input.raw.events.iter().find_map(|event| match event {
             egui::Event::Screenshot { image, .. } => Some(Arc::clone(image)),
@@ -82,7 +82,7 @@ pub(super) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
 }
 
 /// Writes `image` to `path` as PNG, whole or not at all. What went wrong, in words for the user.
-pub(super) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
+pub(crate) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size.map(|side| side as u32);
     let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
     let file = image::RgbaImage::from_raw(width, height, pixels)
@@ -100,7 +100,7 @@ mod tests {
     use egui_kittest::Harness;
 
     use super::*;
-    use crate::app::command::Command;
+    use crate::app::state::command::Command;
     use crate::app::{Settings, Workbench};
 
     /// The picture of `pane` in a window of 900 by 600 points, `scale` pixels each. Where a pixel is

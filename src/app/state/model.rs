@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::cases::Case;
-use crate::app::highlight::{Highlight, Item};
-use crate::app::laboratory::Laboratory;
-use crate::app::recordings::Recorded;
-use crate::app::stepping::Stepping;
+use crate::app::state::cases::Case;
+use crate::app::state::experiments::Laboratory;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::recordings::Recorded;
+use crate::app::state::stepping::Stepping;
 use crate::engine::ImpossibleEvidence;
 use crate::experiment::Recording;
 use crate::format::ReadNetwork;

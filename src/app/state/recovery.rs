@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{self, Ui};
 use egui_tiles::Tree;
 
-use crate::app::command::{Command, Commands};
-use crate::app::model::Pane;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Pane;
 use crate::app::workbench::{NamedFinding, Workbench};
-use crate::app::{settings, workspace};
+use crate::app::{shell::pane_layout, state::settings};
 use crate::engine::PaperOptions;
 use crate::graph::Triangulation;
 use crate::network::Evidence;
@@ -20,9 +20,9 @@ use crate::session::{Abandoned, Autosave, EngineChoice, Source};
 
 /// What is kept, by names, so that another version reads it as far as it still means something.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// A path, or the name of a sample.
-    network: Whence,
+    network: NetworkLocation,
     /// What the network is called.
     title: String,
     evidence: Vec<(String, NamedFinding)>,
@@ -38,14 +38,14 @@ pub(super) struct Kept {
 /// Where a network was read from, as far as it can be read there again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Whence {
+pub(crate) enum NetworkLocation {
     Named(String),
     File(PathBuf),
 }
 
-impl Whence {
+impl NetworkLocation {
     /// Where `source` reads from, by a path that means the same in every folder.
-    pub(super) fn of(source: &Source) -> Option<Self> {
+    pub(crate) fn of(source: &Source) -> Option<Self> {
         let absolute =
             |path: &Path| Self::File(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
         match source {
@@ -70,7 +70,7 @@ struct Written {
 
 /// The file of this run, and what earlier ones have left.
 #[derive(Default)]
-pub(super) struct Recovery {
+pub(crate) struct Recovery {
     autosave: Option<Autosave>,
     written: Option<Written>,
     /// What is worth an offer, the newest first; one is offered at a time.
@@ -103,19 +103,19 @@ impl Recovery {
     }
 
     /// The network of the opening `serial` is there.
-    pub(super) fn opened(&mut self, serial: u64) {
+    pub(crate) fn opened(&mut self, serial: u64) {
         if self.restoring.take_if(|restoring| *restoring == serial).is_some() {
             self.discard();
         }
     }
 
     /// A network cannot be opened. What is offered may be taken another time.
-    pub(super) fn failed(&mut self) {
+    pub(crate) fn failed(&mut self) {
         self.restoring = None;
     }
 
     /// Forgets what is offered; what was left before that is offered next.
-    pub(super) fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         if let Some((_, abandoned)) = self.offers.pop_front() {
             abandoned.discard();
         }
@@ -139,7 +139,7 @@ impl Workbench {
     }
 
     /// Opens what was offered.
-    pub(super) fn restore(&mut self) {
+    pub(crate) fn restore(&mut self) {
         let Some((kept, _)) = self.recovery.offers.front() else { return };
         let kept = kept.clone();
         let named = settings::Settings {
@@ -151,19 +151,19 @@ impl Workbench {
             ..settings::Settings::default()
         };
         self.use_for_this_run(&named);
-        if workspace::is_complete(&kept.layout) {
+        if pane_layout::is_complete(&kept.layout) {
             self.layout = kept.layout;
         }
         let source = match kept.network {
-            Whence::Named(spec) => Source::Named(spec),
-            Whence::File(path) => Source::File(path),
+            NetworkLocation::Named(spec) => Source::Named(spec),
+            NetworkLocation::File(path) => Source::File(path),
         };
         self.begin_opening(source, kept.evidence);
         self.recovery.restoring = Some(self.source_serial);
     }
 
     /// Has what changed in this frame written. Writing and all that is slow is done elsewhere.
-    pub(super) fn keep_what_changed(&mut self) {
+    pub(crate) fn keep_what_changed(&mut self) {
         // What a lesson opened is not the user's; what is kept is what was there before it.
         if self.course.is_some() {
             return;
@@ -188,7 +188,7 @@ impl Workbench {
                 memory: self.model.memory,
                 layout: self.layout.clone(),
             };
-            if let Some(network) = Whence::of(&document.source) {
+            if let Some(network) = NetworkLocation::of(&document.source) {
                 let kept = Kept {
                     network,
                     title: document.title(),
@@ -212,7 +212,7 @@ impl Workbench {
 }
 
 /// Draws the offer, if there is one.
-pub(super) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
+pub(crate) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
     let Some((title, findings)) = recovery.offered() else { return };
     egui::Panel::top("recovery").show(ui, |ui| {
         ui.horizontal(|ui| {

@@ -9,7 +9,7 @@ use egui_graphs::{DisplayNode, DrawContext, NodeProps};
 use petgraph::EdgeType;
 use petgraph::stable_graph::IndexType;
 
-use crate::app::graph_view::text::{SMALLEST, legible, wrapped};
+use crate::app::widgets::graph_view::text::{SMALLEST, legible, wrapped};
 
 /// Vertices smaller than this, in points, are plain rectangles.
 const PLAIN: f32 = 7.0;

@@ -2,9 +2,9 @@
 
 use eframe::egui::{self, Align, Layout, RichText, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::improve;
-use crate::app::model::{Document, Model};
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::improvement;
+use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
 use crate::network::Finding;
 use crate::numbers;
@@ -23,7 +23,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             progress(ui, model, step, commands);
             ui.separator();
         }
-        improve::status(ui, model, commands);
+        improvement::status(ui, model, commands);
         match &model.document {
             Some(document) => facts(ui, model, document),
             None => {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
-use crate::app::graph_view::edge::{EdgeLook, Line};
-use crate::app::graph_view::node::NodeLook;
-use crate::app::highlight::{Highlight, Item};
-use crate::app::model::Model;
-use crate::app::stepping::Progress;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::model::Model;
+use crate::app::state::stepping::Progress;
 use crate::app::theme::{Palette, ink_on, log_share, size_colour};
+use crate::app::widgets::graph_view::edge::{EdgeLook, Line};
+use crate::app::widgets::graph_view::node::NodeLook;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::propagation::{CompiledNetwork, Message, Phase};
 

@@ -2,10 +2,10 @@
 
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::model::{Model, Pane};
-use crate::app::recordings::Recorded;
-use crate::app::targets;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::{Model, Pane};
+use crate::app::state::recordings::Recorded;
+use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
@@ -13,7 +13,7 @@ use crate::session::EngineChoice;
 const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
 
 /// Draws the choices, from right to left.
-pub(super) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     if model.engine.heeds_paper() {
         let PaperOptions { block_size, layout } = model.engine.paper;
         ComboBox::from_id_salt("paper options")

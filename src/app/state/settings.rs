@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::app::earlier::Earlier;
-use crate::app::model::{Pane, ThemeChoice};
+use crate::app::state::earlier::Earlier;
+use crate::app::state::model::{Pane, ThemeChoice};
 use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
 use crate::potential::Precision;
@@ -102,7 +102,7 @@ impl Settings {
 }
 
 /// Where settings are kept between runs.
-pub(super) struct Store {
+pub(crate) struct Store {
     shelf: Shelf,
     /// What the file holds.
     written: Vec<u8>,
@@ -110,7 +110,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Opens the store in `folder`, with the settings that are there.
-    pub(super) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
+    pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
         let (shelf, things) = Shelf::open(folder)?;
         let slot = shelf.slot(NAME);
         let found = things.into_iter().find(|(known, _)| *known == slot);
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Has `settings` written, unless they are what the file holds. Does not wait for it.
-    pub(super) fn write(&mut self, settings: &Settings) {
+    pub(crate) fn write(&mut self, settings: &Settings) {
         let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
         if json != self.written {
             self.written.clone_from(&json);
@@ -154,7 +154,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut store, none) = Store::open(folder.path()).unwrap();
         assert!(none.is_none());
-        let layout = Some(crate::app::workspace::initial_layout());
+        let layout = Some(crate::app::shell::pane_layout::initial_layout());
         let orders = (*KnownOrders::shipped()).clone();
         let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
         store.write(&settings);

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::app::highlight::Item;
 use crate::app::lessons::LessonCommand;
-use crate::app::model::{Pane, ThemeChoice};
-use crate::app::recordings::Recorded;
-use crate::app::stepping::Walk;
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Pane, ThemeChoice};
+use crate::app::state::recordings::Recorded;
+use crate::app::state::stepping::Walk;
 use crate::graph::Triangulation;
 use crate::network::{Finding, VariableId};
 use crate::propagation::{MemoryLimit, MessageId};

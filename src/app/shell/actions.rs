@@ -3,10 +3,10 @@
 
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
-use crate::app::command::Command;
 use crate::app::lessons::{LESSONS, LessonCommand};
-use crate::app::model::{Pane, ThemeChoice};
-use crate::app::stepping::Walk;
+use crate::app::state::command::Command;
+use crate::app::state::model::{Pane, ThemeChoice};
+use crate::app::state::stepping::Walk;
 
 /// A command that the user can find by name.
 #[derive(Clone, Debug)]

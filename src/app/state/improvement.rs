@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use eframe::egui::{RichText, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::model::Model;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::model::Model;
 use crate::app::workbench::Workbench;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::numbers;
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 impl Workbench {
     /// Begins to search for a better tree of the open network.
-    pub(super) fn improve_tree(&mut self) {
+    pub(crate) fn improve_tree(&mut self) {
         if self.model.triangulation != Triangulation::Auto {
             // Another method has the tree it makes; only this one takes the best there is.
             self.model.triangulation = Triangulation::Auto;
@@ -39,18 +39,18 @@ impl Workbench {
     }
 
     /// Searches no further, and uses what was found.
-    pub(super) fn stop_improving(&mut self) {
+    pub(crate) fn stop_improving(&mut self) {
         self.forget_improvement();
         self.use_best_tree(1.0);
     }
 
     /// Searches no further: the network that the search was for is no longer wanted.
-    pub(super) fn forget_improvement(&mut self) {
+    pub(crate) fn forget_improvement(&mut self) {
         self.session.stop_improving();
         self.model.improvement = None;
     }
 
-    pub(super) fn set_keep_improving(&mut self, keep: bool) {
+    pub(crate) fn set_keep_improving(&mut self, keep: bool) {
         self.model.keep_improving = keep;
         self.settings.keep_improving = keep;
         if keep {
@@ -61,7 +61,7 @@ impl Workbench {
     }
 
     /// Begins to search if that is to be done for every network, and is not done yet.
-    pub(super) fn go_on_improving(&mut self) {
+    pub(crate) fn go_on_improving(&mut self) {
         let auto = self.model.triangulation == Triangulation::Auto;
         if self.model.keep_improving && auto && self.model.improvement.is_none() {
             self.improve_tree();
@@ -69,14 +69,14 @@ impl Workbench {
     }
 
     /// Keeps a tree that was found, and uses it if that pays.
-    pub(super) fn improved(&mut self, orders: &KnownOrders) {
+    pub(crate) fn improved(&mut self, orders: &KnownOrders) {
         self.settings.orders.merge(orders);
         if self.model.improvement.is_some() {
             self.use_best_tree(WORTH);
         }
     }
 
-    pub(super) fn improvement_ended(&mut self) {
+    pub(crate) fn improvement_ended(&mut self) {
         self.use_best_tree(1.0);
         if let (Some(improvement), Some(document)) = (&self.model.improvement, &self.model.document)
             && let Some(compiled) = &document.compiled
@@ -108,7 +108,7 @@ impl Workbench {
 }
 
 /// Draws the menu of the junction tree.
-pub(super) fn menu(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+pub(crate) fn menu(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let searching = searching(model).is_some();
     ui.add_enabled_ui(model.compiled().is_some() && !searching, |ui| {
         let improve = ui.button("Improve the tree").on_hover_text(
@@ -139,7 +139,7 @@ fn searching(model: &Model) -> Option<&Improvement> {
 }
 
 /// Says in the status line how the search stands.
-pub(super) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some((improvement, compiled)) = searching(model).zip(model.compiled()) else { return };
     ui.ctx().request_repaint_after(LOOK);
     let text = describe(compiled.statistics().total_clique_entries, improvement);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-use crate::app::model::Pane;
+use crate::app::state::model::Pane;
 use crate::clock::Instant;
 use crate::format::Format;
 use crate::format::cases::CaseFormat;

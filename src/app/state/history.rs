@@ -1,6 +1,6 @@
 //! Undo and redo of what the user enters and throws away.
 
-use crate::app::cases::Case;
+use crate::app::state::cases::Case;
 use crate::network::Evidence;
 
 /// How many changes can be taken back.

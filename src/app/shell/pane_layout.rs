@@ -5,11 +5,11 @@ use egui_tiles::{
     Behavior, Container, LinearDir, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse,
 };
 
-use crate::app::actions::pane_title;
-use crate::app::command::Commands;
-use crate::app::model::{Model, Pane};
 use crate::app::panes::Panes;
-use crate::app::targets;
+use crate::app::shell::actions::pane_title;
+use crate::app::state::command::Commands;
+use crate::app::state::model::{Model, Pane};
+use crate::app::widgets::targets;
 
 /// The layout that a new user sees: variables left, pictures in the middle with what belongs to
 /// time below, details right.
@@ -48,7 +48,7 @@ pub fn initial_layout() -> Tree<Pane> {
 /// Whether a stored layout shows every pane that there is.
 #[must_use]
 pub fn is_complete(layout: &Tree<Pane>) -> bool {
-    crate::app::actions::PANES
+    crate::app::shell::actions::PANES
         .iter()
         .all(|(pane, _)| layout.tiles.find_pane(pane).is_some() && layout.root().is_some())
 }

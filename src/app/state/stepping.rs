@@ -2,12 +2,12 @@
 
 use eframe::egui::{self, Button, Key, Modifiers, Slider, Ui};
 
-use crate::app::command::{Command, Commands};
-use crate::app::highlight::Item;
-use crate::app::model::{Document, Model, Pane};
-use crate::app::naming;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::{Document, Model, Pane};
+use crate::app::widgets::naming;
 use crate::app::workbench::Workbench;
-use crate::app::{targets, workspace};
+use crate::app::{shell::pane_layout, widgets::targets};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 
@@ -201,7 +201,7 @@ impl Stepping {
 
 impl Workbench {
     /// Does what was asked of the walk.
-    pub(super) fn walk(&mut self, ctx: &egui::Context, walk: Walk) {
+    pub(crate) fn walk(&mut self, ctx: &egui::Context, walk: Walk) {
         let Some(compiled) = self.model.compiled().cloned() else { return };
         let total = self.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
         let messages = compiled.plan().messages().len();
@@ -228,13 +228,13 @@ impl Workbench {
                     memory.surrender_focus(focused);
                 }
             });
-            workspace::show_pane(&mut self.layout, Pane::JunctionTree);
+            pane_layout::show_pane(&mut self.layout, Pane::JunctionTree);
         }
         if matches!(walk, Walk::Begin) {
-            workspace::show_pane(&mut self.layout, Pane::Inside);
-            workspace::make_room(&mut self.layout, Pane::Inside);
+            pane_layout::show_pane(&mut self.layout, Pane::Inside);
+            pane_layout::make_room(&mut self.layout, Pane::Inside);
         } else if matches!(walk, Walk::SlowMotion) {
-            workspace::show_pane(&mut self.layout, Pane::Timeline);
+            pane_layout::show_pane(&mut self.layout, Pane::Timeline);
         }
         let stepping = self.model.stepping.get_or_insert_with(Stepping::along_plan);
         stepping.step(walk, messages, total);
@@ -253,7 +253,7 @@ impl Workbench {
     }
 
     /// Goes on by itself, if it is to.
-    pub(super) fn play(&mut self, ctx: &egui::Context) {
+    pub(crate) fn play(&mut self, ctx: &egui::Context) {
         let Some(compiled) = self.model.compiled().cloned() else {
             self.model.stepping = None;
             return;
@@ -290,7 +290,7 @@ impl Workbench {
     }
 
     /// The keys of the walk, while there is one.
-    pub(super) fn walking_keys(&mut self, ctx: &egui::Context) {
+    pub(crate) fn walking_keys(&mut self, ctx: &egui::Context) {
         let Some(stepping) = &self.model.stepping else { return };
         if self.is_typing(ctx) {
             return;
@@ -418,7 +418,7 @@ fn trace_controls(ui: &mut Ui, (now, slower, total): (f64, f64, f64), walk: &mut
 }
 
 /// A button that shows a sign and is called by its name.
-pub(super) fn button(ui: &mut Ui, sign: &str, name: &str, key: &str) -> bool {
+pub(crate) fn button(ui: &mut Ui, sign: &str, name: &str, key: &str) -> bool {
     let button = ui.add(Button::new(sign).min_size(egui::vec2(24.0, 0.0)));
     button.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, name));
     button.on_hover_text(format!("{name} ({key})")).clicked()

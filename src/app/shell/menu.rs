@@ -2,15 +2,15 @@
 
 use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 
-use crate::app::actions::{self, Action, action_for};
-use crate::app::command::{Command, Commands};
-use crate::app::engines;
-use crate::app::improve;
 use crate::app::lessons::{LESSONS, LessonCommand};
-use crate::app::model::{Model, Pane, ThemeChoice};
-use crate::app::settings::Settings;
-use crate::app::stepping::Walk;
-use crate::app::targets;
+use crate::app::shell::actions::{self, Action, action_for};
+use crate::app::shell::engine_menu;
+use crate::app::state::command::{Command, Commands};
+use crate::app::state::improvement;
+use crate::app::state::model::{Model, Pane, ThemeChoice};
+use crate::app::state::settings::Settings;
+use crate::app::state::stepping::Walk;
+use crate::app::widgets::targets;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
 use crate::session::Source;
@@ -36,7 +36,7 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, &Command::OpenCasesDialog, commands);
             item(ui, &Command::SaveCasesDialog, commands);
         });
-        ui.menu_button("Tree", |ui| improve::menu(ui, model, commands));
+        ui.menu_button("Tree", |ui| improvement::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
         ui.menu_button("Learn", |ui| learn(ui, model, settings, commands));
         ui.menu_button("Help", |ui| {
@@ -202,7 +202,7 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         commands.push(Command::SetAutoPropagate(auto));
     }
     ui.separator();
-    engines::show(ui, model, commands);
+    engine_menu::show(ui, model, commands);
     ui.label("Engine");
     ui.separator();
     ComboBox::from_id_salt("triangulation")

@@ -77,7 +77,7 @@ impl Laboratory {
 
 impl Workbench {
     /// Keeps results in `folder` from now on, and brings back those that are there.
-    pub(super) fn keep_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
+    pub(crate) fn keep_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
         let (shelf, things) = Shelf::open(folder)?;
         let laboratory = &mut self.model.laboratory;
         for (slot, content) in things {
@@ -106,13 +106,13 @@ impl Workbench {
     }
 
     /// Tells of a result that could not be written.
-    pub(super) fn tell_of_results(&mut self) {
+    pub(crate) fn tell_of_results(&mut self) {
         if let Some(failure) = self.results.as_ref().and_then(Shelf::failure) {
             self.complain(&format!("A result could not be kept: {failure}"));
         }
     }
 
-    pub(super) fn run_experiment(&mut self, trial: Trial) {
+    pub(crate) fn run_experiment(&mut self, trial: Trial) {
         let laboratory = &mut self.model.laboratory;
         laboratory.count += 1;
         laboratory.failure = None;
@@ -122,13 +122,13 @@ impl Workbench {
         laboratory.running = Some(RunningTrial { number, title, progress });
     }
 
-    pub(super) fn cancel_experiment(&mut self) {
+    pub(crate) fn cancel_experiment(&mut self) {
         self.session.cancel_trial();
         self.model.laboratory.running = None;
     }
 
     /// Takes in what came of the trial with this number.
-    pub(super) fn tried(&mut self, number: u64, outcome: Result<Arc<Record>, ExperimentError>) {
+    pub(crate) fn tried(&mut self, number: u64, outcome: Result<Arc<Record>, ExperimentError>) {
         let laboratory = &mut self.model.laboratory;
         if laboratory.running.take_if(|running| running.number == number).is_none() {
             return;
@@ -140,7 +140,7 @@ impl Workbench {
         }
     }
 
-    pub(super) fn rename_result(&mut self, number: u64, name: String) {
+    pub(crate) fn rename_result(&mut self, number: u64, name: String) {
         let mut results = self.model.laboratory.results.iter_mut();
         if let Some(kept) = results.find(|kept| kept.number == number) {
             kept.name = name;
@@ -150,7 +150,7 @@ impl Workbench {
         }
     }
 
-    pub(super) fn remove_result(&mut self, number: u64) {
+    pub(crate) fn remove_result(&mut self, number: u64) {
         let results = &mut self.model.laboratory.results;
         for removed in results.extract_if(.., |kept| kept.number == number) {
             if let (Some(shelf), Some(slot)) = (&self.results, &removed.slot) {
@@ -161,7 +161,7 @@ impl Workbench {
 
     /// Writes a result into `folder`: as JSON, which can be opened again, its tables as CSV and its
     /// figures as SVG.
-    pub(super) fn export_result(&mut self, number: u64, folder: &Path) {
+    pub(crate) fn export_result(&mut self, number: u64, folder: &Path) {
         let Some(kept) = self.model.laboratory.result(number) else { return };
         // Absolute, so that what is told of the files says where they are.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -176,7 +176,7 @@ impl Workbench {
     }
 
     /// Opens a result that was written as JSON.
-    pub(super) fn open_result(&mut self, path: &Path) {
+    pub(crate) fn open_result(&mut self, path: &Path) {
         let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
         match read.and_then(|text| Record::read(&text)) {
             Ok(record) => {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
-use crate::app::graph_view::edge::{EdgeLook, Line};
-use crate::app::graph_view::node::{Bar, Chart, NodeLook};
-use crate::app::highlight::{Highlight, Item};
-use crate::app::model::{Document, Model};
 use crate::app::panes::network::Edge;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
+use crate::app::widgets::graph_view::edge::{EdgeLook, Line};
+use crate::app::widgets::graph_view::node::{Bar, Chart, NodeLook};
 use crate::network::{Evidence, VariableId};
 
 /// Everything that the picture depends on.

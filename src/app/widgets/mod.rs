@@ -1,0 +1,7 @@
+//! Reusable parts of panes.
+
+pub mod figure;
+pub mod graph_view;
+pub mod naming;
+pub mod table;
+pub mod targets;
