@@ -38,6 +38,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`numbers`] | numbers as people read them |
+//! | [`statistics`] | medians and quartiles of what was measured |
 //! | [`files`] | writing files whole or not at all |
 //! | [`network`] | variables, conditional probability tables, evidence |
 //! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
@@ -62,6 +63,7 @@ pub mod numbers;
 pub mod potential;
 pub mod propagation;
 pub mod session;
+pub mod statistics;
 
 #[cfg(feature = "app")]
 pub mod app;

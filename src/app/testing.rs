@@ -15,7 +15,7 @@ use crate::app::state::recordings::Recorded;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
 use crate::experiment::{
-    Gpu, Machine, MessageSizes, Provenance, Quantiles, RecordedNetwork, RecordedRun, Recording,
+    Gpu, Machine, MessageSizes, Provenance, RecordedNetwork, RecordedRun, Recording,
 };
 use crate::format::open;
 use crate::graph::{JunctionTree, Triangulation};
@@ -25,6 +25,7 @@ use crate::propagation::{
     CompileOptions, MemoryLimit, MessageTiming, MessageTrace, Stage, StageTiming, Watch, compile,
 };
 use crate::session::{EngineChoice, Propagation, Source};
+use crate::statistics::Quantiles;
 
 /// A pane's model with the commands of the frame before applied, as far as panes rely on it.
 pub(crate) struct Bench {

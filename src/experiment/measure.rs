@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ExperimentError, Quantiles, RecordedRun};
+use super::{ExperimentError, RecordedRun};
 use crate::cancel::CancelToken;
 use crate::clock::Instant;
 use crate::engine::{
@@ -12,6 +12,7 @@ use crate::engine::{
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
+use crate::statistics::Quantiles;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]

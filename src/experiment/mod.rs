@@ -12,7 +12,6 @@ mod measure;
 pub mod paper;
 mod progress;
 mod provenance;
-mod quantiles;
 mod record;
 mod recorder;
 mod recording;
@@ -25,7 +24,6 @@ mod trees;
 pub use equations::{Fit, Work};
 pub use progress::{Progress, Status};
 pub use provenance::{Gpu, Machine, Provenance};
-pub use quantiles::Quantiles;
 pub use record::{
     At, Axis, Cell, Cells, Column, Figure, Mark, Origin, Panel, Point, Record, Scale, Series,
     Shape, Table,

@@ -10,11 +10,12 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 
-use super::{Provenance, Quantiles};
+use super::Provenance;
 use crate::engine::PaperOptions;
 use crate::graph::{JunctionTree, TreeStatistics};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MessageTrace, Plan};
+use crate::statistics::Quantiles;
 
 /// Version of the files; others are refused.
 const FORMAT: u32 = 1;

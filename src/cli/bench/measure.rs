@@ -5,9 +5,9 @@ use std::time::Duration;
 use cliquescope::cancel::CancelToken;
 use cliquescope::clock::Instant;
 use cliquescope::engine::{self, PropagationFailure, Propagator};
-use cliquescope::experiment::Quantiles;
 use cliquescope::network::Evidence;
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Savings, Watch};
+use cliquescope::statistics::{Quantiles, median};
 use serde::Serialize;
 
 use crate::cli::output::milliseconds;
@@ -101,10 +101,10 @@ pub fn timing_cost(
     untimed.remove(0);
     timed.remove(0);
     let pairs = untimed.iter().zip(&timed);
-    let mut more: Vec<f64> = pairs.map(|(a, b)| milliseconds(*b) - milliseconds(*a)).collect();
-    more.sort_unstable_by(f64::total_cmp);
+    let more = pairs.map(|(a, b)| milliseconds(*b) - milliseconds(*a));
+    let more = median(more).expect("something was timed");
     let untimed_ms = spread(&untimed);
-    let share = more[more.len() / 2] / untimed_ms.median;
+    let share = more / untimed_ms.median;
     let kernel_us = propagator.kernel_times(repeat);
     let kernel_us = kernel_us.map(|times| times.map(|time| 1e3 * milliseconds(time)));
     Ok(Box::new(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share, kernel_us }))

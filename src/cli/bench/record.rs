@@ -1,9 +1,9 @@
 //! What is told of what was timed.
 
-use cliquescope::experiment::Quantiles;
 use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{Savings, human_bytes};
+use cliquescope::statistics::Quantiles;
 use serde::Serialize;
 
 use super::cases::Drawn;

@@ -1,11 +1,13 @@
 //! Count, sum and median of durations.
 
+use crate::statistics::median;
+
 /// Count, sum and median of some durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::app::panes) struct DurationSummary {
     pub count: usize,
     pub total: f64,
-    /// The middle duration, or the mean of the two in the middle; zero if there are none.
+    /// The median; zero if there are no durations.
     pub median: f64,
 }
 
@@ -15,11 +17,7 @@ impl DurationSummary {
         let mut durations: Vec<f64> = durations.collect();
         durations.sort_by(f64::total_cmp);
         let count = durations.len();
-        let median = match (count, count % 2) {
-            (0, _) => 0.0,
-            (_, 1) => durations[count / 2],
-            _ => f64::midpoint(durations[count / 2 - 1], durations[count / 2]),
-        };
+        let median = median(durations.iter().copied()).unwrap_or(0.0);
         // Adding 0.0 turns the -0.0 of an empty sum into 0.0.
         Self { count, total: durations.iter().sum::<f64>() + 0.0, median }
     }

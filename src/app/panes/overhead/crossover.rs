@@ -1,5 +1,7 @@
 //! From what size on one of two machines is the faster.
 
+use crate::statistics::median;
+
 /// Sizes within this many powers of ten are one size.
 const WIDTH: f64 = 0.25;
 
@@ -47,11 +49,7 @@ fn medians(points: &[(f64, f64)]) -> Vec<(i64, f64)> {
             bins.entry((size.log10() / WIDTH).floor() as i64).or_default().push(time);
         }
     }
-    let median = |(bin, mut times): (i64, Vec<f64>)| {
-        times.sort_by(f64::total_cmp);
-        (bin, times[times.len() / 2])
-    };
-    bins.into_iter().map(median).collect()
+    bins.into_iter().filter_map(|(bin, times)| Some((bin, median(times)?))).collect()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::clock::Instant;
 use crate::engine::PropagationFailure;
 use crate::engine::cuda::device::{Device, grid, upload};
 use crate::engine::cuda::kernels;
+use crate::statistics::median_duration;
 
 /// The buffers of one network on the GPU, and the kernels.
 pub(super) struct Gpu {
@@ -204,7 +205,6 @@ impl Executor for Gpu {
                 times.push(time);
             }
         }
-        times.sort_unstable();
-        Some(times[times.len() / 2])
+        median_duration(times)
     }
 }

@@ -13,6 +13,7 @@ use crate::clock::Instant;
 use crate::engine::PropagationFailure;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
 use crate::engine::cuda::kernels;
+use crate::statistics::median_duration;
 
 /// The buffers of one network on the GPU, and the kernels.
 pub(super) struct Gpu {
@@ -228,8 +229,7 @@ impl Executor for Gpu {
                 times.push(started.elapsed());
             }
         }
-        times.sort_unstable();
-        Some(times[times.len() / 2])
+        median_duration(times)
     }
 
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
@@ -247,9 +247,7 @@ impl Executor for Gpu {
                 }
             }
         }
-        Some(times.map(|(_, mut times)| {
-            times.sort_unstable();
-            times[times.len() / 2]
-        }))
+        let [(_, plain), (_, stamped)] = times;
+        Some([median_duration(plain)?, median_duration(stamped)?])
     }
 }
