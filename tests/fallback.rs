@@ -1,26 +1,26 @@
 //! Where an engine's device fails the default engine stands in, and what was chosen is kept.
 
-mod asking;
-mod broken;
-#[cfg(feature = "app")]
-mod driven;
+mod common;
 
 use std::sync::Arc;
 
-use asking::{default_choice, observing, result, sample, steps, until_rest};
-use broken::{Breaks, Broken};
 use cliquescope::engine::LoadError;
 use cliquescope::propagation::MemoryLimit;
 use cliquescope::session::{EngineChoice, Failure, Propagation, Request, Session, Step, Update};
+use common::failing_engine::{FailingEngine, FailureMode};
+use common::session::{
+    default_choice, evidence_of, last_propagation, sample, started_steps, updates_until_idle,
+};
 
 fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
-    let evidence = observing(&sample("asia"), findings);
-    Request { engine, evidence, ..asking::request("asia", 1) }
+    let evidence = evidence_of(&sample("asia"), findings);
+    Request { engine, evidence, ..common::session::request("asia", 1) }
 }
 
 /// The last posteriors, which must be those of `xray = yes` or of no evidence.
 fn checked(updates: &[Update]) -> Arc<Propagation> {
-    let propagation = result(updates).unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
+    let propagation =
+        last_propagation(updates).unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
     let lung = propagation.compiled.network().find("lung").expect("a variable of the sample");
     let expected = if propagation.evidence.is_empty() { 0.055 } else { 0.488_711_29 };
     assert!((propagation.posteriors.of(lung)[0] - expected).abs() < 1e-6);
@@ -42,43 +42,49 @@ const XRAY: [(&str, &str); 1] = [("xray", "yes")];
 
 #[test]
 fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
-    for (breaks, part) in [(Breaks::InMemory, "out of memory"), (Breaks::NotThere, "unplugged")] {
-        let engine = Broken::new("gpu-like", breaks);
+    for (breaks, part) in
+        [(FailureMode::OutOfMemory, "out of memory"), (FailureMode::Unavailable, "unplugged")]
+    {
+        let engine = FailingEngine::new("gpu-like", breaks);
         let session = Session::start(|| {});
         session.submit(request(engine.choice(), &[]));
-        let updates = until_rest(&session);
+        let updates = updates_until_idle(&session);
         let reasons = reasons(&updates);
         assert!(reasons.len() == 1 && reasons[0].contains(part), "{reasons:?}");
         assert_eq!(checked(&updates).engine, default_choice());
 
         session.submit(request(engine.choice(), &XRAY));
-        let updates = until_rest(&session);
-        assert_eq!(steps(&updates), [Step::Propagate], "evidence alone tries nothing again");
+        let updates = updates_until_idle(&session);
+        assert_eq!(
+            started_steps(&updates),
+            [Step::Propagate],
+            "evidence alone tries nothing again"
+        );
         checked(&updates);
 
         let again = |run_serial| Request { run_serial, ..request(engine.choice(), &XRAY) };
         session.submit(again(1));
-        let updates = until_rest(&session);
+        let updates = updates_until_idle(&session);
         assert_eq!(self::reasons(&updates).len(), 1);
         assert_eq!(checked(&updates).engine, default_choice());
 
-        engine.mend();
+        engine.repair();
         session.submit(again(2));
-        let updates = until_rest(&session);
+        let updates = updates_until_idle(&session);
         assert!(self::reasons(&updates).is_empty());
         assert_eq!(checked(&updates).engine, engine.choice());
         session.submit(again(3));
         let expected = [Step::Propagate, Step::Untraced];
-        assert_eq!(steps(&until_rest(&session)), expected, "it stays loaded");
+        assert_eq!(started_steps(&updates_until_idle(&session)), expected, "it stays loaded");
     }
 }
 
 #[test]
 fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
-    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
     session.submit(request(engine.choice(), &[]));
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let prior = checked(&updates);
     assert_eq!(prior.engine, engine.choice());
     assert_eq!(Some(prior.took()), prior.untraced, "on a device the timing of messages costs");
@@ -91,24 +97,27 @@ fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
     let told: Vec<_> = updates.iter().filter_map(told).collect();
     assert_eq!(told, [false, true], "posteriors do not wait for what timing costs");
     session.submit(request(engine.choice(), &XRAY));
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert_eq!(reasons(&updates), ["the device is lost"]);
     let stand_in = checked(&updates);
     assert_eq!((stand_in.untraced, stand_in.took()), (None, stand_in.trace.elapsed));
-    assert_eq!(steps(&updates), [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]);
+    assert_eq!(
+        started_steps(&updates),
+        [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]
+    );
     assert_eq!(checked(&updates).engine, default_choice());
 
     // Another network is another try.
     session.submit(Request { source_serial: 2, ..request(engine.choice(), &[]) });
-    assert_eq!(checked(&until_rest(&session)).engine, engine.choice());
+    assert_eq!(checked(&updates_until_idle(&session)).engine, engine.choice());
 }
 
 #[test]
 fn nothing_stands_in_for_the_engine_that_stands_in() {
     let session = Session::start(|| {});
-    let lost = Broken::new(default_choice().engine.name(), Breaks::WithEvidence);
+    let lost = FailingEngine::new(default_choice().engine.name(), FailureMode::DeviceLost);
     session.submit(request(lost.choice(), &XRAY));
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let Some(Update::Failed(Step::Propagate, failure @ Failure::Device(_))) = updates.last() else {
         panic!("{updates:?}");
     };
@@ -118,11 +127,11 @@ fn nothing_stands_in_for_the_engine_that_stands_in() {
 
 #[test]
 fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
-    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
     let memory = Some(MemoryLimit::of_bytes(10));
     session.submit(Request { memory, ..request(engine.choice(), &[]) });
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert!(matches!(
         updates.last(),
         Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(_))))
@@ -132,20 +141,20 @@ fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
 
 #[test]
 fn the_worker_outlives_a_panic_and_another_in_its_wake() {
-    let engine = Broken::new("gpu-like", Breaks::InPanic);
+    let engine = FailingEngine::new("gpu-like", FailureMode::Panic);
     let session = Session::start(|| {});
     for _ in 0..3 {
         session.submit(request(engine.choice(), &XRAY));
-        let updates = until_rest(&session);
+        let updates = updates_until_idle(&session);
         let Some(Update::Failed(Step::Propagate, Failure::Panicked(message))) = updates.last()
         else {
             panic!("{updates:?}");
         };
         assert_eq!(message, "the engine has a defect");
         session.submit(request(default_choice(), &XRAY));
-        checked(&until_rest(&session));
+        checked(&updates_until_idle(&session));
         session.submit(request(default_choice(), &[]));
-        until_rest(&session);
+        updates_until_idle(&session);
     }
 }
 
@@ -155,22 +164,22 @@ fn the_window_says_what_stands_in_and_tries_again() {
     use cliquescope::app::state::command::Command;
     use egui_kittest::kittest::Queryable;
 
-    let mut harness = driven::window("asia");
-    let engine = Broken::new("gpu-like", Breaks::WithEvidence);
+    let mut harness = common::window::open("asia");
+    let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::SetEngine(engine.choice()));
-    driven::settle(&mut harness);
+    common::window::settle(&mut harness);
     assert!(harness.query_by_label_contains("in place of").is_none());
     harness.get_by_label_contains("xray = yes").click();
-    driven::settle(&mut harness);
+    common::window::settle(&mut harness);
     harness.get_by_label("cpu in place of gpu-like");
     harness.get_by_label_contains("lung = yes: 48.87%");
     assert_eq!(harness.state().model().engine, engine.choice(), "the choice is kept");
     assert!(harness.state().model().failure.is_none());
-    engine.mend();
+    engine.repair();
     harness.get_by_label("Propagate").click();
     // The posteriors on screen are right already, so the window has nothing to settle.
-    driven::until(&mut harness, |workbench| {
+    common::window::wait_for(&mut harness, |workbench| {
         let result = workbench.model().document.as_ref().and_then(|open| open.result.as_ref());
         result.is_some_and(|result| result.engine == engine.choice())
     });

@@ -1,11 +1,11 @@
 //! The pictures of tree and network in the window, without a display.
 #![cfg(feature = "app")]
 
-mod driven;
+mod common;
 
 use cliquescope::app::Workbench;
 use cliquescope::app::state::highlight::Item;
-use driven::window;
+use common::window::open;
 use eframe::egui::{Event, Modifiers, PointerButton, Pos2, pos2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -42,7 +42,7 @@ fn click(harness: &mut Harness<'_, Workbench>, pos: Pos2) {
 
 #[test]
 fn a_clique_is_pointed_at_and_selected_in_the_tree() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let place = find(&mut harness, |item| matches!(item, Item::Clique(_)));
     let clique = hovered(&harness);
     harness.run_steps(20);
@@ -56,7 +56,7 @@ fn a_clique_is_pointed_at_and_selected_in_the_tree() {
 
 #[test]
 fn a_variable_is_selected_in_the_network() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("Network").click();
     harness.run_steps(3);
     let place = find(&mut harness, |item| matches!(item, Item::Variable(_)));
@@ -69,7 +69,7 @@ fn a_variable_is_selected_in_the_network() {
 
 #[test]
 fn enter_goes_from_one_found_clique_to_the_next() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let field = harness.get_by_label("Find in the junction tree");
     field.focus();
     harness.run_steps(2);
@@ -87,7 +87,7 @@ fn enter_goes_from_one_found_clique_to_the_next() {
 
 #[test]
 fn a_large_tree_comes_to_rest() {
-    let mut harness = window("pigs");
+    let mut harness = open("pigs");
     // Panics if frames are asked for without end.
     harness.run();
 }

@@ -1,7 +1,7 @@
 //! What was open and known outlives a crash of the window.
 #![cfg(feature = "app")]
 
-mod driven;
+mod common;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,8 +12,7 @@ use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::experiment::{self, Progress, Setup, Subject};
 use cliquescope::session::Source;
-use driven::{settle, until};
-use eframe::egui::Vec2;
+use common::window::{settle, show, wait_for};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
@@ -22,11 +21,7 @@ fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.recover_in(folder);
     workbench.open(Source::Named(network.to_owned()), Vec::new());
-    let mut harness = Harness::builder()
-        .with_size(Vec2::new(1440.0, 900.0))
-        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-    settle(&mut harness);
-    harness
+    show(workbench)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -71,7 +66,7 @@ fn the_evidence_of_a_run_that_crashed_is_offered_and_restored() {
     assert_eq!((title(&harness).as_str(), findings(&harness)), ("asia", 0), "nothing unasked");
     harness.get_by_label_contains("cancer was open with 1 finding");
     harness.get_by_label("Restore the evidence of cancer").click();
-    until(&mut harness, |workbench| {
+    wait_for(&mut harness, |workbench| {
         let document = workbench.model().document.as_ref();
         document.is_some_and(|document| document.title() == "cancer" && !document.is_stale())
     });
@@ -118,7 +113,7 @@ fn what_cannot_be_opened_any_more_is_offered_again() {
     assert!(harness.query_by_label("Restore the evidence of mine").is_some());
     std::fs::write(&network, text).expect("it can be written to");
     harness.get_by_label("Restore the evidence of mine").click();
-    until(&mut harness, |workbench| {
+    wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "mine")
     });
     drop(harness);
@@ -159,11 +154,7 @@ fn cases_and_results_are_there_in_the_next_run() {
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.keep_in(folder.path());
         workbench.open(Source::Named("asia".to_owned()), Vec::new());
-        let mut harness = Harness::builder()
-            .with_size(Vec2::new(1440.0, 900.0))
-            .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-        settle(&mut harness);
-        harness
+        show(workbench)
     };
     let names = |harness: &Harness<'_, Workbench>| -> Vec<String> {
         let document = harness.state().model().document.as_ref().expect("a network is open");

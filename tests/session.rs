@@ -1,10 +1,9 @@
 //! The worker keeps up with what is wanted, and outlives whatever a step does.
 
-mod asking;
+mod common;
 
 use std::sync::{Arc, Barrier};
 
-use asking::{choice, observing, request, result, sample, steps, until_rest};
 use cliquescope::cancel::Cancelled;
 use cliquescope::engine::{
     self, Engine, LoadError, LoadOptions, PaperOptions, PropagationFailure, Propagator,
@@ -14,6 +13,10 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch};
 use cliquescope::session::{Failure, Request, Session, Source, Step, Trial, Update};
+use common::session::{
+    engine_choice, evidence_of, last_propagation, request, sample, started_steps,
+    updates_until_idle,
+};
 
 /// Waits until a propagation is at work.
 fn wait_for_propagation(session: &Session) {
@@ -31,16 +34,16 @@ fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
 fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
-    let updates = until_rest(&session);
-    assert_eq!(steps(&updates), [Step::Open, Step::Compile, Step::Load, Step::Prior]);
-    assert_eq!(result(&updates).expect("posteriors").evidence, Evidence::none());
+    let updates = updates_until_idle(&session);
+    assert_eq!(started_steps(&updates), [Step::Open, Step::Compile, Step::Load, Step::Prior]);
+    assert_eq!(last_propagation(&updates).expect("posteriors").evidence, Evidence::none());
 
     let asia = sample("asia");
-    let evidence = observing(&asia, &[("xray", "yes")]);
+    let evidence = evidence_of(&asia, &[("xray", "yes")]);
     session.submit(Request { evidence: evidence.clone(), ..request("asia", 1) });
-    let updates = until_rest(&session);
-    assert_eq!(steps(&updates), [Step::Propagate]);
-    let propagation = result(&updates).expect("posteriors");
+    let updates = updates_until_idle(&session);
+    assert_eq!(started_steps(&updates), [Step::Propagate]);
+    let propagation = last_propagation(&updates).expect("posteriors");
     assert_eq!(propagation.evidence, evidence);
     let lung = asia.find("lung").expect("a variable of the sample");
     assert!((propagation.posteriors.of(lung)[0] - 0.488_711_29).abs() < 1e-6);
@@ -55,12 +58,13 @@ fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
 fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
-    let messages = |updates: &[Update]| result(updates).expect("posteriors").trace.messages.len();
-    let first = messages(&until_rest(&session));
+    let messages =
+        |updates: &[Update]| last_propagation(updates).expect("posteriors").trace.messages.len();
+    let first = messages(&updates_until_idle(&session));
     assert!(first > 0);
     for run_serial in 1..3 {
         session.submit(Request { run_serial, ..request("asia", 1) });
-        assert_eq!(messages(&until_rest(&session)), first);
+        assert_eq!(messages(&updates_until_idle(&session)), first);
     }
 }
 
@@ -68,8 +72,8 @@ fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
 fn other_cases_come_last_one_by_one_and_each_once() {
     let session = Session::start(|| {});
     let asia = sample("asia");
-    let seen = observing(&asia, &[("xray", "yes")]);
-    let never = observing(&asia, &[("tub", "yes"), ("either", "no")]);
+    let seen = evidence_of(&asia, &[("xray", "yes")]);
+    let never = evidence_of(&asia, &[("tub", "yes"), ("either", "no")]);
     let answers = |updates: &[Update]| -> Vec<(Evidence, Option<f64>)> {
         let lung = asia.find("lung").expect("a variable of the sample");
         let answered = |update: &Update| match update {
@@ -83,26 +87,30 @@ fn other_cases_come_last_one_by_one_and_each_once() {
     let cases: Arc<[Evidence]> = [seen.clone(), never.clone(), seen.clone()].into();
     let with_cases = Request { cases, ..request("asia", 1) };
     session.submit(with_cases.clone());
-    let updates = until_rest(&session);
-    assert_eq!(steps(&updates)[3..], [Step::Prior, Step::Compare, Step::Compare]);
+    let updates = updates_until_idle(&session);
+    assert_eq!(started_steps(&updates)[3..], [Step::Prior, Step::Compare, Step::Compare]);
     let found = answers(&updates);
     assert_eq!(found.len(), 2);
     assert!(found[0].0 == seen && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
     assert_eq!(found[1], (never, None), "that it is impossible is an answer");
 
     // Other evidence leaves them as they are; another engine answers anew.
-    let evidence = observing(&asia, &[("smoke", "no")]);
+    let evidence = evidence_of(&asia, &[("smoke", "no")]);
     session.submit(Request { evidence, ..with_cases.clone() });
-    assert_eq!(steps(&until_rest(&session)), [Step::Propagate]);
+    assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Propagate]);
     let sequential = engine::by_name("sequential").expect("an engine of this name");
-    session.submit(Request { engine: choice(sequential), ..with_cases.clone() });
-    assert_eq!(answers(&until_rest(&session)).len(), 2);
+    session.submit(Request { engine: engine_choice(sequential), ..with_cases.clone() });
+    assert_eq!(answers(&updates_until_idle(&session)).len(), 2);
 
     // What is asked for once more after it was not is told once more.
-    session.submit(Request { cases: [].into(), engine: choice(sequential), ..with_cases.clone() });
-    until_rest(&session);
-    session.submit(Request { engine: choice(sequential), ..with_cases });
-    assert_eq!(answers(&until_rest(&session)).len(), 2);
+    session.submit(Request {
+        cases: [].into(),
+        engine: engine_choice(sequential),
+        ..with_cases.clone()
+    });
+    updates_until_idle(&session);
+    session.submit(Request { engine: engine_choice(sequential), ..with_cases });
+    assert_eq!(answers(&updates_until_idle(&session)).len(), 2);
 }
 
 #[test]
@@ -114,12 +122,13 @@ fn the_latest_request_wins() {
     let mut last = Evidence::none();
     for turn in 0..200 {
         let state = &variable.states()[turn % variable.cardinality()];
-        last = observing(&munin, &[(variable.name(), state)]);
+        last = evidence_of(&munin, &[(variable.name(), state)]);
         session.submit(Request { evidence: last.clone(), ..request("munin3", 1) });
     }
-    let updates = until_rest(&session);
-    assert_eq!(result(&updates).expect("posteriors").evidence, last);
-    let propagations = steps(&updates).iter().filter(|step| **step == Step::Propagate).count();
+    let updates = updates_until_idle(&session);
+    assert_eq!(last_propagation(&updates).expect("posteriors").evidence, last);
+    let propagations =
+        started_steps(&updates).iter().filter(|step| **step == Step::Propagate).count();
     assert!(propagations < 50, "{propagations} of 200 were begun: requests queue up");
 }
 
@@ -127,14 +136,14 @@ fn the_latest_request_wins() {
 fn what_cannot_be_opened_leaves_what_was_open() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
-    until_rest(&session);
+    updates_until_idle(&session);
     session.submit(request("no such file", 2));
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert!(matches!(updates.last(), Some(Update::Failed(Step::Open, Failure::Open(_)))));
 
-    let evidence = observing(&sample("asia"), &[("smoke", "no")]);
+    let evidence = evidence_of(&sample("asia"), &[("smoke", "no")]);
     session.submit(Request { evidence, ..request("asia", 1) });
-    assert_eq!(steps(&until_rest(&session)), [Step::Propagate]);
+    assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Propagate]);
 }
 
 #[test]
@@ -142,7 +151,7 @@ fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() 
     let session = Session::start(|| {});
     let memory = Some(MemoryLimit::of_bytes(1000));
     session.submit(Request { memory, ..request("alarm", 1) });
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(refusal)))) =
         updates.last()
     else {
@@ -155,16 +164,16 @@ fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() 
     );
 
     session.submit(request("alarm", 1));
-    assert_eq!(steps(&until_rest(&session)), [Step::Load, Step::Prior]);
+    assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Load, Step::Prior]);
 }
 
 #[test]
 fn impossible_evidence_is_explained_and_then_retracted() {
     let session = Session::start(|| {});
     let asia = sample("asia");
-    let evidence = observing(&asia, &[("tub", "yes"), ("either", "no"), ("smoke", "no")]);
+    let evidence = evidence_of(&asia, &[("tub", "yes"), ("either", "no"), ("smoke", "no")]);
     session.submit(Request { evidence, ..request("asia", 1) });
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let Some(Update::Failed(Step::Propagate, Failure::Impossible(impossible))) = updates.last()
     else {
         panic!("{updates:?}");
@@ -173,9 +182,9 @@ fn impossible_evidence_is_explained_and_then_retracted() {
         impossible.conflict.iter().map(|&variable| asia[variable].name()).collect();
     assert_eq!(conflict, ["tub", "either"]);
 
-    let evidence = observing(&asia, &[("tub", "yes")]);
+    let evidence = evidence_of(&asia, &[("tub", "yes")]);
     session.submit(Request { evidence, ..request("asia", 1) });
-    assert!(result(&until_rest(&session)).is_some());
+    assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
 /// An engine whose propagations do what a test needs.
@@ -268,62 +277,62 @@ fn until_cancelled(watch: &Watch) -> Result<Posteriors, PropagationFailure> {
 #[test]
 fn work_is_given_up_when_the_user_says_so() {
     let session = Session::start(|| {});
-    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    session.submit(Request { engine: engine_choice(&STUCK), ..request("asia", 1) });
     wait_for_propagation(&session);
     session.cancel();
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Prior))), "{updates:?}");
 
     session.submit(request("asia", 1));
-    assert_eq!(steps(&until_rest(&session)), [Step::Load, Step::Prior]);
+    assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Load, Step::Prior]);
 }
 
 #[test]
 fn another_engine_interrupts_the_one_that_is_stuck() {
     let session = Session::start(|| {});
-    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    session.submit(Request { engine: engine_choice(&STUCK), ..request("asia", 1) });
     wait_for_propagation(&session);
     session.submit(request("asia", 1));
-    assert!(result(&until_rest(&session)).is_some());
+    assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
 #[test]
 fn a_panic_becomes_an_update_and_the_worker_goes_on() {
     let session = Session::start(|| {});
-    session.submit(Request { engine: choice(&PANICKING), ..request("asia", 1) });
-    let updates = until_rest(&session);
+    session.submit(Request { engine: engine_choice(&PANICKING), ..request("asia", 1) });
+    let updates = updates_until_idle(&session);
     let Some(Update::Failed(Step::Prior, Failure::Panicked(message))) = updates.last() else {
         panic!("{updates:?}");
     };
     assert_eq!(message, "the engine has a defect");
 
     session.submit(request("asia", 1));
-    assert!(result(&until_rest(&session)).is_some());
+    assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
 #[test]
 fn newer_evidence_interrupts_a_propagation() {
     let session = Session::start(|| {});
     let asia = sample("asia");
-    let stuck = Request { engine: choice(&STUCK_WITH_EVIDENCE), ..request("asia", 1) };
+    let stuck = Request { engine: engine_choice(&STUCK_WITH_EVIDENCE), ..request("asia", 1) };
     session.submit(stuck.clone());
-    until_rest(&session);
-    session.submit(Request { evidence: observing(&asia, &[("smoke", "no")]), ..stuck.clone() });
+    updates_until_idle(&session);
+    session.submit(Request { evidence: evidence_of(&asia, &[("smoke", "no")]), ..stuck.clone() });
     wait_for_propagation(&session);
     session.submit(stuck);
     // What is wanted now was computed before, so there is nothing left to do.
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert!(matches!(updates.last(), Some(Update::Idle)), "{updates:?}");
 }
 
 #[test]
 fn a_cancel_ends_what_a_step_that_cannot_be_interrupted_leads_to() {
     let session = Session::start(|| {});
-    session.submit(Request { engine: choice(&SLOW_TO_LOAD), ..request("asia", 1) });
+    session.submit(Request { engine: engine_choice(&SLOW_TO_LOAD), ..request("asia", 1) });
     while !matches!(session.wait(), Some((_, Update::Started(Step::Load)))) {}
     session.cancel();
     LOADING.wait();
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Load))), "{updates:?}");
 }
 
@@ -348,7 +357,7 @@ fn a_worker_at_work_ends_with_its_handle() {
     let session = Session::start(move || {
         let _ = &clone;
     });
-    session.submit(Request { engine: choice(&STUCK), ..request("asia", 1) });
+    session.submit(Request { engine: engine_choice(&STUCK), ..request("asia", 1) });
     wait_for_propagation(&session);
     drop(session);
     // The worker drops its wake function when it ends.
@@ -363,7 +372,7 @@ fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
     let mut wanted = request("insurance", 1);
     wanted.compile.triangulation.method = Triangulation::By(Heuristic::MinDegree);
     session.submit(wanted.clone());
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let compiled = compiled(&updates).expect("it compiles");
     let before = compiled.statistics().total_clique_entries;
     let improvement = session.improve(1, &compiled, 1);
@@ -379,7 +388,7 @@ fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
     wanted.compile.triangulation.method = Triangulation::Auto;
     wanted.compile.triangulation.known = Some(orders);
     session.submit(wanted);
-    let updates = until_rest(&session);
+    let updates = updates_until_idle(&session);
     let better = self::compiled(&updates).expect("it compiles anew");
     assert_eq!(better.statistics().total_clique_entries, entries);
     session.stop_improving();

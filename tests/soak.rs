@@ -3,7 +3,7 @@
 //!
 //!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
 
-mod asking;
+mod common;
 
 use std::fs;
 use std::time::Instant;
@@ -66,7 +66,7 @@ impl Soak {
         };
         let checker = engine::by_name("sequential").expect("it is there");
         let propagator = checker.load(&compiled, &load).expect("it fits");
-        let request = Request { engine: choice(0), ..asking::request(name, 1) };
+        let request = Request { engine: choice(0), ..common::session::request(name, 1) };
         let session = Session::start(|| {});
         session.submit(request.clone());
         let mut soak = Self {

@@ -1,44 +1,18 @@
 //! Stepping and lessons in the window, driven by their accessible labels, without a display.
 #![cfg(feature = "app")]
 
-use std::time::{Duration, Instant};
+mod common;
 
+use cliquescope::app::Workbench;
 use cliquescope::app::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::state::command::Command;
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::widgets::targets;
-use cliquescope::app::{Settings, Workbench};
 use cliquescope::propagation::MessageId;
-use cliquescope::session::Source;
-use eframe::egui::{Key, Vec2};
+use common::window::{open, settle, wait_until};
+use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-
-fn window(network: &str) -> Harness<'static, Workbench> {
-    let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.open(Source::Named(network.to_owned()), Vec::new());
-    let mut harness = Harness::builder()
-        .with_size(Vec2::new(1440.0, 900.0))
-        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-    until(&mut harness, "the worker rests", |harness| harness.state().is_settled());
-    harness
-}
-
-/// Draws frames until `done`.
-fn until(
-    harness: &mut Harness<'static, Workbench>,
-    what: &str,
-    done: impl Fn(&Harness<'static, Workbench>) -> bool,
-) {
-    harness.run_steps(2);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done(harness) {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-        harness.step();
-    }
-    harness.run_steps(2);
-}
 
 fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
     match harness.state().model().selected() {
@@ -49,7 +23,7 @@ fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
 
 /// Waits until the numbers of message `index` are on screen.
 fn shown(harness: &mut Harness<'static, Workbench>, index: usize) {
-    until(harness, "the tables", |harness| {
+    wait_until(harness, "the tables", |harness| {
         let answer = harness.state().model().explained.as_ref();
         answer.is_some_and(|(question, answer)| {
             question.message == MessageId::new(index) && answer.is_ok()
@@ -59,7 +33,7 @@ fn shown(harness: &mut Harness<'static, Workbench>, index: usize) {
 
 #[test]
 fn arrow_keys_walk_through_the_messages_and_escape_leaves() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("Step through").click();
     harness.run_steps(3);
     assert_eq!(selected(&harness), Some(0));
@@ -86,7 +60,7 @@ fn arrow_keys_walk_through_the_messages_and_escape_leaves() {
 
 #[test]
 fn escape_leaves_a_text_before_it_ends_the_walk() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("Step through").click();
     harness.run_steps(3);
     harness.get_by_label("Find in the junction tree").focus();
@@ -102,7 +76,7 @@ fn escape_leaves_a_text_before_it_ends_the_walk() {
 
 #[test]
 fn play_goes_to_the_end_and_rests_there() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.key_press(Key::F8);
     harness.run_steps(3);
     harness.key_press(Key::Space);
@@ -114,13 +88,13 @@ fn play_goes_to_the_end_and_rests_there() {
     }
     assert!(harness.state().model().stepping.is_some_and(|walk| !walk.playing));
     harness.get_by_label_contains("messages passed");
-    until(&mut harness, "rest", |_| true);
+    wait_until(&mut harness, "rest", |_| true);
     harness.run();
 }
 
 #[test]
 fn evidence_changes_the_tables_that_are_shown() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.key_press(Key::F8);
     harness.run_steps(2);
     harness.key_press(Key::End);
@@ -139,14 +113,14 @@ fn evidence_changes_the_tables_that_are_shown() {
         harness.get_by_label_contains(&format!("{variable} = yes")).click();
         harness.run_steps(2);
     }
-    until(&mut harness, "the tables with evidence", |harness| numbers(harness).0 == 3);
+    wait_until(&mut harness, "the tables with evidence", |harness| numbers(harness).0 == 3);
     assert!(harness.state().model().stepping.is_some(), "the walk goes on");
     assert_ne!(numbers(&harness).1, before);
 }
 
 #[test]
 fn slow_motion_sweeps_over_the_trace_once() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.key_press(Key::F9);
     harness.run_steps(3);
     harness.get_by_label("Pause");
@@ -165,7 +139,7 @@ fn start(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     let ctx = harness.ctx.clone();
     let start = Command::Lesson(LessonCommand::Start(lesson));
     harness.state_mut().ask(&ctx, start);
-    until(harness, "the lesson's network", |harness| harness.state().is_settled());
+    settle(harness);
 }
 
 fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
@@ -177,9 +151,9 @@ fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
 
 #[test]
 fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
-    let mut harness = window("cancer");
+    let mut harness = open("cancer");
     harness.get_by_label_contains("Smoker = True").click();
-    until(&mut harness, "the evidence", |harness| harness.state().is_settled());
+    settle(&mut harness);
     let before = evidence(&harness);
     assert_eq!(before.len(), 1);
     for (index, lesson) in LESSONS.iter().enumerate() {
@@ -191,13 +165,13 @@ fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
                 if let Some(button) = harness.query_by_label("Do it for me") {
                     button.click();
                 }
-                until(&mut harness, &step.text, |harness| {
+                wait_until(&mut harness, &step.text, |harness| {
                     harness.query_by_label("Done").is_some() && harness.state().is_settled()
                 });
             }
             let last = number + 1 == lesson.steps.len();
             harness.get_by_label(if last { "Finish" } else { "Next" }).click();
-            until(&mut harness, &step.text, |harness| harness.state().is_settled());
+            settle(&mut harness);
         }
         let document = harness.state().model().document.as_ref().expect("a network is open");
         assert_eq!(document.title(), "cancer", "after {}", lesson.id);
@@ -206,22 +180,22 @@ fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
     }
     // Evidence from before the lessons can still be taken back.
     harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
-    until(&mut harness, "undo", |harness| harness.state().is_settled());
+    settle(&mut harness);
     assert!(evidence(&harness).is_empty());
 }
 
 #[test]
 fn a_lesson_is_left_and_taken_up_again() {
-    let mut harness = window("cancer");
+    let mut harness = open("cancer");
     start(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
     // Next does what the step asks for.
     harness.get_by_label("Next").click();
-    until(&mut harness, "the finding", |harness| harness.state().is_settled());
+    settle(&mut harness);
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
     harness.get_by_label("Leave").click();
-    until(&mut harness, "what was there", |harness| harness.state().is_settled());
+    settle(&mut harness);
     let title = |harness: &Harness<'_, Workbench>| {
         harness.state().model().document.as_ref().map(|document| document.title())
     };
@@ -232,7 +206,7 @@ fn a_lesson_is_left_and_taken_up_again() {
     harness.get_by_label("Step 3 of 8");
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
     harness.get_by_label("Keep this open").click();
-    until(&mut harness, "rest", |harness| harness.state().is_settled());
+    settle(&mut harness);
     assert_eq!(title(&harness).as_deref(), Some("asia"));
     assert!(harness.query_by_label("Step 3 of 8").is_none());
     harness.run();
@@ -240,11 +214,11 @@ fn a_lesson_is_left_and_taken_up_again() {
 
 #[test]
 fn what_a_lesson_points_at_is_on_screen() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     for (index, lesson) in LESSONS.iter().enumerate().take(2) {
         start(&mut harness, index);
         for step in &lesson.steps {
-            until(&mut harness, &step.target, |harness| {
+            wait_until(&mut harness, &step.target, |harness| {
                 targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
             });
             let ctx = harness.ctx.clone();
@@ -256,7 +230,7 @@ fn what_a_lesson_points_at_is_on_screen() {
 
 #[test]
 fn a_window_with_a_lesson_rests() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     start(&mut harness, 0);
     harness.run();
 }

@@ -1,7 +1,7 @@
 //! The window, driven by its accessible labels, without a display.
 #![cfg(feature = "app")]
 
-mod driven;
+mod common;
 
 use cliquescope::app::state::command::Command;
 use cliquescope::app::state::highlight::Item;
@@ -11,7 +11,7 @@ use cliquescope::cancel::CancelToken;
 use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};
 use cliquescope::network::Finding;
 use cliquescope::session::Source;
-use driven::{settle, until, window, window_with};
+use common::window::{open, open_with, settle, wait_for};
 use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -29,7 +29,7 @@ fn evidence_count(harness: &Harness<'_, Workbench>) -> usize {
 
 #[test]
 fn a_click_observes_a_state_and_a_second_click_retracts_it() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     assert!((posterior(&harness, "lung", "yes") - 0.055).abs() < 1e-9);
     harness.get_by_label_contains("lung = yes: 5.50%");
 
@@ -52,7 +52,7 @@ fn a_click_observes_a_state_and_a_second_click_retracts_it() {
 
 #[test]
 fn a_state_stays_where_it_was_clicked() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let at = |harness: &Harness<'_, Workbench>| {
         harness.get_by_label_contains("lung = no:").rect().center()
     };
@@ -67,7 +67,7 @@ fn a_state_stays_where_it_was_clicked() {
 
 #[test]
 fn evidence_is_cleared_and_brought_back() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     harness.get_by_label_contains("smoke = no").click();
@@ -90,7 +90,7 @@ fn is_stepping(harness: &Harness<'_, Workbench>) -> bool {
 
 #[test]
 fn keys_do_what_they_are_for_whatever_button_has_the_focus() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("smoke").focus();
     harness.run_steps(2);
     harness.key_press(Key::F1);
@@ -108,7 +108,7 @@ fn keys_do_what_they_are_for_whatever_button_has_the_focus() {
 
 #[test]
 fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     harness.get_by_label("Search variables").click();
@@ -135,7 +135,7 @@ fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
 
 #[test]
 fn what_was_known_of_a_network_is_entered_again_by_undo() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     harness.get_by_label_contains("smoke = no").click();
@@ -144,7 +144,7 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     let open = |harness: &mut Harness<'_, Workbench>, name: &str| {
         let source = Source::Named(name.to_owned());
         harness.state_mut().ask(&ctx, Command::Open(source));
-        until(harness, |workbench| {
+        wait_for(harness, |workbench| {
             let document = workbench.model().document.as_ref();
             document.is_some_and(|document| document.title() == name) && workbench.is_settled()
         });
@@ -163,7 +163,7 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     // It outlasts the run, and a change that is read from the file.
     let stored = serde_json::to_string(&harness.state().settings()).expect("plain data");
     let stored: Settings = serde_json::from_str(&stored).expect("what was written");
-    let mut harness = window_with(stored.clone(), "asia");
+    let mut harness = open_with(stored.clone(), "asia");
     assert_eq!(evidence_count(&harness), 0);
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::Undo);
@@ -174,20 +174,20 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     assert_eq!(evidence_count(&harness), 1);
     harness.state_mut().ask(&ctx, Command::Reload);
     harness.run_steps(2);
-    until(&mut harness, Workbench::is_settled);
+    wait_for(&mut harness, Workbench::is_settled);
     assert_eq!(evidence_count(&harness), 1);
     harness.state_mut().ask(&ctx, Command::Undo);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 2, "reading the file anew forgets no step");
 
     // What the user cleared is not offered again.
-    let mut harness = window_with(stored, "asia");
+    let mut harness = open_with(stored, "asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::Undo);
     settle(&mut harness);
     harness.state_mut().ask(&ctx, Command::ClearEvidence);
     settle(&mut harness);
-    let mut harness = window_with(harness.state().settings(), "asia");
+    let mut harness = open_with(harness.state().settings(), "asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::Undo);
     settle(&mut harness);
@@ -197,7 +197,7 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
 #[test]
 fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
     let folder = tempfile::tempdir().expect("a folder for a test");
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.state_mut().keep_in(folder.path());
     let ctx = harness.ctx.clone();
     let ask = |harness: &mut Harness<'_, Workbench>, command: Command| {
@@ -247,7 +247,7 @@ fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
 
 #[test]
 fn impossible_evidence_is_named_and_can_be_retracted() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label_contains("tub = yes").click();
     settle(&mut harness);
     harness.get_by_label_contains("either = no").click();
@@ -263,7 +263,7 @@ fn impossible_evidence_is_named_and_can_be_retracted() {
 
 #[test]
 fn without_auto_the_evidence_waits_and_old_posteriors_stay() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("Auto").click();
     harness.run_steps(2);
     harness.get_by_label_contains("xray = yes").click();
@@ -279,7 +279,7 @@ fn without_auto_the_evidence_waits_and_old_posteriors_stay() {
 
 #[test]
 fn a_search_leaves_the_variables_that_match() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.get_by_label("Search variables").click();
     harness.run_steps(2);
     harness.get_by_label("Search variables").type_text("bron");
@@ -291,7 +291,7 @@ fn a_search_leaves_the_variables_that_match() {
 #[test]
 fn the_window_rests_when_nothing_changes() {
     for network in ["asia", "munin4"] {
-        let mut harness = window(network);
+        let mut harness = open(network);
         harness.run_steps(10);
         // Settles within a few frames, or `run` gives up with a panic.
         harness.run();
@@ -300,7 +300,7 @@ fn the_window_rests_when_nothing_changes() {
 
 #[test]
 fn a_file_that_cannot_be_opened_leaves_the_network_open() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.state_mut().open(Source::Named("no/such/file.bif".to_owned()), Vec::new());
     settle(&mut harness);
     let model = harness.state().model();
@@ -316,7 +316,7 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("broken.bif");
     std::fs::write(&path, "network x { } garbage").expect("it can be written to");
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let bars = harness.get_by_label_contains("xray = yes").rect();
     harness.state_mut().open(Source::File(path.clone()), Vec::new());
     settle(&mut harness);
@@ -327,19 +327,19 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     assert!(harness.query_by_label_contains("expected").is_none());
     // Also while much is still to be done for the network that stays open.
     harness.state_mut().open(Source::Named("munin4".to_owned()), Vec::new());
-    until(&mut harness, |workbench| {
+    wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")
     });
     harness.state_mut().open(Source::File(path), Vec::new());
     settle(&mut harness);
-    until(&mut harness, |workbench| workbench.model().compiled().is_some());
+    wait_for(&mut harness, |workbench| workbench.model().compiled().is_some());
     harness.run_steps(5);
     harness.get_by_label_contains("broken.bif:1:15: expected");
 }
 
 #[test]
 fn a_likelihood_above_one_makes_no_probability_above_one() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     let network = harness.state().model().document.as_ref().expect("it is open").network();
     let dysp = network.find("dysp").expect("it is there");
@@ -355,7 +355,7 @@ fn a_likelihood_above_one_makes_no_probability_above_one() {
 #[test]
 fn a_narrow_window_has_the_choices_below_the_menus() {
     for (width, is_narrow) in [(1440.0, false), (640.0, true)] {
-        let mut harness = window("asia");
+        let mut harness = open("asia");
         harness.set_size(egui::vec2(width, 600.0));
         harness.run_steps(3);
         let help = harness.get_by_label("Help").rect();
@@ -368,7 +368,7 @@ fn a_narrow_window_has_the_choices_below_the_menus() {
 
 #[test]
 fn a_sample_is_opened_from_the_palette() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
     harness.run_steps(3);
     harness.input_mut().events.push(egui::Event::Text("sample cancer".to_owned()));
@@ -392,7 +392,7 @@ fn a_tree_that_was_found_is_found_again() {
     std::fs::write(&path, text).expect("a folder for a test can be written to");
     let path = path.to_str().expect("a plain name").to_owned();
 
-    let mut harness = window(&path);
+    let mut harness = open(&path);
     let settings = harness.state_mut().settings();
     assert_eq!(settings.orders.len(), 1, "the order was kept");
     assert_eq!(settings.recent.len(), 1, "the file was remembered");
@@ -438,7 +438,7 @@ fn entries(workbench: &Workbench) -> u64 {
 fn a_better_tree_is_found_beside_everything_else_and_used() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let (path, orders) = ring_with_a_poor_order(folder.path());
-    let mut harness = window_with(Settings { orders, ..Settings::default() }, &path);
+    let mut harness = open_with(Settings { orders, ..Settings::default() }, &path);
     harness.get_by_label_contains("c = s3").click();
     settle(&mut harness);
     let (before, expected) = (entries(harness.state()), posterior(&harness, "e", "s0"));
@@ -455,7 +455,7 @@ fn a_better_tree_is_found_beside_everything_else_and_used() {
     harness.get_by_label("Tree").click();
     harness.run_steps(3);
     harness.get_by_label("Improve the tree").click();
-    until(&mut harness, |workbench| {
+    wait_for(&mut harness, |workbench| {
         let improvement = workbench.model().improvement.as_ref();
         improvement.is_some_and(|improvement| improvement.has_ended())
             && entries(workbench) < before
@@ -482,11 +482,11 @@ fn every_network_is_improved_where_that_is_asked_for() {
     let (path, orders) = ring_with_a_poor_order(folder.path());
     let settings = Settings { orders, keep_improving: true, ..Settings::default() };
     let known = settings.orders.clone();
-    let mut harness = window_with(settings, &path);
+    let mut harness = open_with(settings, &path);
     let before = known.entries(compiled_graph(&harness)).unwrap();
-    until(&mut harness, |workbench| (1..before).contains(&entries(workbench)));
+    wait_for(&mut harness, |workbench| (1..before).contains(&entries(workbench)));
     settle(&mut harness);
-    let mut harness = window("munin4");
+    let mut harness = open("munin4");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::SetKeepImproving(true));
     harness.run_steps(2);
@@ -498,7 +498,7 @@ fn every_network_is_improved_where_that_is_asked_for() {
 
 #[test]
 fn an_experiment_is_run_kept_written_and_opened_again() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::Show(Pane::Experiments));
     harness.run_steps(3);
@@ -511,7 +511,7 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
     harness.get_by_label("Run the experiment").click();
     harness.run_steps(2);
     let results = |workbench: &Workbench| workbench.model().laboratory.results.len();
-    until(&mut harness, |workbench| {
+    wait_for(&mut harness, |workbench| {
         assert_eq!(workbench.model().laboratory.failure, None);
         results(workbench) == 1
     });
@@ -557,7 +557,7 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("two.csv");
     std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("it can be written to");
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::OpenCases(path));
     harness.get_by_label_contains("smoke = yes").click();
@@ -570,13 +570,13 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     };
     assert_eq!(answers(harness.state()), 0, "nobody looks");
     harness.get_by_label("Cases").click();
-    until(&mut harness, |workbench| answers(workbench) == 3);
+    wait_for(&mut harness, |workbench| answers(workbench) == 3);
     harness.get_by_label("impossible");
     harness.get_by_label("48.9%");
     // What says the same as another case is answered as that was.
     harness.state_mut().ask(&ctx, Command::KeepCase("again".to_owned()));
     harness.run_steps(3);
-    until(&mut harness, |workbench| answers(workbench) == 4);
+    wait_for(&mut harness, |workbench| answers(workbench) == 4);
     // What is on screen may be impossible; the cases can be recalled all the same.
     harness.get_by_label("Recall two 2").click();
     settle(&mut harness);
@@ -590,7 +590,7 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
 
     let saved = folder.path().join("all.json");
     harness.state_mut().ask(&ctx, Command::SaveCases(saved.clone()));
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, Command::LoadEvidence(saved));
     settle(&mut harness);
@@ -616,7 +616,7 @@ impl egui::DroppedFile for Dropped {
 
 #[test]
 fn a_file_over_the_window_says_what_becomes_of_it_and_becomes_it() {
-    let mut harness = window("asia");
+    let mut harness = open("asia");
     let small = |file: &str| {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file)
     };

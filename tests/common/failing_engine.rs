@@ -1,4 +1,4 @@
-//! An engine that fails where a test wants it to, as one on a GPU may.
+//! An engine that fails at a chosen point, as an engine on a GPU may.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,51 +12,51 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
 use cliquescope::session::EngineChoice;
 
-use crate::asking::choice;
+use super::session::engine_choice;
 
-/// Where it fails.
+/// How the engine fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Breaks {
+pub enum FailureMode {
     /// The device has too little memory.
-    InMemory,
-    /// There is no device.
-    NotThere,
+    OutOfMemory,
+    /// The device is not there.
+    Unavailable,
     /// The device is lost in any propagation with evidence.
-    WithEvidence,
+    DeviceLost,
     /// The engine panics in any propagation with evidence, and once more when it is dropped.
-    InPanic,
+    Panic,
 }
 
-/// Answers as the default engine does, but for what breaks.
-pub struct Broken {
+/// Answers like the default engine until it fails.
+pub struct FailingEngine {
     name: &'static str,
-    breaks: Breaks,
-    /// It breaks no more.
-    mended: AtomicBool,
+    failure: FailureMode,
+    /// Set once it no longer fails.
+    repaired: AtomicBool,
 }
 
-impl Broken {
+impl FailingEngine {
     /// An engine called `name`.
-    pub fn new(name: &'static str, breaks: Breaks) -> &'static Self {
-        Box::leak(Box::new(Self { name, breaks, mended: AtomicBool::new(false) }))
+    pub fn new(name: &'static str, failure: FailureMode) -> &'static Self {
+        Box::leak(Box::new(Self { name, failure, repaired: AtomicBool::new(false) }))
     }
 
-    /// Nothing breaks any more.
-    pub fn mend(&self) {
-        self.mended.store(true, Ordering::Relaxed);
+    /// Stops failing.
+    pub fn repair(&self) {
+        self.repaired.store(true, Ordering::Relaxed);
     }
 
-    /// Its choice.
+    /// Chooses this engine.
     pub fn choice(&'static self) -> EngineChoice {
-        choice(self)
+        engine_choice(self)
     }
 
-    fn breaks(&self, breaks: Breaks) -> bool {
-        self.breaks == breaks && !self.mended.load(Ordering::Relaxed)
+    fn fails_by(&self, failure: FailureMode) -> bool {
+        self.failure == failure && !self.repaired.load(Ordering::Relaxed)
     }
 }
 
-impl Engine for Broken {
+impl Engine for FailingEngine {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -82,13 +82,13 @@ impl Engine for Broken {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        if self.breaks(Breaks::NotThere) {
+        if self.fails_by(FailureMode::Unavailable) {
             return Err(LoadError::Unavailable {
                 engine: self.name,
                 reason: "unplugged".to_owned(),
             });
         }
-        if self.breaks(Breaks::InMemory) {
+        if self.fails_by(FailureMode::OutOfMemory) {
             return Err(LoadError::Device {
                 engine: self.name,
                 needed: 2048,
@@ -96,24 +96,29 @@ impl Engine for Broken {
                 reason: "out of memory".to_owned(),
             });
         }
-        let breaks = [Breaks::WithEvidence, Breaks::InPanic].into_iter().find(|&b| self.breaks(b));
-        Ok(Box::new(BrokenRun { inner: default_engine().load(compiled, options)?, breaks }))
+        let failure = [FailureMode::DeviceLost, FailureMode::Panic]
+            .into_iter()
+            .find(|&mode| self.fails_by(mode));
+        Ok(Box::new(FailingPropagator {
+            inner: default_engine().load(compiled, options)?,
+            failure,
+        }))
     }
 }
 
-struct BrokenRun {
+struct FailingPropagator {
     inner: Box<dyn Propagator>,
-    breaks: Option<Breaks>,
+    failure: Option<FailureMode>,
 }
 
-impl Propagator for BrokenRun {
+impl Propagator for FailingPropagator {
     fn run(
         &mut self,
         evidence: &Evidence,
         watch: &Watch,
     ) -> Result<Posteriors, PropagationFailure> {
-        match self.breaks.filter(|_| !evidence.is_empty()) {
-            Some(Breaks::InPanic) => panic!("the engine has a defect"),
+        match self.failure.filter(|_| !evidence.is_empty()) {
+            Some(FailureMode::Panic) => panic!("the engine has a defect"),
             Some(_) => Err(PropagationFailure::Device("the device is lost".to_owned())),
             None => self.inner.run(evidence, watch),
         }
@@ -129,8 +134,11 @@ impl Propagator for BrokenRun {
     }
 }
 
-impl Drop for BrokenRun {
+impl Drop for FailingPropagator {
     fn drop(&mut self) {
-        assert!(self.breaks != Some(Breaks::InPanic), "the engine has a defect in its end, too");
+        assert!(
+            self.failure != Some(FailureMode::Panic),
+            "the engine has a defect in its end, too"
+        );
     }
 }

@@ -1,5 +1,4 @@
-//! Asking the worker in a test, and hearing it out.
-#![allow(dead_code, reason = "no test needs all of it")]
+//! A session in a test: requests, and the updates it answers with.
 
 use std::sync::Arc;
 
@@ -9,17 +8,17 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::CompileOptions;
 use cliquescope::session::{EngineChoice, Propagation, Request, Session, Source, Step, Update};
 
-/// `engine` in double precision on one thread.
-pub fn choice(engine: &'static dyn Engine) -> EngineChoice {
+/// Chooses `engine` in double precision on one thread.
+pub fn engine_choice(engine: &'static dyn Engine) -> EngineChoice {
     EngineChoice { engine, precision: Precision::F64, threads: 1, paper: PaperOptions::default() }
 }
 
 /// The default engine on one thread.
 pub fn default_choice() -> EngineChoice {
-    choice(engine::default_engine())
+    engine_choice(engine::default_engine())
 }
 
-/// For the posteriors of a sample without evidence.
+/// Asks for the posteriors of a sample without evidence.
 pub fn request(network: &str, serial: u64) -> Request {
     Request {
         source: Source::Named(network.to_owned()),
@@ -38,8 +37,8 @@ pub fn sample(name: &str) -> Arc<Network> {
     cliquescope::format::open(name).expect("a sample opens").network
 }
 
-/// Findings by name.
-pub fn observing(network: &Network, findings: &[(&str, &str)]) -> Evidence {
+/// Evidence given by the names of variables and states.
+pub fn evidence_of(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     let mut evidence = Evidence::none();
     for (variable, state) in findings {
         evidence.observe_named(network, variable, state).expect("the names are right");
@@ -47,21 +46,21 @@ pub fn observing(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     evidence
 }
 
-/// Everything that is told until the worker rests.
-pub fn until_rest(session: &Session) -> Vec<Update> {
+/// All updates until the worker is idle.
+pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
     while let Some((_, update)) = session.wait() {
-        let rests = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
+        let is_last = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
         updates.push(update);
-        if rests {
+        if is_last {
             return updates;
         }
     }
-    panic!("the worker is gone");
+    panic!("the worker ended");
 }
 
-/// The steps that were begun.
-pub fn steps(updates: &[Update]) -> Vec<Step> {
+/// The steps that were started.
+pub fn started_steps(updates: &[Update]) -> Vec<Step> {
     let started = |update: &Update| match update {
         Update::Started(step) => Some(*step),
         _ => None,
@@ -70,7 +69,7 @@ pub fn steps(updates: &[Update]) -> Vec<Step> {
 }
 
 /// The last posteriors.
-pub fn result(updates: &[Update]) -> Option<Arc<Propagation>> {
+pub fn last_propagation(updates: &[Update]) -> Option<Arc<Propagation>> {
     updates.iter().rev().find_map(|update| match update {
         Update::Propagated(propagation) | Update::Untraced(propagation) => {
             Some(Arc::clone(propagation))
