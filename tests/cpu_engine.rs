@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, LoadOptions, PaperOptions, PropagationFailure, Propagator};
+use cliquescope::engine::{self, LoadOptions, PaperOptions, Propagator, RunError};
 use cliquescope::format::open;
 use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
@@ -114,10 +114,7 @@ fn load(
 }
 
 /// The largest difference between two answers, which must agree in whether the case is possible.
-fn deviation(
-    one: &Result<Posteriors, PropagationFailure>,
-    other: &Result<Posteriors, PropagationFailure>,
-) -> f64 {
+fn deviation(one: &Result<Posteriors, RunError>, other: &Result<Posteriors, RunError>) -> f64 {
     match (one, other) {
         (Ok(one), Ok(other)) => {
             let pairs = one.values().iter().zip(other.values());

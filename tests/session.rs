@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 
 use cliquescope::cancel::Cancelled;
 use cliquescope::engine::{
-    self, Engine, LoadError, LoadOptions, PaperOptions, PropagationFailure, Propagator,
+    self, Engine, LoadError, LoadOptions, PaperOptions, Propagator, RunError,
 };
 use cliquescope::graph::{Heuristic, Triangulation};
 use cliquescope::network::Evidence;
@@ -194,7 +194,7 @@ struct Fake {
 }
 
 /// What a propagation of a [`Fake`] does.
-type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, PropagationFailure>;
+type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, RunError>;
 
 impl Engine for Fake {
     fn name(&self) -> &'static str {
@@ -230,11 +230,7 @@ impl Engine for Fake {
 struct FakeRun(Arc<CompiledNetwork>, Run);
 
 impl Propagator for FakeRun {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         (self.1)(&self.0, evidence, watch)
     }
 
@@ -267,7 +263,7 @@ static SLOW_TO_LOAD: Fake = Fake {
 
 static PANICKING: Fake = Fake { load: || {}, run: |_, _, _| panic!("the engine has a defect") };
 
-fn until_cancelled(watch: &Watch) -> Result<Posteriors, PropagationFailure> {
+fn until_cancelled(watch: &Watch) -> Result<Posteriors, RunError> {
     loop {
         watch.check()?;
         std::thread::yield_now();

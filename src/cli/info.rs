@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
                 precision: forecast.precision,
                 bytes: forecast.bytes,
                 fits: forecast.fits(limit),
-                obstacle: forecast.obstacle.clone(),
+                obstacle: forecast.unsupported.clone(),
             })
             .collect(),
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{PropagationError, PropagationFailure, Propagator};
+use super::{PropagationError, Propagator, RunError};
 use crate::cancel::Cancelled;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::Watch;
@@ -72,9 +72,9 @@ pub(super) fn explain(
         .run(&evidence.restricted_to(variables), &watch)
     {
         Ok(_) => Ok(true),
-        Err(PropagationFailure::Impossible) => Ok(false),
-        Err(PropagationFailure::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
-        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::Impossible) => Ok(false),
+        Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
+        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
     };
     // The factors of a Markov network may be zero everywhere; the tables of a Bayesian one are not.
     if !network.is_bayesian() && !is_possible(&[])? {

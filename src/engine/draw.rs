@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::{PropagationFailure, Propagator};
+use super::{Propagator, RunError};
 use crate::cancel::CancelToken;
 use crate::network::{Evidence, Network, state_at};
 use crate::propagation::Watch;
@@ -15,13 +15,13 @@ use crate::propagation::Watch;
 /// `propagator`, which has loaded `network`, as variables are observed.
 ///
 /// # Errors
-/// As [`Propagator::run`]; [`PropagationFailure::Impossible`] if no configuration has a weight.
+/// As [`Propagator::run`]; [`RunError::Impossible`] if no configuration has a weight.
 pub fn draw(
     propagator: &mut dyn Propagator,
     network: &Network,
     count: usize,
     rng: &mut impl Rng,
-) -> Result<Evidence, PropagationFailure> {
+) -> Result<Evidence, RunError> {
     if network.is_bayesian() {
         return Ok(Evidence::drawn(network, count, rng));
     }

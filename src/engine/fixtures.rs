@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions};
 #[cfg(feature = "cuda")]
-use crate::engine::{PropagationFailure, Propagator, by_name};
+use crate::engine::{Propagator, RunError, by_name};
 use crate::format;
 use crate::graph::{Triangulation, TriangulationOptions};
 use crate::network::{Cpt, Evidence, Factor, Network, Variable, VariableId};
@@ -169,8 +169,8 @@ pub(in crate::engine) fn assert_as_twin(
 /// Checks that two runs came to the same, within what single precision can do.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
-    found: &Result<Posteriors, PropagationFailure>,
-    expected: &Result<Posteriors, PropagationFailure>,
+    found: &Result<Posteriors, RunError>,
+    expected: &Result<Posteriors, RunError>,
 ) {
     match (found, expected) {
         (Ok(found), Ok(expected)) => {

@@ -74,14 +74,13 @@ pub trait Propagator: Send {
     /// evidence and this have in common; beyond rounding no answer depends on it.
     ///
     /// # Errors
-    /// [`PropagationFailure::Impossible`] if the evidence has probability zero,
-    /// [`PropagationFailure::Cancelled`] once `watch` is cancelled,
-    /// [`PropagationFailure::Device`] if the GPU failed.
+    /// [`RunError::Impossible`] if the evidence has probability zero,
+    /// [`RunError::Cancelled`] once `watch` is cancelled,
+    /// [`RunError::Device`] if the GPU failed.
     ///
     /// # Panics
     /// If `evidence` is not about the network that was loaded.
-    fn run(&mut self, evidence: &Evidence, watch: &Watch)
-    -> Result<Posteriors, PropagationFailure>;
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError>;
 
     /// Propagates many cases, each by itself, and gives the answer to each in their order.
     ///
@@ -132,19 +131,19 @@ pub trait Propagator: Send {
 }
 
 /// The answer to each case of a batch, in their order.
-pub type BatchAnswers = Vec<Result<Posteriors, PropagationFailure>>;
+pub type BatchAnswers = Vec<Result<Posteriors, RunError>>;
 
 /// Answers each case by a run of its own.
 fn one_at_a_time(
     cases: &[Evidence],
     watch: &Watch,
-    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, PropagationFailure>,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, RunError>,
 ) -> Result<BatchAnswers, Cancelled> {
     let mut answers = Vec::with_capacity(cases.len());
     for case in cases {
         watch.check()?;
         match run(case, &watch.aside()) {
-            Err(PropagationFailure::Cancelled) => return Err(Cancelled),
+            Err(RunError::Cancelled) => return Err(Cancelled),
             answer => answers.push(answer),
         }
     }
@@ -153,17 +152,17 @@ fn one_at_a_time(
 
 /// Asks for the impossible ones of `answers`, which came of computing many at once, each by a run of its
 /// own: what is possible but very unlikely is lost there sooner.
-fn ask_again(
+fn rerun_impossible(
     answers: BatchAnswers,
     cases: &[Evidence],
     watch: &Watch,
-    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, PropagationFailure>,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, RunError>,
 ) -> Result<BatchAnswers, Cancelled> {
     let again = |(answer, case): (_, &Evidence)| match answer {
-        Err(PropagationFailure::Impossible) => {
+        Err(RunError::Impossible) => {
             watch.check()?;
             match run(case, &watch.aside()) {
-                Err(PropagationFailure::Cancelled) => Err(Cancelled),
+                Err(RunError::Cancelled) => Err(Cancelled),
                 answer => Ok(answer),
             }
         }
@@ -174,7 +173,7 @@ fn ask_again(
 
 /// Why one run gave no posteriors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PropagationFailure {
+pub enum RunError {
     /// It was no longer wanted.
     Cancelled,
     /// The evidence has probability zero.
@@ -184,7 +183,7 @@ pub enum PropagationFailure {
     Device(String),
 }
 
-impl From<Cancelled> for PropagationFailure {
+impl From<Cancelled> for RunError {
     fn from(_: Cancelled) -> Self {
         Self::Cancelled
     }
@@ -247,10 +246,10 @@ pub enum LoadError {
 impl LoadError {
     /// Whether the engine or its device is to blame, not the request: another engine may do.
     #[must_use]
-    pub fn is_of_engine(&self) -> bool {
+    pub fn another_engine_may_load(&self) -> bool {
         match self {
             Self::Device { .. } | Self::Unavailable { .. } => true,
-            Self::TooLarge(refusal) => refusal.forecast.obstacle.is_some(),
+            Self::TooLarge(refusal) => refusal.forecast.unsupported.is_some(),
             Self::Precision { .. } => false,
         }
     }
@@ -266,22 +265,23 @@ fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), Load
 }
 
 /// What keeps an engine from a table of `entries` that numbers up to `most` of them.
-fn unnumbered(table: &str, entries: u64, most: u32) -> Option<String> {
+fn too_many_entries(table: &str, entries: u64, most: u32) -> Option<String> {
     let is_beyond = entries > u64::from(most);
     is_beyond
         .then(|| format!("it numbers up to {} entries of a {table}", thousands(u64::from(most))))
 }
 
-/// The forecast for `engine`, which needs `bytes`; they are not asked for where there is an `obstacle`.
+/// The forecast for `engine`, which needs `bytes`; they are not computed if the network is
+/// `unsupported`.
 fn forecast(
     engine: &dyn Engine,
     compiled: &CompiledNetwork,
     precision: Precision,
-    obstacle: Option<String>,
+    unsupported: Option<String>,
     bytes: impl FnOnce() -> u64,
 ) -> Forecast {
-    match obstacle {
-        Some(obstacle) => Forecast::refused(engine.name(), precision, compiled, obstacle),
+    match unsupported {
+        Some(reason) => Forecast::unsupported(engine.name(), precision, compiled, reason),
         None => Forecast::new(engine.name(), precision, compiled, bytes()),
     }
 }
@@ -315,9 +315,9 @@ pub fn propagate(
     watch.finish();
     match result {
         Ok(posteriors) => Ok(posteriors),
-        Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
-        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
-        Err(PropagationFailure::Impossible) => {
+        Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::Impossible) => {
             Err(diagnosis::explain(propagator, compiled.network(), evidence, watch)?.into())
         }
     }
@@ -337,9 +337,9 @@ pub fn propagate_batch(
     let answers = propagator.run_batch(cases, watch)?;
     let mut explain = |(case, answer): (&Evidence, Result<_, _>)| match answer {
         Ok(posteriors) => Ok(Ok(posteriors)),
-        Err(PropagationFailure::Cancelled) => Err(Cancelled.into()),
-        Err(PropagationFailure::Device(reason)) => Err(PropagationError::Device(reason)),
-        Err(PropagationFailure::Impossible) => {
+        Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::Impossible) => {
             diagnosis::explain(propagator, compiled.network(), case, watch).map(Err)
         }
     };

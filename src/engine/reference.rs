@@ -13,7 +13,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use super::factors::FactorProduct;
-use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use super::{Engine, LoadError, LoadOptions, Propagator, RunError};
 use crate::graph::table_entries;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Potential, Precision, Scope};
@@ -66,11 +66,7 @@ struct Loaded {
 }
 
 impl Propagator for Loaded {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;
         let (factors, taken) = watch.stage(Stage::Initialise, || factors(network, evidence));
@@ -117,7 +113,7 @@ fn eliminate(
     order: &[VariableId],
     onto: &Scope,
     watch: &Watch,
-) -> Result<(Potential, i64), PropagationFailure> {
+) -> Result<(Potential, i64), RunError> {
     let mut exponent = 0_i64;
     for &variable in order.iter().filter(|variable| !onto.contains(**variable)) {
         watch.check()?;
@@ -135,12 +131,12 @@ fn eliminate(
 
 /// The product of `factors`, brought to a largest value in [1, 2); the powers of two that this took are
 /// added to `exponent`.
-fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, PropagationFailure> {
+fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunError> {
     let scope = Scope::union(factors.iter().map(Potential::scope));
     let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
     let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
     let mut product = Potential::new(scope, values);
-    let by = product.rescale().ok_or(PropagationFailure::Impossible)?;
+    let by = product.rescale().ok_or(RunError::Impossible)?;
     *exponent += i64::from(power) - i64::from(by);
     Ok(product)
 }
@@ -298,7 +294,7 @@ mod tests {
         Network::new("collider", vec![coin("A"), coin("B"), coin("C")], cpts).unwrap()
     }
 
-    fn run(network: &Network, evidence: &Evidence) -> Result<Posteriors, PropagationFailure> {
+    fn run(network: &Network, evidence: &Evidence) -> Result<Posteriors, RunError> {
         let network = Arc::new(network.clone());
         let order = elimination_order(&network);
         Loaded { network, order, peak_bytes: 0 }.run(evidence, &Watch::untimed(CancelToken::new()))
@@ -344,6 +340,6 @@ mod tests {
         for (variable, state) in [("A", "no"), ("B", "yes"), ("C", "no")] {
             evidence.observe_named(&network, variable, state).unwrap();
         }
-        assert_eq!(run(&network, &evidence), Err(PropagationFailure::Impossible));
+        assert_eq!(run(&network, &evidence), Err(RunError::Impossible));
     }
 }

@@ -15,11 +15,11 @@ pub struct Forecast {
     pub precision: Precision,
     /// Sizes of the junction tree.
     pub tree: TreeStatistics,
-    /// Bytes that the engine will allocate; saturating. Where there is an obstacle, those of the tables
-    /// of the cliques alone.
+    /// Bytes that the engine will allocate; saturating. If the network is
+    /// [unsupported](Self::unsupported), only those of the clique tables.
     pub bytes: u64,
-    /// What keeps the engine from taking the network however much memory there is.
-    pub obstacle: Option<String>,
+    /// Why the engine cannot load the network however much memory there is; `None` if it can.
+    pub unsupported: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
     /// Its variables by name, those with most states first.
@@ -46,30 +46,30 @@ impl Forecast {
             precision,
             tree: compiled.statistics().clone(),
             bytes,
-            obstacle: None,
+            unsupported: None,
             largest,
             largest_variables: variables.into_iter().map(name).collect(),
         }
     }
 
-    /// The forecast for an engine that cannot take `compiled` because of `obstacle`, words that follow
-    /// "but"; the bytes are those that the tables of its cliques would need alone.
+    /// The forecast for an engine that cannot load `compiled` for some `reason`, phrased to follow
+    /// "but". The bytes are those of the clique tables alone.
     #[must_use]
-    pub fn refused(
+    pub fn unsupported(
         engine: &'static str,
         precision: Precision,
         compiled: &CompiledNetwork,
-        obstacle: String,
+        reason: String,
     ) -> Self {
         let entries = compiled.statistics().total_clique_entries;
         let bytes = entries.saturating_mul(precision.bytes());
-        Self { obstacle: Some(obstacle), ..Self::new(engine, precision, compiled, bytes) }
+        Self { unsupported: Some(reason), ..Self::new(engine, precision, compiled, bytes) }
     }
 
     /// Whether the engine can take the network within `limit`.
     #[must_use]
     pub fn fits(&self, limit: MemoryLimit) -> bool {
-        self.obstacle.is_none() && self.bytes <= limit.bytes()
+        self.unsupported.is_none() && self.bytes <= limit.bytes()
     }
 
     /// Refuses what does not fit.
@@ -82,8 +82,8 @@ impl Forecast {
 
     /// Why it does not fit `limit`.
     fn reason(&self, limit: MemoryLimit) -> String {
-        match &self.obstacle {
-            Some(obstacle) => format!("but {obstacle}"),
+        match &self.unsupported {
+            Some(reason) => format!("but {reason}"),
             None => format!("and the limit is {}", human_bytes(limit.bytes())),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::cancel::CancelToken;
-use crate::engine::{Passing, PropagationFailure, Walk};
+use crate::engine::{Passing, RunError, Walk};
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
 
@@ -189,11 +189,11 @@ fn explain(
     let walk = walk.as_mut().expect("made above");
     walk.set_evidence(question.evidence.clone());
     walk.message(question.message, token).map_err(|failure| match failure {
-        PropagationFailure::Cancelled => Stopped::Cancelled,
-        PropagationFailure::Impossible => {
+        RunError::Cancelled => Stopped::Cancelled,
+        RunError::Impossible => {
             Stopped::Failed("The evidence is impossible: this message is never passed.".to_owned())
         }
-        PropagationFailure::Device(reason) => Stopped::Failed(reason),
+        RunError::Device(reason) => Stopped::Failed(reason),
     })
 }
 

@@ -365,7 +365,7 @@ impl Worker {
                     self.loaded(request, engine, None, propagator);
                     return Ok(());
                 }
-                Err(error) if error.is_of_engine() && engine != engine.stand_in() => {
+                Err(error) if error.another_engine_may_load() && engine != engine.stand_in() => {
                     error.to_string()
                 }
                 Err(error) => return Err(Stopped::Failed(Failure::Load(error))),

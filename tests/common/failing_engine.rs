@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cliquescope::engine::{
-    Engine, LoadError, LoadOptions, PropagationFailure, Propagator, default_engine,
-};
+use cliquescope::engine::{Engine, LoadError, LoadOptions, Propagator, RunError, default_engine};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
@@ -112,14 +110,10 @@ struct FailingPropagator {
 }
 
 impl Propagator for FailingPropagator {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         match self.failure.filter(|_| !evidence.is_empty()) {
             Some(FailureMode::Panic) => panic!("the engine has a defect"),
-            Some(_) => Err(PropagationFailure::Device("the device is lost".to_owned())),
+            Some(_) => Err(RunError::Device("the device is lost".to_owned())),
             None => self.inner.run(evidence, watch),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cliquescope::engine::{self, LoadOptions, PaperOptions, PropagationFailure};
+use cliquescope::engine::{self, LoadOptions, PaperOptions, RunError};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit};
@@ -74,7 +74,7 @@ impl CaseArgs {
             let loaded = engine::default_engine().load(compiled, &loading);
             let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;
             let draw = |_| engine::draw(&mut *loaded, network, variables, &mut rng);
-            let drawn: Result<_, PropagationFailure> = (0..self.cases).map(draw).collect();
+            let drawn: Result<_, RunError> = (0..self.cases).map(draw).collect();
             drawn.map_err(|_| "no case can be drawn: no configuration has a weight".to_owned())?
         };
         let (number, seed) = (self.cases, self.case_seed);

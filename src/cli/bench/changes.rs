@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::clock::Instant;
-use cliquescope::engine::{PropagationFailure, Propagator};
+use cliquescope::engine::{Propagator, RunError};
 use cliquescope::network::{Evidence, Network, VariableId, state_at};
 use cliquescope::propagation::{Savings, Watch};
 use cliquescope::statistics::Quantiles;
@@ -144,7 +144,7 @@ fn draw(
                 changes.push((kind, changed.clone()));
                 (evidence, posteriors) = (changed, found);
             }
-            Err(PropagationFailure::Impossible) => {}
+            Err(RunError::Impossible) => {}
             Err(failure) => return Err(format!("{failure:?}")),
         }
     }

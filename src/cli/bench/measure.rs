@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::clock::Instant;
-use cliquescope::engine::{self, PropagationFailure, Propagator};
+use cliquescope::engine::{self, Propagator, RunError};
 use cliquescope::network::Evidence;
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Savings, Watch};
 use cliquescope::statistics::{Quantiles, median};
@@ -176,8 +176,8 @@ pub fn batch(
 
 /// The largest difference between two answers' posteriors.
 pub fn deviation(
-    one: &Result<Posteriors, PropagationFailure>,
-    other: &Result<Posteriors, PropagationFailure>,
+    one: &Result<Posteriors, RunError>,
+    other: &Result<Posteriors, RunError>,
 ) -> Result<f64, String> {
     match (one, other) {
         (Ok(one), Ok(other)) => {

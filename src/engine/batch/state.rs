@@ -3,7 +3,7 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use crate::engine::{BatchAnswers, PropagationFailure};
+use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::potential::{Precision, Real};
 use crate::propagation::Posteriors;
@@ -186,7 +186,7 @@ impl<T: Real> State<T> {
         let exponents = &self.exponents[plan.variables[0].others.number as usize];
         let answer = |(lane, values): (usize, Vec<f64>)| {
             if !are_possible[lane] {
-                return Err(PropagationFailure::Impossible);
+                return Err(RunError::Impossible);
             }
             let exponent = plan.exponent + exponents[lane] + self.of_weights[lane];
             let ln = f64::ln(p_evidence[lane]) + exponent as f64 * LN_2 + ln_scale;

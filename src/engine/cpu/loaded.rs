@@ -14,7 +14,7 @@ use crate::engine::cpu::tables::sparsity;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::cpu::worker::{Lane, Shared};
 use crate::engine::threads::Threads;
-use crate::engine::{BatchAnswers, PropagationFailure, Propagator, ask_again, one_at_a_time};
+use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
@@ -98,11 +98,7 @@ impl<T: Real> Loaded<T> {
 }
 
 impl<T: Real> Propagator for Loaded<T> {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let bytes = self.shared.spare_bytes(1);
         self.lanes.truncate(1);
         let means = Means { threads: self.threads.as_deref(), bytes, making: 1.0 };
@@ -115,7 +111,7 @@ impl<T: Real> Propagator for Loaded<T> {
             && let Some(many) = &mut self.many
         {
             let answers = many.run(self.threads.as_deref(), cases, watch)?;
-            return ask_again(answers, cases, watch, |case, watch| {
+            return rerun_impossible(answers, cases, watch, |case, watch| {
                 self.forget();
                 self.run(case, watch)
             });

@@ -70,8 +70,8 @@ impl Engine for Cpu {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         // Entries have indices of 32 bits.
         let largest = compiled.statistics().max_clique_entries;
-        let obstacle = super::unnumbered("clique", largest, u32::MAX);
-        super::forecast(self, compiled, precision, obstacle, || bytes(compiled, precision))
+        let unsupported = super::too_many_entries("clique", largest, u32::MAX);
+        super::forecast(self, compiled, precision, unsupported, || bytes(compiled, precision))
     }
 
     fn load(

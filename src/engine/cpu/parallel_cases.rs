@@ -12,7 +12,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 use crate::cancel::Cancelled;
 use crate::engine::cpu::context::Means;
 use crate::engine::cpu::worker::{Lane, Shared};
-use crate::engine::{BatchAnswers, PropagationFailure};
+use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
@@ -27,7 +27,7 @@ pub fn run<T: Real>(
     cases: &[Evidence],
     watch: &Watch,
 ) -> Result<BatchAnswers, Cancelled> {
-    type Numbered = Vec<(usize, Result<Posteriors, PropagationFailure>)>;
+    type Numbered = Vec<(usize, Result<Posteriors, RunError>)>;
     let bytes = shared.spare_bytes(lanes.len());
     let runs = runs(cases, cases.len().div_ceil(4 * lanes.len()).min(RUN));
     let shares = shares(cases);
@@ -42,7 +42,7 @@ pub fn run<T: Real>(
                 lane.forget_messages();
                 let means = Means { threads: None, bytes, making: shares[case] };
                 match shared.run(lane, &cases[case], means, &watch) {
-                    Err(PropagationFailure::Cancelled) => return Err(Cancelled),
+                    Err(RunError::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cpu::context::{Means, WORTH_THREADS};
 use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
@@ -77,11 +77,11 @@ impl<T: Real> Shared<T> {
         evidence: &Evidence,
         means: Means<'_>,
         watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    ) -> Result<Posteriors, RunError> {
         let was_fresh = std::mem::replace(&mut lane.is_fresh, false);
         match self.run_with_kept(lane, evidence, means, watch) {
             // What was very unlikely before may be missing in what is kept.
-            Err(PropagationFailure::Impossible) if !was_fresh => {
+            Err(RunError::Impossible) if !was_fresh => {
                 lane.forget();
                 self.run(lane, evidence, means, watch)
             }
@@ -95,7 +95,7 @@ impl<T: Real> Shared<T> {
         evidence: &Evidence,
         means: Means<'_>,
         watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    ) -> Result<Posteriors, RunError> {
         watch.check()?;
         let network = self.compiled.network();
         let Lane { state, choice, .. } = lane;
@@ -112,7 +112,7 @@ impl<T: Real> Shared<T> {
             chosen.1.enter(chosen.0, evidence);
             chosen
         });
-        let constant = constant.ok_or(PropagationFailure::Impossible)?;
+        let constant = constant.ok_or(RunError::Impossible)?;
         let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
         let work = Work {
             tree,
@@ -120,7 +120,7 @@ impl<T: Real> Shared<T> {
             forks: threads.is_some(),
             is_support: false,
         };
-        let mut propagate = || -> Result<f64, PropagationFailure> {
+        let mut propagate = || -> Result<f64, RunError> {
             watch.stage_from(Stage::Collect, from, |from| state.part().collect_all(&work, from))?;
             watch.stage_from(Stage::Distribute, from, |from| {
                 state.part().distribute_all(&work, from)

@@ -13,7 +13,7 @@ use cudarc::nvrtc::Ptx;
 
 use super::kernels;
 use crate::clock::Instant;
-use crate::engine::{LoadError, PropagationFailure};
+use crate::engine::{LoadError, RunError};
 
 /// The first GPU of this machine.
 pub(super) struct Device {
@@ -76,7 +76,7 @@ pub(super) fn describe(error: &DriverError) -> String {
     }
 }
 
-impl From<DriverError> for PropagationFailure {
+impl From<DriverError> for RunError {
     fn from(error: DriverError) -> Self {
         Self::Device(describe(&error))
     }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use walk::{Passing, Walk};
 
 use super::factors::FactorProduct;
-use super::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use super::{Engine, LoadError, LoadOptions, Propagator, RunError};
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, IndexMapping, Precision, Real, Scope, rescale};
@@ -58,8 +58,10 @@ impl Engine for Sequential {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         // Mappings hold indices of 32 bits.
         let largest = compiled.statistics().max_separator_entries;
-        let obstacle = super::unnumbered("separator", largest, u32::MAX);
-        super::forecast(self, compiled, precision, obstacle, || bytes(compiled.tree(), precision))
+        let unsupported = super::too_many_entries("separator", largest, u32::MAX);
+        super::forecast(self, compiled, precision, unsupported, || {
+            bytes(compiled.tree(), precision)
+        })
     }
 
     fn load(
@@ -167,8 +169,8 @@ impl<T: Real> Tables<T> {
     }
 
     /// Brings table `index`, whose largest entry is `largest`, back to [`PEAK`] if it has strayed.
-    fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), PropagationFailure> {
-        let power = -largest.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+    fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
+        let power = -largest.scale_exponent().ok_or(RunError::Impossible)?;
         if !KEPT.contains(&power) {
             rescale(self.table_mut(index), PEAK - power);
             self.exponents[index] -= i64::from(PEAK - power);
@@ -229,7 +231,7 @@ impl<T: Real> Loaded<T> {
     }
 
     /// Sets all tables to the prior and enters the findings.
-    fn initialise(&mut self, evidence: &Evidence) -> Result<(), PropagationFailure> {
+    fn initialise(&mut self, evidence: &Evidence) -> Result<(), RunError> {
         self.cliques.copy_from(&self.prior);
         self.separators.values.fill(1.0);
         self.separators.exponents.fill(0);
@@ -245,7 +247,7 @@ impl<T: Real> Loaded<T> {
     }
 
     /// Passes one message: equations 2 and 3.
-    fn pass(&mut self, message: Message) -> Result<(), PropagationFailure> {
+    fn pass(&mut self, message: Message) -> Result<(), RunError> {
         let (from, to) = (message.from.index(), message.to.index());
         let edge = message.separator.index();
         let mappings = &self.mappings[edge];
@@ -259,7 +261,7 @@ impl<T: Real> Loaded<T> {
         message::marginalise(self.cliques.table(from), sender, new);
         let old = self.separators.table_mut(edge);
         let (separator_exponent, update_exponent) =
-            message::divide(new, old, update).ok_or(PropagationFailure::Impossible)?;
+            message::divide(new, old, update).ok_or(RunError::Impossible)?;
         let largest = message::scatter(self.cliques.table_mut(to), receiver, update);
 
         let before = self.separators.exponents[edge];
@@ -275,7 +277,7 @@ impl<T: Real> Loaded<T> {
         messages: &[Message],
         first: usize,
         watch: &Watch,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         for (offset, &message) in messages.iter().enumerate() {
             watch.check()?;
             watch.message(MessageId::new(first + offset), 0, || self.pass(message))?;
@@ -284,22 +286,18 @@ impl<T: Real> Loaded<T> {
     }
 
     /// ln P(e), which after collecting is that of the sum over the root's table.
-    fn ln_p_evidence(&self) -> Result<f64, PropagationFailure> {
+    fn ln_p_evidence(&self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
         // Brought near one first: a logarithm near zero has the more digits.
-        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 }
 
 impl<T: Real> Propagator for Loaded<T> {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let compiled = Arc::clone(&self.compiled);
         let (collect, distribute) = (compiled.plan().collect(), compiled.plan().distribute());
         watch.check()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Loaded, Sequential, message};
 use crate::cancel::CancelToken;
-use crate::engine::{Engine, LoadError, PropagationFailure};
+use crate::engine::{Engine, LoadError, RunError};
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
@@ -101,16 +101,12 @@ impl Walk {
     /// Goes to where `position` messages of the plan have been passed, at most all of them.
     ///
     /// # Errors
-    /// [`PropagationFailure::Impossible`] if the evidence turns out to be so on the way,
-    /// [`PropagationFailure::Cancelled`] once `cancel` is set; going anywhere else is possible after both.
+    /// [`RunError::Impossible`] if the evidence turns out to be so on the way,
+    /// [`RunError::Cancelled`] once `cancel` is set; going anywhere else is possible after both.
     ///
     /// # Complexity
     /// One message for a step forward, a copy of two tables for a step back, a propagation at most.
-    pub fn seek(
-        &mut self,
-        position: usize,
-        cancel: &CancelToken,
-    ) -> Result<(), PropagationFailure> {
+    pub fn seek(&mut self, position: usize, cancel: &CancelToken) -> Result<(), RunError> {
         let compiled = Arc::clone(&self.loaded.compiled);
         let messages = compiled.plan().messages();
         let target = position.min(messages.len());
@@ -177,7 +173,7 @@ impl Walk {
         &mut self,
         message: MessageId,
         cancel: &CancelToken,
-    ) -> Result<Passing, PropagationFailure> {
+    ) -> Result<Passing, RunError> {
         self.seek(message.index(), cancel)?;
         let compiled = Arc::clone(&self.loaded.compiled);
         let (network, tree, passed) =
@@ -373,11 +369,11 @@ mod tests {
         evidence.observe_named(compiled.network(), "either", "no").unwrap();
         let mut walk = walk(&compiled, &evidence);
         let end = walk.seek(usize::MAX, &CancelToken::new());
-        assert_eq!(end, Err(PropagationFailure::Impossible));
+        assert_eq!(end, Err(RunError::Impossible));
         walk.set_evidence(possible.clone());
         let cancelled = CancelToken::new();
         cancelled.cancel();
-        assert_eq!(walk.seek(3, &cancelled), Err(PropagationFailure::Cancelled));
+        assert_eq!(walk.seek(3, &cancelled), Err(RunError::Cancelled));
         let expected = numbers(&mut super::tests::walk(&compiled, &possible), 3);
         assert_eq!(numbers(&mut walk, 3), expected);
     }

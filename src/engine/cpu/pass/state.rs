@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::kernel::sum;
 use crate::engine::cpu::pass::message::Columns;
@@ -179,14 +179,14 @@ impl State {
     }
 
     /// The belief at any port of the root, summed, with its exponent, as ln P(e).
-    pub fn ln_p_evidence<T: Entry>(&self, tree: &Tree<T>) -> Result<f64, PropagationFailure> {
+    pub fn ln_p_evidence<T: Entry>(&self, tree: &Tree<T>) -> Result<f64, RunError> {
         let root = &tree.nodes[0];
         let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
         let total: f64 = match first.or(root.private.clone()) {
             Some(port) => sum(&self.beliefs[port]),
             None => sum(&root.values),
         };
-        let scale = total.scale_exponent().ok_or(PropagationFailure::Impossible)?;
+        let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
         let exponent =
             below + self.cliques[0].entered + i64::from(root.exponent) - i64::from(scale);

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::message;
 use crate::engine::cpu::pass::report::{Lane, Report};
@@ -92,7 +92,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         from: &mut Moment,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         if work.forks {
             return self.collect(work, None);
         }
@@ -109,7 +109,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         from: &mut Moment,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         if work.forks {
             return self.distribute(work, None);
         }
@@ -130,7 +130,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         up: Option<&mut [f64]>,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let tree = work.tree;
         let first = self.first;
         let node = &tree.nodes[first];
@@ -158,7 +158,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         lane: &mut Lane<'_>,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let (tree, first) = (work.tree, self.first);
         for clique in (first + 1..tree.nodes[first].end).rev() {
             if !self.cliques[clique - first].is_up_stale {
@@ -173,11 +173,7 @@ impl Part<'_> {
     }
 
     /// Passes the message of the first clique to its parent.
-    fn send_up<T: Entry>(
-        &mut self,
-        work: &Work<'_, T>,
-        up: &mut [f64],
-    ) -> Result<(), PropagationFailure> {
+    fn send_up<T: Entry>(&mut self, work: &Work<'_, T>, up: &mut [f64]) -> Result<(), RunError> {
         let tree = work.tree;
         self.activate(tree);
         let node = &tree.nodes[self.first];
@@ -188,7 +184,7 @@ impl Part<'_> {
             let below = &self.up[..node.below.len()];
             let raw = &mut self.raw[..node.above.len()];
             let scale = message::collect(node, &state.active, below, mask, raw, up, work.forks);
-            exponent += i64::from(scale.ok_or(PropagationFailure::Impossible)?);
+            exponent += i64::from(scale.ok_or(RunError::Impossible)?);
             if work.is_support {
                 support(raw);
                 support(up);
@@ -228,7 +224,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         belief: Option<&[f64]>,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let tree = work.tree;
         let first = self.first;
         let node = &tree.nodes[first];
@@ -255,7 +251,7 @@ impl Part<'_> {
         &mut self,
         work: &Work<'_, T>,
         lane: &mut Lane<'_>,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let (tree, first) = (work.tree, self.first);
         for clique in first + 1..tree.nodes[first].end {
             if !self.cliques[clique - first].is_down_stale {
@@ -303,7 +299,7 @@ fn collect_children<T: Entry>(
     children: &[usize],
     slots: &mut [f64],
     start: usize,
-) -> Result<(), PropagationFailure> {
+) -> Result<(), RunError> {
     let nodes = &work.tree.nodes;
     if let [child] = children {
         return part.collect(work, Some(&mut slots[within(&nodes[*child].in_parent, start)]));
@@ -326,7 +322,7 @@ fn distribute_children<T: Entry>(
     children: &[usize],
     slots: &[f64],
     start: usize,
-) -> Result<(), PropagationFailure> {
+) -> Result<(), RunError> {
     let nodes = &work.tree.nodes;
     if let [child] = children {
         return part.distribute(work, Some(&slots[within(&nodes[*child].in_parent, start)]));

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError
 
 use super::buffers::{Buffers, ITEM};
 use super::{Executor, SLOTS};
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, upload};
 use crate::engine::cuda::kernels;
 
@@ -164,11 +164,11 @@ impl Executor for Gpu {
         slot: usize,
         cases: usize,
         is_soft: bool,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         Ok(self.launch(buffers, slot, cases, is_soft)?)
     }
 
-    fn results(&mut self, slot: usize) -> Result<&[f32], PropagationFailure> {
+    fn results(&mut self, slot: usize) -> Result<&[f32], RunError> {
         let slot = &self.slots[slot];
         slot.done.synchronize()?;
         Ok(&slot.read.as_slice()[..slot.words])

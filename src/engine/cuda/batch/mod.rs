@@ -21,7 +21,7 @@ use super::device::device;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{JoinTree, Order, Plan};
 use crate::engine::threads::Threads;
-use crate::engine::{BatchAnswers, PropagationFailure};
+use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
@@ -46,10 +46,10 @@ trait Executor: Send {
         slot: usize,
         cases: usize,
         is_soft: bool,
-    ) -> Result<(), PropagationFailure>;
+    ) -> Result<(), RunError>;
 
     /// Waits for the results of a slot, case after case.
-    fn results(&mut self, slot: usize) -> Result<&[f32], PropagationFailure>;
+    fn results(&mut self, slot: usize) -> Result<&[f32], RunError>;
 }
 
 /// What is needed for many cases of one network.
@@ -106,7 +106,7 @@ impl Lanes {
         slot: usize,
         cases: &[Evidence],
         exponents: &mut Vec<i64>,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let (buffers, executor) = (&self.buffers, &mut self.executor);
         let is_likelihood = |(_, finding): (_, &Finding)| matches!(finding, Finding::Likelihood(_));
         let mut pack = || {
@@ -152,11 +152,7 @@ fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
 }
 
 /// The answer that the words of a case's result and what was taken out of its weights say.
-fn answer(
-    buffers: &Buffers,
-    words: &[f32],
-    exponent: i64,
-) -> Result<Posteriors, PropagationFailure> {
+fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors, RunError> {
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();
     let p_evidence: f64 = values[..buffers.offsets[1]].iter().sum();
@@ -164,7 +160,7 @@ fn answer(
         let values = &mut values[range[0]..range[1]];
         let sum: f64 = values.iter().sum();
         if sum < f64::from(f32::MIN_POSITIVE) {
-            return Err(PropagationFailure::Impossible);
+            return Err(RunError::Impossible);
         }
         let scale = 1.0 / sum;
         values.iter_mut().for_each(|value| *value *= scale);

@@ -2,7 +2,7 @@
 
 use super::buffers::{Buffers, ITEM};
 use super::{Executor, SLOTS};
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::potential::Real;
 
 /// Cases of a group.
@@ -52,7 +52,7 @@ impl Executor for Twin {
         slot: usize,
         cases: usize,
         is_soft: bool,
-    ) -> Result<(), PropagationFailure> {
+    ) -> Result<(), RunError> {
         let words = buffers.packed_words(is_soft);
         let packed: Vec<&[u32]> = self.packed[slot].chunks(words).take(cases).collect();
         self.results[slot].clear();
@@ -80,7 +80,7 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn results(&mut self, slot: usize) -> Result<&[f32], PropagationFailure> {
+    fn results(&mut self, slot: usize) -> Result<&[f32], RunError> {
         Ok(&self.results[slot])
     }
 }

@@ -11,7 +11,7 @@ use super::Executor;
 use super::records::{Chunk, Reading};
 use super::tables::{Exponent, THREADS, Tables};
 use crate::clock::Instant;
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, grid, upload};
 use crate::engine::cuda::kernels;
 use crate::statistics::median_duration;
@@ -158,28 +158,28 @@ impl Gpu {
 }
 
 impl Executor for Gpu {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure> {
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError> {
         Ok(self.launch_initialise(tables, evidence, false)?)
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure> {
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError> {
         Ok(self.launch_message(tables, index, false)?)
     }
 
-    fn mark(&mut self) -> Result<(), PropagationFailure> {
+    fn mark(&mut self) -> Result<(), RunError> {
         Ok(self.record()?)
     }
 
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure> {
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError> {
         self.launch_marginals(tables, false)?;
         Ok(&self.read)
     }
 
-    fn wait(&mut self) -> Result<(), PropagationFailure> {
+    fn wait(&mut self) -> Result<(), RunError> {
         Ok(self.stream.synchronize()?)
     }
 
-    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure> {
+    fn marks(&mut self) -> Result<Vec<Duration>, RunError> {
         let marks = &self.marks[..std::mem::take(&mut self.marked)];
         let since_first = |mark: &CudaEvent| {
             Ok(Duration::from_secs_f64(f64::from(marks[0].elapsed_ms(mark)?) / 1e3))

@@ -20,7 +20,7 @@ use std::time::Duration;
 use self::gpu::Gpu;
 use self::tables::Tables;
 use super::device::device;
-use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator};
+use crate::engine::{Engine, LoadError, LoadOptions, Propagator, RunError};
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Posteriors, Stage, Watch};
@@ -47,8 +47,8 @@ impl Engine for GpuPaper {
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let largest = compiled.statistics().max_clique_entries;
-        let obstacle = crate::engine::unnumbered("clique", largest, u32::MAX);
-        crate::engine::forecast(self, compiled, precision, obstacle, || tables::bytes(compiled))
+        let unsupported = crate::engine::too_many_entries("clique", largest, u32::MAX);
+        crate::engine::forecast(self, compiled, precision, unsupported, || tables::bytes(compiled))
     }
 
     fn load(
@@ -72,22 +72,22 @@ impl Engine for GpuPaper {
 /// What does the launches: the GPU, or its twin.
 trait Executor: Send {
     /// Sets all tables to the prior and enters the findings, packed by [`Tables::pack`].
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure>;
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError>;
 
     /// Passes message number `index` of the plan.
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure>;
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError>;
 
     /// Notes the time at which all that was asked for so far is done.
-    fn mark(&mut self) -> Result<(), PropagationFailure>;
+    fn mark(&mut self) -> Result<(), RunError>;
 
     /// Waits until all is done, and reads the marginals; see [`Tables::readings`].
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure>;
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError>;
 
     /// Waits until all is done.
-    fn wait(&mut self) -> Result<(), PropagationFailure>;
+    fn wait(&mut self) -> Result<(), RunError>;
 
     /// The times of all marks, counted from the first, and forgets them.
-    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure>;
+    fn marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
     /// The time of all launches and copies of a propagation with empty kernels, the median of
     /// `repeat` runs.
@@ -103,11 +103,7 @@ struct Loaded<E> {
 }
 
 impl<E: Executor> Propagator for Loaded<E> {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
         if watch.times_messages() {
             self.traced(evidence, watch)
@@ -133,11 +129,7 @@ impl<E: Executor> Propagator for Loaded<E> {
 }
 
 impl<E: Executor> Loaded<E> {
-    fn plain(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn plain(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let packed = self.tables.pack(evidence);
         self.executor.initialise(&self.tables, &packed)?;
         for index in 0..self.tables.messages.len() {
@@ -150,11 +142,7 @@ impl<E: Executor> Loaded<E> {
     }
 
     /// The same with the time noted before and after every message, which takes longer.
-    fn traced(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn traced(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.stage(Stage::Initialise, || {
             let packed = self.tables.pack(evidence);
             self.executor.initialise(&self.tables, &packed)?;
@@ -193,10 +181,10 @@ fn posteriors(
     compiled: &CompiledNetwork,
     tables: &Tables,
     read: &[f64],
-) -> Result<Posteriors, PropagationFailure> {
+) -> Result<Posteriors, RunError> {
     let [total, exponent] = read[tables.states..] else { unreachable!("two numbers for P(e)") };
     if total.is_nan() || total <= 0.0 {
-        return Err(PropagationFailure::Impossible);
+        return Err(RunError::Impossible);
     }
     let ln_p_evidence = near_one(total, exponent);
     Ok(Posteriors::new(compiled.network(), ln_p_evidence, |variable, states| {

@@ -6,7 +6,7 @@ use super::Executor;
 use super::records::{Chunk, Message, Reading};
 use super::tables::{Exponent, PEAK, Tables};
 use crate::clock::Instant;
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::potential::Real;
 
 /// See the module.
@@ -84,7 +84,7 @@ impl Twin {
 }
 
 impl Executor for Twin {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), PropagationFailure> {
+    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError> {
         self.largest.fill(0);
         self.separators.fill(1.0);
         for &chunk in &tables.chunks {
@@ -93,7 +93,7 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), PropagationFailure> {
+    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError> {
         let m = tables.messages[index];
         let largest = (0..m.entries).map(|j| self.message_thread(tables, &m, j)).max();
         let from_power = exponent_of(self.largest[m.from_slot as usize]);
@@ -107,12 +107,12 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn mark(&mut self) -> Result<(), PropagationFailure> {
+    fn mark(&mut self) -> Result<(), RunError> {
         self.marks.push(Instant::now());
         Ok(())
     }
 
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], PropagationFailure> {
+    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError> {
         let value = |reading: &Reading, entry: u64| match reading.is_separator {
             0 => f64::from(self.cliques[(reading.table + entry) as usize]),
             _ => self.separators[(reading.table + entry) as usize],
@@ -135,11 +135,11 @@ impl Executor for Twin {
         Ok(&self.out)
     }
 
-    fn wait(&mut self) -> Result<(), PropagationFailure> {
+    fn wait(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 
-    fn marks(&mut self) -> Result<Vec<Duration>, PropagationFailure> {
+    fn marks(&mut self) -> Result<Vec<Duration>, RunError> {
         let marks = std::mem::take(&mut self.marks);
         Ok(marks.iter().map(|mark| mark.duration_since(marks[0])).collect())
     }

@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use super::words::{MAX_TAG, Results};
 use super::{Executor, Flow, MAX_LISTS, Stamp};
 use crate::clock::Instant;
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
 use crate::engine::cuda::kernels;
 use crate::statistics::median_duration;
@@ -170,12 +170,7 @@ impl Executor for Gpu {
         self.packed.as_mut_slice()
     }
 
-    fn start(
-        &mut self,
-        _: &Flow,
-        has_evidence: bool,
-        stamped: bool,
-    ) -> Result<(), PropagationFailure> {
+    fn start(&mut self, _: &Flow, has_evidence: bool, stamped: bool) -> Result<(), RunError> {
         let kind = if stamped { Kind::Stamped } else { Kind::Plain };
         self.launch(has_evidence, kind)?;
         Ok(())
@@ -198,11 +193,11 @@ impl Executor for Gpu {
         &self.reports
     }
 
-    fn may_come(&self) -> Result<bool, PropagationFailure> {
+    fn may_come(&self) -> Result<bool, RunError> {
         Ok(!is_done(&self.stream)?)
     }
 
-    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure> {
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, RunError> {
         let times = self.read_stamps()?;
         let mut stamps = vec![Stamp::default(); flow.items.len()];
         for (lane, list) in self.starts_of_lists.windows(2).enumerate() {

@@ -8,7 +8,7 @@ use super::{Executor, Flow};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::Lanes;
 use crate::engine::{
-    BatchAnswers, LoadOptions, PropagationFailure, Propagator, ask_again, one_at_a_time,
+    BatchAnswers, LoadOptions, Propagator, RunError, one_at_a_time, rerun_impossible,
 };
 use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
@@ -34,11 +34,7 @@ pub(super) struct Loaded<E> {
 }
 
 impl<E: Executor> Propagator for Loaded<E> {
-    fn run(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, PropagationFailure> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
         let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
             true => 0,
@@ -66,7 +62,9 @@ impl<E: Executor> Propagator for Loaded<E> {
             let make = || Lanes::load(&self.compiled, threads, bytes);
             if let Some(lanes) = self.lanes.get_or_insert_with(make) {
                 let answers = lanes.run(cases, watch)?;
-                return ask_again(answers, cases, watch, |case, watch| self.run(case, watch));
+                return rerun_impossible(answers, cases, watch, |case, watch| {
+                    self.run(case, watch)
+                });
             }
         }
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
@@ -94,7 +92,7 @@ impl<E: Executor> Loaded<E> {
     /// Waits for what `found` finds. The driver is asked now and then whether it can still come,
     /// because a kernel that failed brings nothing.
     #[inline]
-    fn wait_for<T>(&self, mut found: impl FnMut() -> Option<T>) -> Result<T, PropagationFailure> {
+    fn wait_for<T>(&self, mut found: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         for round in 1_u32.. {
             if let Some(found) = found() {
                 return Ok(found);
@@ -105,7 +103,7 @@ impl<E: Executor> Loaded<E> {
             std::hint::spin_loop();
         }
         // What came while the driver was asked is looked for once more.
-        let ended = || PropagationFailure::Device("the kernel ended without a result".to_owned());
+        let ended = || RunError::Device("the kernel ended without a result".to_owned());
         found().ok_or_else(ended)
     }
 
@@ -116,7 +114,7 @@ impl<E: Executor> Loaded<E> {
         &mut self,
         evidence: &Evidence,
         exponent: i64,
-    ) -> Result<Posteriors, PropagationFailure> {
+    ) -> Result<Posteriors, RunError> {
         let (shape, items) = (&self.flow.shape, &self.flow.items);
         let results = self.executor.results();
         let mut values = vec![0.0; shape.states()];
@@ -153,11 +151,7 @@ impl<E: Executor> Loaded<E> {
 
     /// Tells `watch` when each message was computed, on the GPU's clock set so that its first block
     /// began when the launch was made, and that the host was reading from the last item on.
-    pub(super) fn trace(
-        &mut self,
-        watch: &Watch,
-        launched: Duration,
-    ) -> Result<(), PropagationFailure> {
+    pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let over = watch.trace().elapsed;
         let stamps = self.executor.stamps(&self.flow)?;
         let Some(began) = stamps.iter().map(|stamp| stamp.began).min() else { return Ok(()) };

@@ -33,7 +33,7 @@ use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
 use crate::engine::factors::least;
-use crate::engine::{Engine, LoadError, LoadOptions, PropagationFailure, Propagator, unnumbered};
+use crate::engine::{Engine, LoadError, LoadOptions, Propagator, RunError, too_many_entries};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
@@ -74,7 +74,7 @@ impl Engine for GpuPersistent {
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
         let refused = |obstacle: String| {
-            let forecast = Forecast::refused(engine, options.precision, compiled, obstacle);
+            let forecast = Forecast::unsupported(engine, options.precision, compiled, obstacle);
             TooLarge { forecast: Box::new(forecast), limit: options.memory }
         };
         if let Some(obstacle) = refusal(compiled) {
@@ -114,7 +114,7 @@ struct Flow {
 /// for which it takes tens of thousands of cliques.
 fn refusal(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
-    if let Some(reason) = unnumbered("clique", largest, u32::MAX / 8) {
+    if let Some(reason) = too_many_entries("clique", largest, u32::MAX / 8) {
         return Some(reason);
     }
     let network = compiled.network();
@@ -194,12 +194,7 @@ trait Executor: Send {
     fn evidence(&mut self) -> &mut [u32];
 
     /// Runs all items, and waits for nothing but the stamps.
-    fn start(
-        &mut self,
-        flow: &Flow,
-        has_evidence: bool,
-        stamped: bool,
-    ) -> Result<(), PropagationFailure>;
+    fn start(&mut self, flow: &Flow, has_evidence: bool, stamped: bool) -> Result<(), RunError>;
 
     /// The result of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
@@ -211,10 +206,10 @@ trait Executor: Send {
     fn reports(&self) -> &[usize];
 
     /// Whether words that are not there may still come.
-    fn may_come(&self) -> Result<bool, PropagationFailure>;
+    fn may_come(&self) -> Result<bool, RunError>;
 
     /// The times of all items of the last run, which was stamped.
-    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure>;
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, RunError>;
 
     /// Blocks that run.
     fn lists(&self) -> usize;

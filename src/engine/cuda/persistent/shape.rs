@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use super::words::Word;
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 use crate::network::{Evidence, Finding};
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors};
@@ -82,8 +82,8 @@ impl Shape {
         values: Vec<f64>,
         exponent: i64,
         p_evidence: Word,
-    ) -> Result<Posteriors, PropagationFailure> {
-        let (mantissa, power) = p_evidence.parts().ok_or(PropagationFailure::Impossible)?;
+    ) -> Result<Posteriors, RunError> {
+        let (mantissa, power) = p_evidence.parts().ok_or(RunError::Impossible)?;
         let ln = mantissa.ln() + (exponent + i64::from(power)) as f64 * LN_2 + self.ln_scale;
         Ok(Posteriors::of_values(Arc::clone(&self.offsets), values, ln))
     }

@@ -106,7 +106,7 @@ fn numbers_that_no_word_holds_are_refused() {
     let reason = refusal(&compiled(600)).unwrap();
     assert_eq!(reason, "its numbers can be 2^597947 from one, and it takes up to 2^524000");
     let forecast = GpuPersistent.forecast(&compiled(600), Precision::F32);
-    assert_eq!(forecast.obstacle, Some(reason));
+    assert_eq!(forecast.unsupported, Some(reason));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::words::{MAX_TAG, Results, Word};
 use super::{Executor, Flow, Stamp};
-use crate::engine::PropagationFailure;
+use crate::engine::RunError;
 
 /// See the module.
 pub(super) struct Twin {
@@ -230,12 +230,7 @@ impl Executor for Twin {
         &mut self.evidence
     }
 
-    fn start(
-        &mut self,
-        flow: &Flow,
-        has_evidence: bool,
-        _: bool,
-    ) -> Result<(), PropagationFailure> {
+    fn start(&mut self, flow: &Flow, has_evidence: bool, _: bool) -> Result<(), RunError> {
         self.tag = self.tag % MAX_TAG + 1;
         self.turn = !self.turn;
         for item in self.schedule.in_time.clone() {
@@ -254,11 +249,11 @@ impl Executor for Twin {
         &self.reports
     }
 
-    fn may_come(&self) -> Result<bool, PropagationFailure> {
+    fn may_come(&self) -> Result<bool, RunError> {
         Ok(false)
     }
 
-    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, PropagationFailure> {
+    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, RunError> {
         Ok(vec![Stamp::default(); flow.items.len()])
     }
 
