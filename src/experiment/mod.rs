@@ -5,6 +5,7 @@
 //! for want of a GPU is taken from a shipped [`Recording`] and marked as such; what a model
 //! predicts and what the paper prints stand apart from both by their [`Origin`].
 
+pub mod chart;
 mod csv;
 mod equations;
 mod floor;
@@ -19,19 +20,19 @@ mod runs;
 mod setup;
 mod source;
 mod svg;
+mod table;
 mod trees;
 
+pub use chart::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
 pub use equations::{Fit, Work};
 pub use progress::{Progress, Status};
 pub use provenance::{Gpu, Machine, Provenance};
-pub use record::{
-    At, Axis, Cell, Cells, Column, Figure, Mark, Origin, Panel, Point, Record, Scale, Series,
-    Shape, Table,
-};
+pub use record::{Origin, Record};
 pub use recorder::{Recorder, RecordingSetup};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording, RecordingSettings};
 pub use setup::{Setup, Subject};
 pub use svg::COLOURS;
+pub use table::{Cell, Cells, Column, Table};
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
 use crate::cancel::Cancelled;

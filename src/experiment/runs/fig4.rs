@@ -36,7 +36,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     let names: Vec<String> = (0..bins).map(|bin| short(from(bin))).collect();
     let panel = |(tree, counts): (&Tree, &Vec<u64>)| Panel {
         title: tree.name.clone(),
-        x: Axis::of("entries of a separator, from", names.clone()),
+        x: Axis::categories("entries of a separator, from", names.clone()),
         y: Axis::linear("separators"),
         series: vec![bars("separators", Origin::Exact, 0, counts.iter().map(|&n| Some(n as f64)))],
         marks: Vec::new(),

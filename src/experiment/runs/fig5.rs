@@ -5,8 +5,8 @@ use crate::experiment::paper;
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
-    At, Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Mark, Origin, Panel, Parameter,
-    Progress, Record, RecordedRun, Series, Setup, Shape, Table,
+    Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Mark, MarkPosition, Origin, Panel,
+    Parameter, Progress, Record, RecordedRun, Series, Setup, Shape, Table,
 };
 use crate::numbers;
 
@@ -96,7 +96,7 @@ fn panel(tree: &Tree, rows: &[Row], origin: Origin) -> Panel {
             .map(|&(_, size)| Mark {
                 label: format!("best in the paper: {size}"),
                 origin: Origin::Paper,
-                at: At::X(f64::from(size)),
+                position: MarkPosition::X(f64::from(size)),
             })
             .collect(),
     }

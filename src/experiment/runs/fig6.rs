@@ -5,8 +5,8 @@ use crate::experiment::runs::labelled;
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
-    At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, PAPER_NETWORKS, Panel,
-    Parameter, Progress, Record, Series, Setup, Table, Work,
+    Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
+    Panel, Parameter, Progress, Record, Series, Setup, Table, Work,
 };
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -116,7 +116,7 @@ fn panel(title: String, mut series: Vec<Series>) -> Panel {
         marks: vec![Mark {
             label: "equally fast".to_owned(),
             origin: Origin::Exact,
-            at: At::Y(1.0),
+            position: MarkPosition::Y(1.0),
         }],
     }
 }

@@ -120,7 +120,7 @@ fn pair(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Orig
     }
     let panel = |title: String, label: &str, series| Panel {
         title,
-        x: Axis::of("", names()),
+        x: Axis::categories("", names()),
         y: Axis::linear(label),
         series,
         marks: Vec::new(),

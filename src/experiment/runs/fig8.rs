@@ -6,8 +6,8 @@ use crate::experiment::runs::bars;
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
-    At, Axis, Experiment, ExperimentError, Figure, Mark, Origin, PAPER_NETWORKS, Panel, Parameter,
-    Progress, Record, Series, Setup, Shape, Table,
+    Axis, Experiment, ExperimentError, Figure, Mark, MarkPosition, Origin, PAPER_NETWORKS, Panel,
+    Parameter, Progress, Record, Series, Setup, Shape, Table,
 };
 use crate::numbers;
 
@@ -32,7 +32,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     });
     panels.push(Panel {
         title: "transactions of 32 bytes".to_owned(),
-        x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+        x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
         y: Axis::linear("mean for each read of a warp"),
         series: (MappingLayout::ALL.iter().zip(&transactions).enumerate())
             .map(|(stack, (layout, values))| {
@@ -165,11 +165,11 @@ fn gain_panel(trees: &[Tree], series: Series) -> Panel {
     let mark = |share: f64| Mark {
         label: format!("{:.0}% in the paper", 100.0 * share),
         origin: Origin::Paper,
-        at: At::Y(100.0 * share),
+        position: MarkPosition::Y(100.0 * share),
     };
     Panel {
         title: "gain by interleaving".to_owned(),
-        x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+        x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
         y: Axis::linear("% faster"),
         series: vec![series],
         marks: paper::LAYOUT_GAIN.map(mark).into(),

@@ -129,7 +129,7 @@ fn panel(
         (0..=last).map(|step| (step as f64, if step == last { floor_auto } else { floor }));
     Panel {
         title: name.to_owned(),
-        x: Axis::of("", STEPS),
+        x: Axis::categories("", STEPS),
         y: Axis::log("µs"),
         series: vec![
             Series::new("time", origin, Shape::Line, points),

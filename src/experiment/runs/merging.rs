@@ -3,8 +3,8 @@
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, Tree};
 use crate::experiment::{
-    At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, Panel, Parameter, Progress,
-    Record, Series, Setup, Shape, Table, Work,
+    Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, Panel, Parameter,
+    Progress, Record, Series, Setup, Shape, Table, Work,
 };
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -227,7 +227,7 @@ fn times_panel(
     let marks = plain.and_then(|row| row.times[0]).map(|us| Mark {
         label: "as it was".to_owned(),
         origin,
-        at: At::Y(us / 1e3),
+        position: MarkPosition::Y(us / 1e3),
     });
     Panel {
         title: format!("{network}: {engine}"),

@@ -5,8 +5,8 @@ use crate::experiment::runs::{dots, labelled};
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
-    At, Axis, Experiment, ExperimentError, Figure, Fit, Mark, Origin, PAPER_NETWORKS, Panel,
-    Parameter, Progress, Record, Setup, Table, Work,
+    Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
+    Panel, Parameter, Progress, Record, Setup, Table, Work,
 };
 use crate::numbers;
 
@@ -258,7 +258,7 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
         marks: vec![Mark {
             label: "as measured".to_owned(),
             origin: Origin::Exact,
-            at: At::Slope(1.0),
+            position: MarkPosition::Slope(1.0),
         }],
     }
 }
@@ -267,7 +267,7 @@ fn bounds_panel(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel
     let sizes = |row: &Row| row.tree.compiled.statistics().clone();
     Panel {
         title: "speed-up and its bounds".to_owned(),
-        x: Axis::of("", rows.iter().map(|row| row.tree.name.as_str())),
+        x: Axis::categories("", rows.iter().map(|row| row.tree.name.as_str())),
         y: Axis::log("times faster"),
         series: vec![
             dots(

@@ -235,7 +235,7 @@ fn figure(trees: &[Tree], rows: &[Row]) -> Figure {
         across: 1,
         panels: vec![Panel {
             title: String::new(),
-            x: Axis::of("", trees.iter().map(|tree| tree.name.as_str())),
+            x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
             y: Axis::log("ms"),
             series,
             marks: Vec::new(),

@@ -94,7 +94,7 @@ mod tests {
         let series = Series::new("time", Origin::Live, Shape::Bars { stack: 0 }, points);
         let panel = Panel {
             title: String::new(),
-            x: Axis::of("", networks.iter().copied()),
+            x: Axis::categories("", networks.iter().copied()),
             y: Axis::linear("µs"),
             series: vec![series],
             marks: Vec::new(),

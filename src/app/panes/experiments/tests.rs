@@ -6,8 +6,8 @@ use egui_kittest::kittest::Queryable as _;
 use super::*;
 use crate::app::testing::{Bench, drive_model, label_containing, model};
 use crate::experiment::{
-    At, Axis, Figure, Machine, Mark, Origin, Panel as Axes, Progress, Provenance, Record, Series,
-    Shape, Table,
+    Axis, Figure, Machine, Mark, MarkPosition, Origin, Panel as Axes, Progress, Provenance, Record,
+    Series, Shape, Table,
 };
 
 /// What an experiment might give: a table, and a figure with what is recorded and what is predicted.
@@ -22,7 +22,11 @@ fn record() -> Arc<Record> {
             series("gpu", Origin::Recorded, Shape::Points),
             series("model", Origin::Predicted, Shape::Line),
         ],
-        marks: vec![Mark { label: "floor".to_owned(), origin: Origin::Paper, at: At::Y(1.0) }],
+        marks: vec![Mark {
+            label: "floor".to_owned(),
+            origin: Origin::Paper,
+            position: MarkPosition::Y(1.0),
+        }],
     };
     Arc::new(Record {
         format: 1,

@@ -15,7 +15,9 @@ use crate::app::state::command::{Command, Commands};
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::theme::{Palette, size_colour};
-use crate::app::widgets::figure::axis::{decade_label, decade_marks};
+use crate::app::widgets::figure::axis::{grid_marks, label_at};
+use crate::experiment::Scale;
+use crate::experiment::chart::{AxisRange, Tick};
 use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
@@ -173,6 +175,9 @@ impl HistogramPane {
             .stroke(Stroke::NONE)
         });
         let bars: Vec<Bar> = bars.collect();
+        let sizes = AxisRange::new(&Scale::Log, first.from - 0.08, last.to + 0.08);
+        let ticks = sizes.ticks();
+        let marks = grid_marks(&ticks);
         let plot = Plot::new(("histogram", kind.title()))
             .height(height)
             .allow_drag(false)
@@ -185,17 +190,17 @@ impl HistogramPane {
             .show_y(false)
             .show_crosshair(false)
             .set_margin_fraction(egui::vec2(0.0, 0.0))
-            .default_x_bounds(first.from - 0.08, last.to + 0.08)
+            .default_x_bounds(sizes.low, sizes.high)
             .default_y_bounds(floor, high + (high - floor) * 0.06)
             .auto_bounds(Vec2b::FALSE)
-            .x_grid_spacer(|input| decade_marks(input.bounds))
+            .x_grid_spacer(move |_| marks.clone())
             .y_grid_spacer(move |input| count_marks(input.bounds, log_counts))
-            .custom_x_axes(vec![sizes_axis()])
+            .custom_x_axes(vec![sizes_axis(ticks)])
             .y_axis_formatter(move |mark, _| count_label(mark.value, log_counts))
             .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.6))
             .sense(Sense::hover())
             .show(ui, |plot| {
-                plot.set_plot_bounds_x(first.from - 0.08..=last.to + 0.08);
+                plot.set_plot_bounds_x(sizes.low..=sizes.high);
                 plot.set_plot_bounds_y(floor..=high + (high - floor) * 0.06);
                 plot.bar_chart(BarChart::new(kind.title(), bars).allow_hover(false));
             });
@@ -281,11 +286,11 @@ impl HistogramPane {
 }
 
 /// The axis of sizes. Its labels are short, and stay where decades are closer than they usually may be.
-fn sizes_axis() -> AxisHints<'static> {
+fn sizes_axis(ticks: Vec<Tick>) -> AxisHints<'static> {
     AxisHints::new_x()
         .label("table entries")
         .label_spacing(DECADE_FADES..=DECADE_SHOWS)
-        .formatter(|mark, range| decade_label(mark.value, range.end() - range.start()))
+        .formatter(move |mark, _| label_at(&ticks, mark.value, usize::MAX))
 }
 
 /// A mean size, with a decimal where it is small.

@@ -8,10 +8,10 @@ use eframe::egui::Ui;
 use super::crossover::{Crossover, crossover};
 use crate::app::state::model::Document;
 use crate::app::state::recordings::Recorded;
-use crate::app::widgets::figure::Hit;
 use crate::app::widgets::naming;
 use crate::engine::PaperOptions;
-use crate::experiment::{At, Axis, Mark, Origin, Panel, Series, Shape};
+use crate::experiment::chart::PointRef;
+use crate::experiment::{Axis, Mark, MarkPosition, Origin, Panel, Series, Shape};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::Propagation;
@@ -134,7 +134,7 @@ impl Cloud {
         let here = launch.map(|launch| (launch.as_secs_f64() * 1e6, Origin::Live));
         if let Some((floor, origin)) = here.or(recorded) {
             let label = format!("one launch: {}", numbers::nanoseconds(floor * 1e3));
-            marks.push(Mark { label, origin, at: At::Y(floor) });
+            marks.push(Mark { label, origin, position: MarkPosition::Y(floor) });
         }
         let summary = compare(runs, &series, &mut marks);
         let panel = Panel {
@@ -158,15 +158,15 @@ impl Cloud {
     }
 
     /// The message that a point stands for.
-    pub fn message(&self, hit: Hit) -> Option<MessageId> {
+    pub fn message(&self, hit: PointRef) -> Option<MessageId> {
         self.messages.get(hit.series)?.get(hit.point).copied()
     }
 
     /// The points that stand for `message`.
-    pub fn hits(&self, message: MessageId) -> Vec<Hit> {
+    pub fn points_of(&self, message: MessageId) -> Vec<PointRef> {
         let of = |(series, messages): (usize, &Vec<MessageId>)| {
             let point = messages.iter().position(|known| *known == message)?;
-            Some(Hit { series, point })
+            Some(PointRef { series, point })
         };
         self.messages.iter().enumerate().filter_map(of).collect()
     }
@@ -190,7 +190,7 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
         Crossover::At(entries) => {
             let size = numbers::short(entries);
             let label = format!("crossover: {size} entries");
-            marks.push(Mark { label, origin, at: At::X(entries) });
+            marks.push(Mark { label, origin, position: MarkPosition::X(entries) });
             format!("From about {size} entries on, a message of {fast} is faster than of {slow}.")
         }
         Crossover::SecondAlways => format!("{fast} is faster than {slow} for every size of table."),
@@ -206,7 +206,7 @@ pub(super) fn card(
     ui: &mut Ui,
     compiled: &CompiledNetwork,
     cloud: &Cloud,
-    hit: Hit,
+    hit: PointRef,
     id: MessageId,
 ) {
     let message = compiled.plan()[id];

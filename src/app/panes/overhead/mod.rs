@@ -15,8 +15,9 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
 use crate::app::theme::Palette;
-use crate::app::widgets::figure::{Hit, Legend, Lit, PanelView, describe};
+use crate::app::widgets::figure::{Highlighted, PanelView, describe, show_legend};
 use crate::engine::MappingLayout;
+use crate::experiment::chart::{Legend, PointRef};
 use messages::Cloud;
 
 /// Side by side from this width on.
@@ -103,11 +104,11 @@ impl OverheadPane {
         if let Some(credit) = networks::credit(model, &engine) {
             ui.colored_label(Palette::of(ui).warning, credit);
         }
-        let legend = Legend::of(ui, std::slice::from_ref(&panel));
-        legend.show(ui);
+        let legend = Legend::of(std::slice::from_ref(&panel));
+        show_legend(ui, &legend);
         let height = (height - (ui.cursor().top() - top) - 26.0).max(140.0);
         let id = Id::new("overhead networks");
-        let view = PanelView { id, panel: &panel, legend: &legend, height, lit: &[] };
+        let view = PanelView { id, panel: &panel, legend: &legend, height, highlighted: &[] };
         let (hit, response) = view.show(ui);
         if let Some(hit) = hit {
             response.on_hover_ui_at_pointer(|ui| {
@@ -156,12 +157,18 @@ impl OverheadPane {
             _ => Arc::new(Cloud::new(compiled, &shown, document.launch)),
         };
         ui.label(&cloud.summary);
-        let legend = Legend::of(ui, std::slice::from_ref(&cloud.panel));
-        legend.show(ui);
+        let legend = Legend::of(std::slice::from_ref(&cloud.panel));
+        show_legend(ui, &legend);
         let height = (height - (ui.cursor().top() - top) - 26.0).max(160.0);
-        let lit = lit(ui, model, &cloud);
+        let highlighted = highlighted(ui, model, &cloud);
         let id = Id::new("overhead messages");
-        let view = PanelView { id, panel: &cloud.panel, legend: &legend, height, lit: &lit };
+        let view = PanelView {
+            id,
+            panel: &cloud.panel,
+            legend: &legend,
+            height,
+            highlighted: &highlighted,
+        };
         let (hit, response) = view.show(ui);
         let message = hit.and_then(|hit| cloud.message(hit));
         if response.clicked() {
@@ -179,17 +186,17 @@ impl OverheadPane {
 }
 
 /// The points of the message that is selected and of the one under the pointer.
-fn lit(ui: &Ui, model: &Model, cloud: &Cloud) -> Vec<Lit> {
+fn highlighted(ui: &Ui, model: &Model, cloud: &Cloud) -> Vec<Highlighted> {
     let palette = Palette::of(ui);
-    let mut lit = Vec::new();
+    let mut highlighted = Vec::new();
     for (item, colour) in [(model.selected(), palette.selected), (model.hovered(), palette.hovered)]
     {
         if let Some(Item::Message(message)) = item {
-            let hits: Vec<Hit> = cloud.hits(*message);
-            lit.extend(hits.into_iter().map(|hit| Lit { hit, colour }));
+            let points: Vec<PointRef> = cloud.points_of(*message);
+            highlighted.extend(points.into_iter().map(|point| Highlighted { point, colour }));
         }
     }
-    lit
+    highlighted
 }
 
 /// Recorded runs on a GPU of all networks.

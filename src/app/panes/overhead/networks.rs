@@ -5,7 +5,7 @@ use eframe::egui::Ui;
 use super::on_gpus;
 use crate::app::state::model::{MeasuredOverhead, Model};
 use crate::app::state::recordings::Recorded;
-use crate::app::widgets::figure::Hit;
+use crate::experiment::chart::PointRef;
 use crate::experiment::{Axis, Origin, Panel, Point, Scale, Series, Shape};
 use crate::numbers;
 
@@ -92,7 +92,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     let label = if as_share { "Share of the time, %" } else { "Time of a propagation, µs" };
     Panel {
         title: String::new(),
-        x: Axis::of("", names),
+        x: Axis::categories("", names),
         y: Axis::linear(label),
         series,
         marks: Vec::new(),
@@ -100,7 +100,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
 }
 
 /// What both parts of a bar come to.
-pub(super) fn whole(ui: &mut Ui, panel: &Panel, hit: Hit, as_share: bool) {
+pub(super) fn whole(ui: &mut Ui, panel: &Panel, hit: PointRef, as_share: bool) {
     let bar = &panel.series[hit.series];
     let Some(at) = bar.points.get(hit.point).map(|point: &Point| point.x) else { return };
     let parts = panel.series.iter().filter(|series| series.shape == bar.shape);

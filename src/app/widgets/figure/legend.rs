@@ -1,9 +1,10 @@
-//! Which colour a series has, and what says so.
+//! Legends in the window: colours of series, and how egui draws markers and line styles.
 
 use eframe::egui::{self, Color32, Sense, Stroke, Ui};
-use egui_plot::{LineStyle, MarkerShape};
+use egui_plot::{LineStyle as PlotLineStyle, MarkerShape};
 
-use crate::experiment::{COLOURS, Origin, Panel, Shape};
+use crate::experiment::chart::{Legend, LegendEntry, LineStyle, Marker, Shape};
+use crate::experiment::{COLOURS, Origin};
 
 /// Told apart by people of every kind of sight, after the set of Okabe and Ito (2008).
 const ON_DARK: [Color32; 7] = [
@@ -16,94 +17,48 @@ const ON_DARK: [Color32; 7] = [
     Color32::from_rgb(0x9a, 0xa4, 0xae),
 ];
 
-/// The same for a light ground, as in files.
-fn on_light() -> [Color32; 7] {
-    COLOURS.map(|[red, green, blue]| Color32::from_rgb(red, green, blue))
-}
-
-/// Size of a sample of colour.
+/// Size of the sample of a series in a legend, in points.
 const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
 
-/// The series of some panels, each with a colour: one label has one colour everywhere.
-pub struct Legend {
-    entries: Vec<Entry>,
+/// The colour of series `index` in the theme of `ui`.
+pub(super) fn series_colour(ui: &Ui, index: usize) -> Color32 {
+    if ui.visuals().dark_mode {
+        return ON_DARK[index % ON_DARK.len()];
+    }
+    let [red, green, blue] = COLOURS[index % COLOURS.len()];
+    Color32::from_rgb(red, green, blue)
 }
 
-struct Entry {
-    label: String,
-    origin: Origin,
-    shape: Shape,
-    colour: Color32,
-}
-
-impl Legend {
-    /// The legend of `panels` on the ground of `ui`.
-    #[must_use]
-    pub fn of(ui: &Ui, panels: &[Panel]) -> Self {
-        let colours = if ui.visuals().dark_mode { ON_DARK } else { on_light() };
-        let mut labels: Vec<&str> = Vec::new();
-        let mut entries: Vec<Entry> = Vec::new();
-        for series in panels.iter().flat_map(|panel| &panel.series) {
-            let place = labels.iter().position(|label| *label == series.label);
-            let place = place.unwrap_or_else(|| {
-                labels.push(&series.label);
-                labels.len() - 1
-            });
-            let known =
-                |entry: &Entry| entry.label == series.label && entry.origin == series.origin;
-            if !entries.iter().any(known) {
-                entries.push(Entry {
-                    label: series.label.clone(),
-                    origin: series.origin,
-                    shape: series.shape,
-                    colour: colours[place % colours.len()],
-                });
+/// Draws a legend in one line, or in several if there is too little room.
+pub fn show_legend(ui: &mut Ui, legend: &Legend) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        for entry in legend.entries() {
+            // The sample and its text stay on one line.
+            let text = entry.text();
+            let galley = egui::WidgetText::from(&text).into_galley(
+                ui,
+                None,
+                f32::INFINITY,
+                egui::TextStyle::Body,
+            );
+            let width = SAMPLE.x + galley.size().x + 2.0 * ui.spacing().item_spacing.x;
+            if width > ui.available_size_before_wrap().x {
+                ui.end_row();
             }
+            show_sample(ui, entry);
+            ui.label(text);
+            ui.add_space(8.0);
         }
-        Self { entries }
-    }
-
-    /// The colour of the series called `label`.
-    #[must_use]
-    pub fn colour(&self, label: &str) -> Color32 {
-        let entry = self.entries.iter().find(|entry| entry.label == label);
-        entry.map_or(Color32::GRAY, |entry| entry.colour)
-    }
-
-    /// Draws the legend in a line, or several where there is too little room.
-    pub fn show(&self, ui: &mut Ui) {
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 5.0;
-            for entry in &self.entries {
-                // A sample stands before its whole name; what does not fit goes to the next line.
-                let name = named(&entry.label, entry.origin);
-                let text = egui::WidgetText::from(&name);
-                let room = f32::INFINITY;
-                let galley = text.into_galley(ui, None, room, egui::TextStyle::Body);
-                let width = SAMPLE.x + galley.size().x + 2.0 * ui.spacing().item_spacing.x;
-                if width > ui.available_size_before_wrap().x {
-                    ui.end_row();
-                }
-                sample(ui, entry);
-                ui.label(name);
-                ui.add_space(8.0);
-            }
-        });
-    }
+    });
 }
 
-/// `gpu (recorded)`: where numbers come from is said with every series that is not merely counted.
-pub(super) fn named(label: &str, origin: Origin) -> String {
-    match origin {
-        Origin::Exact => label.to_owned(),
-        origin => format!("{label} ({})", origin.name()),
-    }
-}
-
-fn sample(ui: &mut Ui, entry: &Entry) {
+/// A sample of what a series looks like.
+fn show_sample(ui: &mut Ui, entry: &LegendEntry) {
     let (rect, _) = ui.allocate_exact_size(SAMPLE, Sense::hover());
+    let colour = series_colour(ui, entry.colour);
+    let stroke = Stroke::new(1.5, colour);
     let painter = ui.painter();
-    let (colour, stroke) = (entry.colour, Stroke::new(1.5, entry.colour));
     if let Shape::Bars { .. } = entry.shape {
         painter.rect_filled(rect, 2, bar_fill(colour, entry.origin));
         painter.rect_stroke(rect, 2, (1.0, colour), egui::StrokeKind::Inside);
@@ -111,56 +66,56 @@ fn sample(ui: &mut Ui, entry: &Entry) {
     }
     if entry.shape == Shape::Line {
         let ends = [rect.left_center(), rect.right_center()];
-        painter.extend(match style_of(entry.origin) {
+        painter.extend(match entry.origin.line_style() {
             LineStyle::Solid => vec![egui::Shape::line_segment(ends, stroke)],
-            LineStyle::Dashed { .. } => egui::Shape::dashed_line(&ends, stroke, 4.0, 3.0),
-            LineStyle::Dotted { .. } => egui::Shape::dotted_line(&ends, colour, 4.0, 1.2),
+            LineStyle::Dashed => egui::Shape::dashed_line(&ends, stroke, 4.0, 3.0),
+            LineStyle::Dotted => egui::Shape::dotted_line(&ends, colour, 4.0, 1.2),
         });
     }
     let (centre, radius) = (rect.center(), 3.5);
     let at = |(x, y): (f32, f32)| centre + radius * egui::vec2(x, y);
-    match marker_of(entry.origin) {
-        MarkerShape::Diamond => {
+    match entry.origin.marker() {
+        Marker::Diamond => {
             let corners = [(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)].map(at).to_vec();
             painter.add(egui::Shape::convex_polygon(corners, colour, Stroke::NONE));
         }
-        MarkerShape::Cross => {
+        Marker::Cross => {
             painter.line_segment([(-1.0, -1.0), (1.0, 1.0)].map(at), stroke);
             painter.line_segment([(-1.0, 1.0), (1.0, -1.0)].map(at), stroke);
         }
-        MarkerShape::Square => {
+        Marker::Square => {
             painter.rect_filled(egui::Rect::from_center_size(centre, [6.0; 2].into()), 0, colour);
         }
-        _ => {
+        Marker::Circle => {
             painter.circle_filled(centre, radius, colour);
         }
     }
 }
 
-/// What a point is drawn as, which tells origins apart without colour.
-pub(super) fn marker_of(origin: Origin) -> MarkerShape {
-    match origin {
-        Origin::Live | Origin::Exact => MarkerShape::Circle,
-        Origin::Recorded => MarkerShape::Diamond,
-        Origin::Predicted => MarkerShape::Cross,
-        Origin::Paper => MarkerShape::Square,
+/// The marker of dots of this origin.
+pub(super) fn marker_shape(origin: Origin) -> MarkerShape {
+    match origin.marker() {
+        Marker::Circle => MarkerShape::Circle,
+        Marker::Diamond => MarkerShape::Diamond,
+        Marker::Cross => MarkerShape::Cross,
+        Marker::Square => MarkerShape::Square,
     }
 }
 
-/// What is predicted or printed is told apart from what was measured without colour.
-pub(super) fn style_of(origin: Origin) -> LineStyle {
-    match origin {
-        Origin::Predicted => LineStyle::Dashed { length: 7.0 },
-        Origin::Paper => LineStyle::Dotted { spacing: 5.0 },
-        Origin::Exact | Origin::Live | Origin::Recorded => LineStyle::Solid,
+/// The style of lines of this origin.
+pub(super) fn line_style(origin: Origin) -> PlotLineStyle {
+    match origin.line_style() {
+        LineStyle::Solid => PlotLineStyle::Solid,
+        LineStyle::Dashed => PlotLineStyle::Dashed { length: 7.0 },
+        LineStyle::Dotted => PlotLineStyle::Dotted { spacing: 5.0 },
     }
 }
 
-/// What is only predicted is drawn paler.
+/// The fill of bars: paler where the numbers were not measured by this program.
 pub(super) fn bar_fill(colour: Color32, origin: Origin) -> Color32 {
     match origin {
         Origin::Predicted => colour.gamma_multiply(0.3),
         Origin::Paper => colour.gamma_multiply(0.6),
-        _ => colour,
+        Origin::Exact | Origin::Live | Origin::Recorded => colour,
     }
 }

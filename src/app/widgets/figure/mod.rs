@@ -1,61 +1,70 @@
-//! Figures of records: panels with a legend that they share.
+//! Figures of records in the window. The layout comes from `experiment::chart`; this module draws
+//! it with `egui_plot` and finds the point under the pointer.
 
 pub mod axis;
 mod hit;
+mod labels;
 mod legend;
 mod panel;
 
 use eframe::egui::{self, Id, Ui};
 
-use crate::experiment::{Figure, Panel, Scale};
+use crate::experiment::chart::{Figure, Legend, Panel, Scale};
 
-pub use hit::{Hit, describe};
-pub use legend::Legend;
-pub use panel::{Lit, PanelView};
+pub use hit::describe;
+pub use legend::show_legend;
+pub use panel::{Highlighted, PanelView};
 
-/// Panels are not drawn narrower than this, in points.
-const NARROWEST: f32 = 300.0;
+/// Width of the narrowest panel, in points.
+const MIN_WIDTH: f32 = 300.0;
 
-/// Panels are not drawn higher than this, in points.
-const HIGHEST: f32 = 340.0;
+/// Height of a panel, in points: the lowest and the highest.
+const MIN_HEIGHT: f32 = 160.0;
+const MAX_HEIGHT: f32 = 340.0;
 
-/// Width of a panel in which the names on its axis are whole, in points.
-fn names_width(panel: &Panel) -> f32 {
-    let Scale::Categories(names) = &panel.x.scale else { return 0.0 };
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    panel::width_for(names.len(), longest)
-}
-
-/// Draws `figure` with its title, its legend and what is said of the point under the pointer.
+/// Draws `figure` with its title and legend, and a description of the point under the pointer.
 pub fn show(ui: &mut Ui, id: Id, figure: &Figure) {
     ui.strong(&figure.title);
-    let legend = Legend::of(ui, &figure.panels);
-    legend.show(ui);
-    let width = ui.available_width();
-    let needed = figure.panels.iter().map(names_width).fold(NARROWEST, f32::max);
-    let fit = (width / needed).floor().max(1.0) as usize;
-    let across = figure.across.clamp(1, fit).min(figure.panels.len().max(1));
+    let legend = Legend::of(&figure.panels);
+    show_legend(ui, &legend);
+    let needed = figure.panels.iter().map(width_for_names).fold(MIN_WIDTH, f32::max);
+    let fitting = (ui.available_width() / needed).floor().max(1.0) as usize;
+    let across = figure.across.clamp(1, fitting).min(figure.panels.len().max(1));
     let gap = ui.spacing().item_spacing.x;
-    let each = (width - gap * (across - 1) as f32) / across as f32;
-    let height = (each * 0.62).clamp(160.0, HIGHEST);
+    let width = (ui.available_width() - gap * (across - 1) as f32) / across as f32;
+    let height = (width * 0.62).clamp(MIN_HEIGHT, MAX_HEIGHT);
     for (row, panels) in figure.panels.chunks(across).enumerate() {
         ui.horizontal_top(|ui| {
             for (column, panel) in panels.iter().enumerate() {
-                ui.allocate_ui(egui::vec2(each, height + 24.0), |ui| {
+                ui.allocate_ui(egui::vec2(width, height + 24.0), |ui| {
                     ui.vertical(|ui| {
-                        ui.set_width(each);
+                        ui.set_width(width);
                         let id = id.with((row, column));
-                        let view = PanelView { id, panel, legend: &legend, height, lit: &[] };
-                        let (hit, response) = view.show(ui);
-                        if let Some(hit) = hit {
-                            response.on_hover_ui_at_pointer(|ui| {
-                                ui.set_max_width(320.0);
-                                describe(ui, panel, hit);
-                            });
-                        }
+                        show_panel(
+                            ui,
+                            PanelView { id, panel, legend: &legend, height, highlighted: &[] },
+                        );
                     });
                 });
             }
         });
     }
+}
+
+/// Draws a panel with a tooltip for the point under the pointer.
+fn show_panel(ui: &mut Ui, view: PanelView) {
+    let (hit, response) = view.show(ui);
+    if let Some(point) = hit {
+        response.on_hover_ui_at_pointer(|ui| {
+            ui.set_max_width(320.0);
+            describe(ui, view.panel, point);
+        });
+    }
+}
+
+/// Width in points at which a panel shows the names on its axis in full.
+fn width_for_names(panel: &Panel) -> f32 {
+    let Scale::Categories(names) = &panel.x.scale else { return 0.0 };
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    panel::width_for(names.len(), longest)
 }

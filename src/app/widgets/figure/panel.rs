@@ -1,28 +1,35 @@
 //! One panel as a plot.
 
-use eframe::egui::{self, Color32, Id, Response, Sense, Stroke, Ui, Vec2b, WidgetInfo, WidgetType};
+use eframe::egui::{
+    self, Color32, Id, Rangef, Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2b, WidgetInfo,
+    WidgetType,
+};
 use egui_plot::{
-    AxisHints, Bar, BarChart, HLine, Line, Plot, PlotPoint, PlotPoints, PlotTransform, PlotUi,
-    Points, VLine,
+    AxisHints, Bar, BarChart, Line, Plot, PlotPoint, PlotPoints, PlotTransform, PlotUi, Points,
 };
 
-use super::axis;
-use super::hit::{Hit, Spot, under};
-use super::legend::{Legend, bar_fill, marker_of, named, style_of};
-use crate::experiment::{At, Origin, Panel, Scale, Series, Shape};
+use super::axis::{grid_marks, label_at};
+use super::hit::{ScreenShape, hit};
+use super::labels::{show_mark_labels, show_point_labels};
+use super::legend::{bar_fill, line_style, marker_shape, series_colour};
+use crate::experiment::Origin;
+use crate::experiment::chart::{
+    BarLayout, Legend, Panel, PanelLayout, PointRef, Scale, Series, Shape, label_with_origin,
+};
 
-/// A point that is drawn larger, with a ring of this colour.
+/// A point with an outline.
 #[derive(Clone, Copy, Debug)]
-pub struct Lit {
+pub struct Highlighted {
     /// The point.
-    pub hit: Hit,
-    /// The colour.
+    pub point: PointRef,
+    /// The colour of the outline.
     pub colour: Color32,
 }
 
-/// A panel and how it is to be drawn.
+/// A panel and how to draw it.
+#[derive(Clone, Copy)]
 pub struct PanelView<'a> {
-    /// Tells the panel from all others, in every frame alike.
+    /// The same in every frame, and unlike that of any other panel.
     pub id: Id,
     /// The panel.
     pub panel: &'a Panel,
@@ -30,381 +37,190 @@ pub struct PanelView<'a> {
     pub legend: &'a Legend,
     /// Height of the plot with its axes, in points.
     pub height: f32,
-    /// Points that stand out.
-    pub lit: &'a [Lit],
+    /// Points with an outline.
+    pub highlighted: &'a [Highlighted],
 }
 
-/// Width of what stands left of the axes, of the gap between names, and of a letter, in points.
-const BESIDE: f32 = 60.0;
-const GAP: f32 = 6.0;
-const LETTER: f32 = 6.5;
+/// Width of the vertical axis with its labels, in points.
+const AXIS_WIDTH: f32 = 60.0;
 
-/// Width of a panel with so many names of so many letters on its axis, in points.
+/// Gap between two names on the horizontal axis, in points.
+const NAME_GAP: f32 = 6.0;
+
+/// Average width of a letter in the axis font, in points.
+const LETTER_WIDTH: f32 = 6.5;
+
+/// Distances between tick labels at which they start to appear and are fully visible, in points.
+/// Names are shortened to the room that they have, so they are shown at any distance.
+const NUMBER_SPACING: Rangef = Rangef { min: 40.0, max: 60.0 };
+const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
+
+/// With more points than this in a series, dots are smaller and translucent.
+const MANY_DOTS: usize = 200;
+
+/// Width in points of a panel with this many names of this many letters on its axis.
 pub(super) fn width_for(names: usize, letters: usize) -> f32 {
-    // As in `bounds`, there is a little room at either end.
-    BESIDE + (names as f32 + 0.2) * (letters as f32 * LETTER + GAP)
-}
-
-/// A bar on its axes: from left to right, and from its foot to its head.
-struct Block {
-    hit: Hit,
-    centre: f64,
-    width: f64,
-    foot: f64,
-    head: f64,
+    AXIS_WIDTH + names as f32 * (letters as f32 * LETTER_WIDTH + NAME_GAP)
 }
 
 impl PanelView<'_> {
-    /// Draws the panel. What is under the pointer, and the response to pointing and clicking.
-    pub fn show(&self, ui: &mut Ui) -> (Option<Hit>, Response) {
-        let Self { panel, .. } = self;
+    /// Draws the panel. Returns the point under the pointer, and the response of the plot.
+    pub fn show(&self, ui: &mut Ui) -> (Option<PointRef>, Response) {
+        let panel = self.panel;
         if !panel.title.is_empty() {
             ui.vertical_centered(|ui| ui.strong(&panel.title));
         }
-        let blocks = self.blocks();
-        let (x_view, y_view) = self.views(&blocks);
-        let room = self.room(ui, x_view);
-        let (x, y) = (&panel.x.scale, &panel.y.scale);
-        // Names are shortened to what there is room for, so none need be left out.
-        let apart = if matches!(x, Scale::Categories(_)) { 12.0..=16.0 } else { 40.0..=60.0 };
-        let across = AxisHints::new_x()
+        let layout = PanelLayout::new(panel);
+        let name_chars = self.name_chars(ui, layout.x.high - layout.x.low);
+        let has_names = matches!(panel.x.scale, Scale::Categories(_));
+        let (x_ticks, y_ticks) = (layout.x.ticks(), layout.y.ticks());
+        let (x_marks, y_marks) = (grid_marks(&x_ticks), grid_marks(&y_ticks));
+        let x_axis = AxisHints::new_x()
             .label(panel.x.label.as_str())
-            .formatter(move |mark, view| axis::label(x, mark.value, view, room))
-            .label_spacing(egui::Rangef::from(apart));
-        let grid = ui.visuals().weak_text_color().gamma_multiply(0.5);
-        let plot = Plot::new(self.id)
-            .height(self.height)
-            .allow_drag(false)
-            .allow_zoom(false)
-            .allow_scroll(false)
-            .allow_boxed_zoom(false)
-            .allow_double_click_reset(false)
-            .allow_axis_zoom_drag(false)
-            .show_x(false)
-            .show_y(false)
-            .show_crosshair(false)
-            .set_margin_fraction(egui::Vec2::ZERO)
-            .auto_bounds(Vec2b::FALSE)
-            .default_x_bounds(x_view.0, x_view.1)
-            .default_y_bounds(y_view.0, y_view.1)
+            .formatter(move |mark, _| label_at(&x_ticks, mark.value, name_chars))
+            .label_spacing(if has_names { NAME_SPACING } else { NUMBER_SPACING });
+        let plot = fixed_plot(self.id, self.height)
+            .default_x_bounds(layout.x.low, layout.x.high)
+            .default_y_bounds(layout.y.low, layout.y.high)
             .y_axis_label(panel.y.label.as_str())
-            .x_grid_spacer(move |input| axis::marks(x, input.bounds, 8))
-            .y_grid_spacer(move |input| axis::marks(y, input.bounds, 5))
-            .custom_x_axes(vec![across])
-            .y_axis_formatter(move |mark, view| axis::label(y, mark.value, view, room))
-            .grid_color(grid)
-            .sense(Sense::click())
-            .show(ui, |plot| {
-                plot.set_plot_bounds_x(x_view.0..=x_view.1);
-                plot.set_plot_bounds_y(y_view.0..=y_view.1);
-                self.draw(plot, &blocks, x_view);
-            });
-        let response = plot.response;
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, self.spoken()));
-        let spots = self.spots(&plot.transform, &blocks);
-        self.light(ui, response.rect, &spots);
-        self.name_marks(ui, response.rect, &plot.transform);
-        let hit = response.hover_pos().and_then(|pointer| under(pointer, &spots));
-        (hit, response)
-    }
-
-    /// What a screen reader says.
-    fn spoken(&self) -> String {
-        let Panel { title, x, y, series, .. } = self.panel;
-        let series: Vec<String> = series.iter().map(|s| named(&s.label, s.origin)).collect();
-        format!("Plot {title}: {} against {}; {}", y.label, x.label, series.join(", "))
-    }
-
-    /// The bars of all series: those of one stack on one another, stacks side by side.
-    fn blocks(&self) -> Vec<Block> {
-        let stacks = self.panel.series.iter().filter_map(|series| match series.shape {
-            Shape::Bars { stack } => Some(stack),
-            _ => None,
+            .x_grid_spacer(move |_| x_marks.clone())
+            .y_grid_spacer(move |_| y_marks.clone())
+            .custom_x_axes(vec![x_axis])
+            .y_axis_formatter(move |mark, _| label_at(&y_ticks, mark.value, usize::MAX))
+            .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.5))
+            .sense(Sense::click());
+        let colours: Vec<Color32> = panel
+            .series
+            .iter()
+            .map(|series| series_colour(ui, self.legend.colour(&series.label)))
+            .collect();
+        let plot = plot.show(ui, |plot| {
+            plot.set_plot_bounds_x(layout.x.low..=layout.x.high);
+            plot.set_plot_bounds_y(layout.y.low..=layout.y.high);
+            self.draw(plot, &layout, &colours);
         });
-        let count = stacks.max().map_or(0, |last| last + 1);
-        let width = 0.8 / count.max(1) as f64;
-        let floor = self.floor();
-        // Heads of the bars so far, on an even scale.
-        let mut heads: Vec<((usize, u64), f64)> = Vec::new();
-        let mut blocks = Vec::new();
-        for (series, of) in self.panel.series.iter().enumerate() {
-            let Shape::Bars { stack } = of.shape else { continue };
-            for (point, at) in of.points.iter().enumerate() {
-                let key = (stack, at.x.to_bits());
-                let known = heads.iter().position(|(known, _)| *known == key);
-                let index = known.unwrap_or_else(|| {
-                    heads.push((key, 0.0));
-                    heads.len() - 1
-                });
-                let from = heads[index].1;
-                heads[index].1 += at.y.max(0.0);
-                let to_place = |value| axis::place(&self.panel.y.scale, value).unwrap_or(floor);
-                let Some(middle) = axis::place(&self.panel.x.scale, at.x) else { continue };
-                blocks.push(Block {
-                    hit: Hit { series, point },
-                    centre: middle + width * (stack as f64 - (count as f64 - 1.0) / 2.0),
-                    width: width * 0.94,
-                    foot: to_place(from).max(floor),
-                    head: to_place(heads[index].1).max(floor),
-                });
-            }
-        }
-        blocks
+        let response = plot.response;
+        response.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, self.description()));
+        let shapes = screen_shapes(&layout, &plot.transform);
+        self.draw_highlights(ui, response.rect, &shapes);
+        show_point_labels(ui, response.rect, panel, &shapes);
+        show_mark_labels(ui, response.rect, panel, &layout, &plot.transform);
+        let point = response.hover_pos().and_then(|pointer| hit(pointer, &shapes));
+        (point, response)
     }
 
-    /// Where bars stand: at zero, or below the least of them where there is no zero.
-    fn floor(&self) -> f64 {
-        let panel = self.panel;
-        match panel.y.scale {
-            crate::experiment::Scale::Log => {
-                let points = panel.series.iter().flat_map(|series| &series.points);
-                let places = points.filter_map(|point| axis::place(&panel.y.scale, point.y));
-                places.fold(f64::INFINITY, f64::min).min(1e9).floor()
-            }
-            _ => 0.0,
-        }
+    /// The text for screen readers.
+    fn description(&self) -> String {
+        let Panel { title, x, y, series, .. } = self.panel;
+        let series = series.iter().map(|s| label_with_origin(&s.label, s.origin));
+        let series = series.collect::<Vec<String>>().join(", ");
+        format!("Plot {title}: {} against {}; {series}", y.label, x.label)
     }
 
-    /// What the axes show.
-    fn views(&self, blocks: &[Block]) -> ((f64, f64), (f64, f64)) {
-        let panel = self.panel;
-        let dots = || {
-            let dotted = |series: &&Series| !matches!(series.shape, Shape::Bars { .. });
-            panel.series.iter().filter(dotted).flat_map(|series| &series.points)
-        };
-        let marks = || panel.marks.iter().map(|mark| mark.at);
-        let of_x = dots().filter_map(|point| axis::place(&panel.x.scale, point.x));
-        let of_x = of_x.chain(blocks.iter().flat_map(|block| {
-            [block.centre - block.width / 2.0, block.centre + block.width / 2.0]
-        }));
-        let of_x = of_x.chain(marks().filter_map(|at| match at {
-            At::X(x) => axis::place(&panel.x.scale, x),
-            _ => None,
-        }));
-        let of_y = dots().filter_map(|point| axis::place(&panel.y.scale, point.y));
-        let of_y = of_y.chain(blocks.iter().flat_map(|block| [block.foot, block.head]));
-        let of_y = of_y.chain(marks().filter_map(|at| match at {
-            At::Y(y) => axis::place(&panel.y.scale, y),
-            _ => None,
-        }));
-        let x_view = axis::bounds(&panel.x.scale, of_x);
-        let (mut low, high) = axis::bounds(&panel.y.scale, of_y);
-        if !blocks.is_empty() {
-            low = self.floor();
-        }
-        (x_view, (low, high))
+    /// Number of characters that a name on a horizontal axis of this length may have.
+    fn name_chars(&self, ui: &Ui, length: f64) -> usize {
+        let each = (ui.available_width() - AXIS_WIDTH) / length.max(1.0) as f32;
+        ((each - NAME_GAP) / LETTER_WIDTH).max(3.0) as usize
     }
 
-    /// Characters that a name on the horizontal axis may have.
-    fn room(&self, ui: &Ui, (low, high): (f64, f64)) -> usize {
-        let each = (ui.available_width() - BESIDE) / (high - low).max(1.0) as f32;
-        ((each - GAP) / LETTER).max(3.0) as usize
-    }
-
-    fn draw(&self, plot: &mut PlotUi<'_>, blocks: &[Block], x_view: (f64, f64)) {
-        let bar = |block: &Block| {
-            let series = &self.panel.series[block.hit.series];
-            let colour = self.legend.colour(&series.label);
-            Bar::new(block.centre, block.head - block.foot)
-                .base_offset(block.foot)
-                .width(block.width)
+    /// Draws bars, series and marks in axis coordinates.
+    fn draw(&self, plot: &mut PlotUi<'_>, layout: &PanelLayout, colours: &[Color32]) {
+        let bar = |bar: &BarLayout| {
+            let (series, colour) =
+                (&self.panel.series[bar.point.series], colours[bar.point.series]);
+            Bar::new(f64::midpoint(bar.left, bar.right), bar.top - bar.bottom)
+                .base_offset(bar.bottom)
+                .width(bar.right - bar.left)
                 .fill(bar_fill(colour, series.origin))
                 .stroke(Stroke::new(1.0, colour))
         };
-        let bars: Vec<Bar> = blocks.iter().map(bar).collect();
+        let bars: Vec<Bar> = layout.bars.iter().map(bar).collect();
         if !bars.is_empty() {
             plot.bar_chart(BarChart::new("bars", bars).allow_hover(false));
         }
-        for series in &self.panel.series {
-            self.draw_dots(plot, series);
+        for (index, series) in self.panel.series.iter().enumerate() {
+            let dots: Vec<[f64; 2]> = layout.dots_of(index).map(|dot| [dot.x, dot.y]).collect();
+            if !dots.is_empty() {
+                draw_dots(plot, series, dots, colours[index]);
+            }
         }
         let ink = plot.ctx().global_style().visuals.text_color();
         for mark in &self.panel.marks {
-            let style = style_of(mark.origin);
-            let name = named(&mark.label, mark.origin);
-            let (x, y) = (&self.panel.x.scale, &self.panel.y.scale);
-            match mark.at {
-                At::X(at) => {
-                    if let Some(at) = axis::place(x, at) {
-                        plot.vline(VLine::new(name, at).color(ink).style(style).allow_hover(false));
-                    }
-                }
-                At::Y(at) => {
-                    if let Some(at) = axis::place(y, at) {
-                        plot.hline(HLine::new(name, at).color(ink).style(style).allow_hover(false));
-                    }
-                }
-                At::Slope(factor) => {
-                    let line = slope(self.panel, factor, x_view);
-                    plot.line(Line::new(name, line).color(ink).style(style).allow_hover(false));
-                }
-            }
+            let Some(ends) = layout.mark(mark.position) else { continue };
+            let ends: Vec<[f64; 2]> = ends.map(<[f64; 2]>::from).to_vec();
+            let line = Line::new(label_with_origin(&mark.label, mark.origin), ends).color(ink);
+            plot.line(line.style(line_style(mark.origin)).allow_hover(false));
         }
     }
 
-    fn draw_dots(&self, plot: &mut PlotUi<'_>, series: &Series) {
-        if matches!(series.shape, Shape::Bars { .. }) {
-            return;
-        }
-        let colour = self.legend.colour(&series.label);
-        let places: Vec<[f64; 2]> =
-            series.points.iter().filter_map(|point| self.place(point.x, point.y)).collect();
-        if series.shape == Shape::Line {
-            let line = Line::new(series.label.clone(), PlotPoints::from(places.clone()));
-            plot.line(
-                line.color(colour).width(1.8).style(style_of(series.origin)).allow_hover(false),
-            );
-        }
-        if series.origin == Origin::Paper {
-            // They may stand on bars of their colour.
-            let ground = plot.ctx().global_style().visuals.extreme_bg_color;
-            let around = Points::new(series.label.clone(), PlotPoints::from(places.clone()));
-            let around = around.shape(marker_of(series.origin)).radius(5.5).color(ground);
-            plot.points(around.allow_hover(false));
-        }
-        let many = places.len() > 200;
-        let dots = Points::new(series.label.clone(), PlotPoints::from(places))
-            .shape(marker_of(series.origin))
-            .filled(series.origin != Origin::Predicted)
-            .radius(if many { 2.5 } else { 4.0 })
-            .color(if many { colour.gamma_multiply(0.75) } else { colour });
-        plot.points(dots.allow_hover(false));
-    }
-
-    fn place(&self, x: f64, y: f64) -> Option<[f64; 2]> {
-        Some([axis::place(&self.panel.x.scale, x)?, axis::place(&self.panel.y.scale, y)?])
-    }
-
-    /// Where all points are on the screen.
-    fn spots(&self, transform: &PlotTransform, blocks: &[Block]) -> Vec<(Hit, Spot)> {
-        let mut spots: Vec<(Hit, Spot)> = Vec::new();
-        for block in blocks {
-            let half = block.width / 2.0;
-            let rect = transform.rect_from_values(
-                &PlotPoint::new(block.centre - half, block.foot),
-                &PlotPoint::new(block.centre + half, block.head),
-            );
-            spots.push((block.hit, Spot::Bar(rect)));
-        }
-        for (series, of) in self.panel.series.iter().enumerate() {
-            if matches!(of.shape, Shape::Bars { .. }) {
-                continue;
-            }
-            for (point, at) in of.points.iter().enumerate() {
-                if let Some([x, y]) = self.place(at.x, at.y) {
-                    let at = transform.position_from_point(&PlotPoint::new(x, y));
-                    spots.push((Hit { series, point }, Spot::Dot(at)));
-                }
-            }
-        }
-        spots
-    }
-
-    /// Rings around the points that stand out, and words beside those that have some where there
-    /// are few.
-    fn light(&self, ui: &Ui, rect: egui::Rect, spots: &[(Hit, Spot)]) {
+    /// Outlines the highlighted points.
+    fn draw_highlights(&self, ui: &Ui, rect: Rect, shapes: &[(PointRef, ScreenShape)]) {
         let painter = ui.painter_at(rect);
-        for lit in self.lit {
-            for (_, spot) in spots.iter().filter(|(hit, _)| *hit == lit.hit) {
-                match spot {
-                    Spot::Dot(at) => {
-                        painter.circle_stroke(*at, 6.0, Stroke::new(2.0, lit.colour));
+        for Highlighted { point, colour } in self.highlighted {
+            for (_, shape) in shapes.iter().filter(|(shown, _)| shown == point) {
+                match shape {
+                    ScreenShape::Dot(centre) => {
+                        painter.circle_stroke(*centre, 6.0, Stroke::new(2.0, *colour));
                     }
-                    Spot::Bar(bar) => {
-                        let inside = egui::StrokeKind::Inside;
-                        painter.rect_stroke(*bar, 0, (2.0, lit.colour), inside);
+                    ScreenShape::Bar(bar) => {
+                        painter.rect_stroke(*bar, 0, (2.0, *colour), StrokeKind::Inside);
                     }
                 }
             }
         }
-        self.captions(ui, &painter, rect, spots);
-    }
-
-    /// Says at each mark what it marks: those of upright lines one below another, so that neighbours
-    /// can be read.
-    fn name_marks(&self, ui: &Ui, rect: egui::Rect, transform: &PlotTransform) {
-        let painter = ui.painter_at(rect);
-        let (font, ink) = (egui::FontId::proportional(11.0), ui.visuals().text_color());
-        let bounds = transform.bounds();
-        let mut row = 0.0;
-        for mark in &self.panel.marks {
-            let words = named(&mark.label, mark.origin);
-            let galley = painter.layout_no_wrap(words, font.clone(), ink);
-            let (x, y) = (&self.panel.x.scale, &self.panel.y.scale);
-            let (place, upright) = match mark.at {
-                At::X(at) => (axis::place(x, at).map(|at| [at, bounds.max()[1]]), true),
-                At::Y(at) => (axis::place(y, at).map(|at| [bounds.max()[0], at]), false),
-                At::Slope(factor) => (slope_end(self.panel, factor, bounds.max()), false),
-            };
-            let Some([x, y]) = place else { continue };
-            let mut at = transform.position_from_point(&PlotPoint::new(x, y));
-            if upright {
-                at.y += row;
-                row += galley.size().y;
-            }
-            let at = caption_at(at, galley.size(), upright, rect);
-            let plate = egui::Rect::from_min_size(at, galley.size()).expand(1.0);
-            // Points lie thick around the line that is named.
-            painter.rect_filled(plate, 2.0, ui.visuals().extreme_bg_color.gamma_multiply(0.8));
-            painter.galley(at, galley, ink);
-        }
-    }
-
-    /// Words beside points, where there is room.
-    fn captions(&self, ui: &Ui, painter: &egui::Painter, rect: egui::Rect, spots: &[(Hit, Spot)]) {
-        let font = egui::FontId::proportional(11.0);
-        let ink = ui.visuals().text_color();
-        let mut taken: Vec<egui::Rect> = Vec::new();
-        for (hit, spot) in spots {
-            let text = &self.panel.series[hit.series].points[hit.point].label;
-            let Spot::Dot(at) = spot else { continue };
-            if text.is_empty() || spots.len() > 60 {
-                continue;
-            }
-            let galley = painter.layout_no_wrap(text.clone(), font.clone(), ink);
-            let size = galley.size();
-            let right = *at + egui::vec2(7.0, -size.y / 2.0);
-            let left = *at + egui::vec2(-7.0 - size.x, -size.y / 2.0);
-            let places = [right, left].map(|min| egui::Rect::from_min_size(min, size));
-            let free = places.into_iter().find(|place| {
-                rect.contains_rect(*place) && !taken.iter().any(|other| other.intersects(*place))
-            });
-            if let Some(place) = free {
-                taken.push(place);
-                painter.galley(place.min, galley, ink);
-            }
-        }
     }
 }
 
-/// Where the words of a mark stand.
-fn caption_at(at: egui::Pos2, size: egui::Vec2, upright: bool, rect: egui::Rect) -> egui::Pos2 {
-    let beside =
-        if upright { egui::vec2(4.0, 2.0) } else { egui::vec2(-size.x - 4.0, -size.y - 1.0) };
-    let least = rect.min + egui::vec2(2.0, 2.0);
-    let most = (rect.max - size - egui::vec2(2.0, 2.0)).max(least);
-    (at + beside).clamp(least, most)
+/// A plot that cannot be moved or scaled.
+fn fixed_plot<'a>(id: Id, height: f32) -> Plot<'a> {
+    Plot::new(id)
+        .height(height)
+        .allow_drag(false)
+        .allow_zoom(false)
+        .allow_scroll(false)
+        .allow_boxed_zoom(false)
+        .allow_double_click_reset(false)
+        .allow_axis_zoom_drag(false)
+        .show_x(false)
+        .show_y(false)
+        .show_crosshair(false)
+        .set_margin_fraction(egui::Vec2::ZERO)
+        .auto_bounds(Vec2b::FALSE)
 }
 
-/// Where the line on which y is `factor` times x leaves the view at its upper right.
-fn slope_end(panel: &Panel, factor: f64, [right, top]: [f64; 2]) -> Option<[f64; 2]> {
-    use crate::experiment::Scale;
-    let value = |scale: &Scale, place: f64| match scale {
-        Scale::Log => 10_f64.powf(place),
-        _ => place,
-    };
-    let x = value(&panel.x.scale, right).min(value(&panel.y.scale, top) / factor);
-    Some([axis::place(&panel.x.scale, x)?, axis::place(&panel.y.scale, factor * x)?])
+/// Draws the dots of a series, and the line through them if it has one.
+fn draw_dots(plot: &mut PlotUi<'_>, series: &Series, dots: Vec<[f64; 2]>, colour: Color32) {
+    let marker = marker_shape(series.origin);
+    let points = || PlotPoints::from(dots.clone());
+    if series.shape == Shape::Line {
+        let line = Line::new(series.label.clone(), points()).color(colour).width(1.8);
+        plot.line(line.style(line_style(series.origin)).allow_hover(false));
+    }
+    if series.origin == Origin::Paper {
+        // A margin, because these dots may be on bars of the same colour.
+        let background = plot.ctx().global_style().visuals.extreme_bg_color;
+        let margin = Points::new(series.label.clone(), points()).shape(marker).radius(5.5);
+        plot.points(margin.color(background).allow_hover(false));
+    }
+    let is_dense = dots.len() > MANY_DOTS;
+    let dots = Points::new(series.label.clone(), points())
+        .shape(marker)
+        .filled(series.origin != Origin::Predicted)
+        .radius(if is_dense { 2.5 } else { 4.0 })
+        .color(if is_dense { colour.gamma_multiply(0.75) } else { colour });
+    plot.points(dots.allow_hover(false));
 }
 
-/// The line on which y is `factor` times x.
-fn slope(panel: &Panel, factor: f64, (from, to): (f64, f64)) -> PlotPoints<'static> {
-    use crate::experiment::Scale;
-    let steps = 64;
-    let points = (0..=steps).filter_map(|step| {
-        let place = from + (to - from) * f64::from(step) / f64::from(steps);
-        let x = if panel.x.scale == Scale::Log { 10_f64.powf(place) } else { place };
-        Some([place, axis::place(&panel.y.scale, factor * x)?])
+/// All points as they are on the screen.
+fn screen_shapes(layout: &PanelLayout, transform: &PlotTransform) -> Vec<(PointRef, ScreenShape)> {
+    let bars = layout.bars.iter().map(|bar| {
+        let (corner, opposite) =
+            (PlotPoint::new(bar.left, bar.bottom), PlotPoint::new(bar.right, bar.top));
+        (bar.point, ScreenShape::Bar(transform.rect_from_values(&corner, &opposite)))
     });
-    PlotPoints::from(points.collect::<Vec<_>>())
+    let dots = layout.dots.iter().map(|dot| {
+        let centre = transform.position_from_point(&PlotPoint::new(dot.x, dot.y));
+        (dot.point, ScreenShape::Dot(centre))
+    });
+    bars.chain(dots).collect()
 }

@@ -1,0 +1,89 @@
+//! Labels of marks and points, drawn over a plot.
+
+use eframe::egui::{self, FontId, Pos2, Rect, Ui, Vec2};
+use egui_plot::{PlotPoint, PlotTransform};
+
+use super::hit::ScreenShape;
+use crate::experiment::Panel;
+use crate::experiment::chart::{
+    MarkPosition, PanelLayout, PointRef, label_with_origin, place_labels,
+};
+
+/// The font of the labels.
+const FONT_SIZE: f32 = 11.0;
+
+/// With more points than this none is labelled: the labels would cover each other.
+const MAX_LABELLED: usize = 60;
+
+/// Writes the labels of marks. Those of vertical lines are one below the other, so that the labels
+/// of neighbouring lines do not overlap.
+pub(super) fn show_mark_labels(
+    ui: &Ui,
+    rect: Rect,
+    panel: &Panel,
+    layout: &PanelLayout,
+    transform: &PlotTransform,
+) {
+    let painter = ui.painter_at(rect);
+    let ink = ui.visuals().text_color();
+    let mut used_height = 0.0;
+    for mark in &panel.marks {
+        let text = label_with_origin(&mark.label, mark.origin);
+        let galley = painter.layout_no_wrap(text, FontId::proportional(FONT_SIZE), ink);
+        let Some([_, (x, y)]) = layout.mark(mark.position) else { continue };
+        let mut end = transform.position_from_point(&PlotPoint::new(x, y));
+        let is_vertical = matches!(mark.position, MarkPosition::X(_));
+        if is_vertical {
+            end.y += used_height;
+            used_height += galley.size().y;
+        }
+        let corner = mark_label_corner(end, galley.size(), is_vertical, rect);
+        // A plate keeps the text readable over dense points.
+        let plate = Rect::from_min_size(corner, galley.size()).expand(1.0);
+        painter.rect_filled(plate, 2.0, ui.visuals().extreme_bg_color.gamma_multiply(0.8));
+        painter.galley(corner, galley, ink);
+    }
+}
+
+/// The upper left corner of the label of a mark that ends at `end`, within `rect`.
+fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Pos2 {
+    let offset =
+        if is_vertical { egui::vec2(4.0, 2.0) } else { egui::vec2(-size.x - 4.0, -size.y - 1.0) };
+    let min = rect.min + egui::vec2(2.0, 2.0);
+    let max = (rect.max - size - egui::vec2(2.0, 2.0)).max(min);
+    (end + offset).clamp(min, max)
+}
+
+/// Writes the labels of points next to them where they cover nothing.
+pub(super) fn show_point_labels(
+    ui: &Ui,
+    rect: Rect,
+    panel: &Panel,
+    shapes: &[(PointRef, ScreenShape)],
+) {
+    if shapes.len() > MAX_LABELLED {
+        return;
+    }
+    let painter = ui.painter_at(rect);
+    let ink = ui.visuals().text_color();
+    let (mut galleys, mut points, mut dots) = (Vec::new(), Vec::new(), Vec::new());
+    for (point, shape) in shapes {
+        let ScreenShape::Dot(centre) = shape else { continue };
+        let pixel = (f64::from(centre.x), f64::from(centre.y));
+        dots.push(pixel);
+        let text = &panel.series[point.series].points[point.point].label;
+        if !text.is_empty() {
+            let font = FontId::proportional(FONT_SIZE);
+            let galley = painter.layout_no_wrap(text.clone(), font, ink);
+            points.push((pixel, (f64::from(galley.size().x), f64::from(galley.size().y))));
+            galleys.push(galley);
+        }
+    }
+    let edges = (f64::from(rect.left()), f64::from(rect.right()));
+    for (galley, place) in galleys.into_iter().zip(place_labels(&points, &dots, edges)) {
+        if place.is_free {
+            let corner = egui::pos2(place.label.left as f32, place.label.top as f32);
+            painter.galley(corner, galley, ink);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Ranges and ticks of axes.
+
+use super::Scale;
+use crate::numbers::{round_step, short};
+
+/// Intervals between the ticks of a linear axis, about.
+const LINEAR_INTERVALS: f64 = 5.0;
+
+/// A scale with the range of axis coordinates that it shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AxisRange<'a> {
+    scale: &'a Scale,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A tick of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Where the tick is.
+    pub coordinate: f64,
+    /// Its label; empty for a tick without one.
+    pub label: String,
+    /// Distance between ticks of its kind, about: renderers may fade those that are too close.
+    pub spacing: f64,
+    /// A subdivision between the ticks that matter.
+    pub is_minor: bool,
+}
+
+impl Scale {
+    /// The axis coordinate of `value`; `None` if it has no position on this scale.
+    #[must_use]
+    pub fn coordinate(&self, value: f64) -> Option<f64> {
+        match self {
+            Self::Log => (value > 0.0).then(|| value.log10()),
+            Self::Linear | Self::Categories(_) => value.is_finite().then_some(value),
+        }
+    }
+}
+
+impl<'a> AxisRange<'a> {
+    /// The range from `low` to `high`, both in axis coordinates.
+    #[must_use]
+    pub fn new(scale: &'a Scale, low: f64, high: f64) -> Self {
+        Self { scale, low, high }
+    }
+
+    /// A range that shows all of `coordinates`. Linear axes include zero and end at ticks;
+    /// logarithmic axes have a margin; category axes always show all names.
+    #[must_use]
+    pub fn around(scale: &'a Scale, coordinates: impl Iterator<Item = f64>) -> Self {
+        let extremes = coordinates.fold(None, |extremes: Option<(f64, f64)>, c| {
+            let (low, high) = extremes.unwrap_or((c, c));
+            Some((low.min(c), high.max(c)))
+        });
+        match scale {
+            Scale::Categories(names) => Self::new(scale, -0.5, names.len().max(1) as f64 - 0.5),
+            Scale::Linear => {
+                let (low, high) = extremes.unwrap_or_default();
+                let (low, high) = (low.min(0.0), high.max(0.0));
+                let step = round_step(((high - low) / LINEAR_INTERVALS).max(f64::MIN_POSITIVE));
+                let up = |value: f64| (value / step - 1e-9).ceil() * step;
+                Self::new(scale, -up(-low), if high > low { up(high) } else { 1.0 })
+            }
+            Scale::Log => {
+                let Some((low, high)) = extremes else { return Self::new(scale, 0.0, 1.0) };
+                let margin = (0.06 * (high - low)).max(1.15_f64.log10());
+                Self::new(scale, low - margin, high + margin)
+            }
+        }
+    }
+
+    /// The scale of the axis.
+    #[must_use]
+    pub fn scale(&self) -> &'a Scale {
+        self.scale
+    }
+
+    /// Position of `coordinate` within the range: 0 at the lower end, 1 at the upper end.
+    #[must_use]
+    pub fn fraction(&self, coordinate: f64) -> f64 {
+        (coordinate - self.low) / (self.high - self.low)
+    }
+
+    /// Where bars begin: at zero, or at the lower end of a logarithmic axis.
+    #[must_use]
+    pub fn base(&self) -> f64 {
+        match self.scale {
+            Scale::Log => self.low,
+            Scale::Linear | Scale::Categories(_) => 0.0,
+        }
+    }
+
+    /// The ticks, from low to high.
+    #[must_use]
+    pub fn ticks(&self) -> Vec<Tick> {
+        match self.scale {
+            Scale::Categories(names) => {
+                let tick = |(index, name): (usize, &String)| Tick {
+                    coordinate: index as f64,
+                    label: name.clone(),
+                    spacing: 1.0,
+                    is_minor: false,
+                };
+                names.iter().enumerate().map(tick).collect()
+            }
+            Scale::Linear => linear_ticks(self.low, self.high),
+            Scale::Log => log_ticks(self.low, self.high),
+        }
+    }
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten.
+fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
+    let step = round_step((high - low) / LINEAR_INTERVALS);
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    let tick = |n: i64| {
+        let value = n as f64 * step;
+        Tick { coordinate: value, label: tick_label(value), spacing: step, is_minor: false }
+    };
+    (first..=last).map(tick).collect()
+}
+
+/// Powers of ten, labelled, with minor ticks at their multiples. On a short axis some of the
+/// multiples are labelled too; on a long one every other power is not.
+fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
+    let decades = high - low;
+    let labelled: &[f64] = if decades < 1.0 {
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]
+    } else if decades < 2.5 {
+        &[1.0, 2.0, 5.0]
+    } else {
+        &[1.0]
+    };
+    let label_every = if decades > 8.0 { 2 } else { 1 };
+    let mut ticks = Vec::new();
+    for exponent in low.floor() as i32..=high.ceil() as i32 {
+        for factor in [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0] {
+            let is_minor = !labelled.contains(&factor);
+            let value = factor * 10_f64.powi(exponent);
+            let coordinate = value.log10();
+            let is_visible = (low..=high).contains(&coordinate);
+            if !is_visible || (is_minor && factor == 1.5) {
+                continue;
+            }
+            let has_label = !is_minor && exponent % label_every == 0;
+            let label = if has_label { tick_label(value) } else { String::new() };
+            let spacing = if factor == 1.0 { 1.0 } else { 0.1 };
+            ticks.push(Tick { coordinate, label, spacing, is_minor });
+        }
+    }
+    ticks
+}
+
+/// `0.25`, `20`, `1.5 k`.
+fn tick_label(value: f64) -> String {
+    if value.abs() >= 1000.0 {
+        return if value < 0.0 { format!("-{}", short(-value)) } else { short(value) };
+    }
+    // Six decimals hide the rounding errors of multiples of the step.
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(range: &AxisRange) -> Vec<String> {
+        range.ticks().into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+    }
+
+    fn linear(low: f64, high: f64) -> Vec<String> {
+        labels(&AxisRange::new(&Scale::Linear, low, high))
+    }
+
+    fn log(low: f64, high: f64) -> Vec<String> {
+        labels(&AxisRange::new(&Scale::Log, low.log10(), high.log10()))
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(linear(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(linear(-20.0, 20.0), ["-20", "-10", "0", "10", "20"]);
+        assert_eq!(log(0.5, 2e6)[..3], ["1", "10", "100"]);
+        assert_eq!(log(14.0, 1100.0), ["20", "50", "100", "200", "500", "1 k"]);
+        assert_eq!(log(0.8, 20_000.0), ["1", "10", "100", "1 k", "10 k"]);
+        assert_eq!(log(1.9, 13.0), ["2", "3", "4", "5", "7", "10"]);
+        assert_eq!(log(0.001, 100.0), ["0.001", "0.01", "0.1", "1", "10", "100"]);
+    }
+
+    #[test]
+    fn minor_ticks_have_no_label_and_linear_ticks_stay_within_the_range() {
+        let ticks = AxisRange::new(&Scale::Log, 0.0, 4.0).ticks();
+        let minor: Vec<f64> = ticks.iter().filter(|t| t.is_minor).map(|t| t.coordinate).collect();
+        assert_eq!(minor.len(), 4 * 8);
+        assert!(ticks.iter().all(|tick| tick.is_minor == tick.label.is_empty()));
+        assert_eq!(linear(-1.0, 5.0), ["0", "2", "4"]);
+    }
+
+    #[test]
+    fn a_range_contains_all_coordinates() {
+        for values in [vec![], vec![3.0], vec![-1.0, 2.5], vec![-4.0]] {
+            let range = AxisRange::around(&Scale::Linear, values.iter().copied());
+            assert!(values.iter().all(|&v| (0.0..=1.0).contains(&range.fraction(v))), "{values:?}");
+            assert!((0.0..=1.0).contains(&range.fraction(0.0)), "{values:?}");
+        }
+        for values in [vec![], vec![7.0], vec![0.001, 1e6]] {
+            let coordinates: Vec<f64> =
+                values.iter().filter_map(|&v| Scale::Log.coordinate(v)).collect();
+            let range = AxisRange::around(&Scale::Log, coordinates.iter().copied());
+            assert!(coordinates.iter().all(|&c| (0.0..=1.0).contains(&range.fraction(c))));
+            assert!(
+                range.ticks().iter().all(|t| (0.0..=1.0).contains(&range.fraction(t.coordinate)))
+            );
+        }
+    }
+
+    #[test]
+    fn ranges_have_a_margin_where_they_need_one() {
+        let range = AxisRange::around(&Scale::Linear, [3.0, 10.0].into_iter());
+        assert_eq!(range.low, 0.0, "a linear axis begins at zero");
+        assert!(range.high >= 10.0 && range.high < 12.0);
+        let range = AxisRange::around(&Scale::Log, [2.0, 4.0].into_iter());
+        assert!(range.low < 2.0 && range.high > 4.0);
+        let names = Scale::Categories(vec!["a".to_owned(), "b".to_owned()]);
+        let range = AxisRange::around(&names, std::iter::empty());
+        assert_eq!((range.low, range.high), (-0.5, 1.5));
+        let range = AxisRange::around(&Scale::Log, std::iter::empty());
+        assert_eq!((range.low, range.high), (0.0, 1.0));
+    }
+
+    #[test]
+    fn only_positive_values_have_a_position_on_a_logarithmic_axis() {
+        assert_eq!(Scale::Log.coordinate(100.0), Some(2.0));
+        assert_eq!(Scale::Log.coordinate(0.0), None);
+        assert_eq!(Scale::Linear.coordinate(0.0), Some(0.0));
+    }
+}

@@ -1,0 +1,87 @@
+//! Stacking and grouping of bars.
+
+use super::{AxisRange, Panel, PointRef};
+
+/// Width of all bars at one category together; the distance between categories is 1.
+const GROUP_WIDTH: f64 = 0.76;
+
+/// Share of its place in the group that a bar fills; the rest is the gap to the next bar.
+const FILLED: f64 = 0.94;
+
+/// A bar as a rectangle in axis coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BarLayout {
+    /// The point that the bar shows.
+    pub point: PointRef,
+    /// Left edge.
+    pub left: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+    /// Upper edge.
+    pub top: f64,
+}
+
+/// A bar of which only the values are known.
+pub(super) struct StackedBar {
+    point: PointRef,
+    left: f64,
+    right: f64,
+    /// Values at the two ends.
+    from: f64,
+    to: f64,
+}
+
+/// The bars of `panel`: each begins where the bar below it in its stack ends.
+pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
+    let stacks = panel.series.iter().filter_map(|series| series.stack()).max();
+    let stacks = stacks.map_or(0, |last| last + 1);
+    let thickness = GROUP_WIDTH / stacks.max(1) as f64;
+    // The end of each stack at each x so far.
+    let mut ends: Vec<((usize, f64), f64)> = Vec::new();
+    let mut bars = Vec::new();
+    for (series_index, series) in panel.series.iter().enumerate() {
+        let Some(stack) = series.stack() else { continue };
+        for (point_index, point) in series.points.iter().enumerate() {
+            let Some(x) = panel.x.scale.coordinate(point.x) else { continue };
+            let key = (stack, point.x);
+            let known = ends.iter().position(|(known, _)| *known == key);
+            let index = known.unwrap_or_else(|| {
+                ends.push((key, 0.0));
+                ends.len() - 1
+            });
+            let from = ends[index].1;
+            ends[index].1 += point.y;
+            let left = x - GROUP_WIDTH / 2.0 + stack as f64 * thickness;
+            bars.push(StackedBar {
+                point: PointRef { series: series_index, point: point_index },
+                left,
+                right: left + FILLED * thickness,
+                from,
+                to: ends[index].1,
+            });
+        }
+    }
+    bars
+}
+
+impl StackedBar {
+    /// The value at the end of the bar.
+    pub fn end(&self) -> f64 {
+        self.to
+    }
+
+    /// The left and the right edge.
+    pub fn edges(&self) -> [f64; 2] {
+        [self.left, self.right]
+    }
+
+    /// The rectangle of the bar on `y`. An end without a position there is at the base.
+    pub fn place(&self, y: &AxisRange) -> BarLayout {
+        let place = |value| y.scale().coordinate(value).unwrap_or(y.base()).max(y.low);
+        let (one, other) = (place(self.from), place(self.to));
+        let Self { point, left, right, .. } = *self;
+        BarLayout { point, left, right, bottom: one.min(other), top: one.max(other) }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a figure shows: the part of a record that is drawn.
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Origin;
+
+/// Panels that belong together, with one title.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What the figure shows.
+    pub title: String,
+    /// Number of panels in a row.
+    pub across: usize,
+    /// The panels, row by row.
+    pub panels: Vec<Panel>,
+}
+
+/// Two axes and the series drawn on them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// What the panel shows, such as the name of a network.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The series. Bars of the same stack at the same x are stacked in this order.
+    pub series: Vec<Series>,
+    /// Reference lines across the panel.
+    pub marks: Vec<Mark>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What the axis measures, with the unit.
+    pub label: String,
+    /// How values map to positions.
+    pub scale: Scale,
+}
+
+/// How values of an axis map to positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Proportional; zero is always shown.
+    Linear,
+    /// Logarithmic; only positive values have a position.
+    Log,
+    /// Names at 0, 1, 2 and so on.
+    Categories(Vec<String>),
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name of the series in the legend. Series of the same label have the same colour.
+    pub label: String,
+    /// Where the numbers come from.
+    pub origin: Origin,
+    /// How the points are drawn.
+    pub shape: Shape,
+    /// The points.
+    pub points: Vec<Point>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// A dot for each point.
+    Points,
+    /// Dots joined by a line.
+    Line,
+    /// A bar for each point. Bars of one stack are drawn on top of each other, different stacks
+    /// side by side.
+    Bars {
+        /// Number of the stack, from 0.
+        stack: usize,
+    },
+}
+
+/// A point of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Value on the horizontal axis; for [`Scale::Categories`] the index of the name.
+    pub x: f64,
+    /// Value on the vertical axis; for a bar, its length.
+    pub y: f64,
+    /// Text next to the point, such as the name of a network; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+}
+
+/// A reference line across a panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// What the line marks.
+    pub label: String,
+    /// Where the value comes from.
+    pub origin: Origin,
+    /// Where the line is drawn.
+    #[serde(rename = "at")]
+    pub position: MarkPosition,
+}
+
+/// Where a reference line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkPosition {
+    /// A vertical line at this x.
+    X(f64),
+    /// A horizontal line at this y.
+    Y(f64),
+    /// The line y = factor · x. Drawn only where both axes are linear or both are logarithmic.
+    Slope(f64),
+}
+
+impl Axis {
+    /// A linear axis.
+    #[must_use]
+    pub fn linear(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Linear }
+    }
+
+    /// A logarithmic axis.
+    #[must_use]
+    pub fn log(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Log }
+    }
+
+    /// An axis of names.
+    #[must_use]
+    pub fn categories<S: Into<String>>(label: &str, names: impl IntoIterator<Item = S>) -> Self {
+        let scale = Scale::Categories(names.into_iter().map(Into::into).collect());
+        Self { label: label.to_owned(), scale }
+    }
+}
+
+impl Series {
+    /// A series of points without text next to them.
+    #[must_use]
+    pub fn new(
+        label: impl Into<String>,
+        origin: Origin,
+        shape: Shape,
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Self {
+        let point = |(x, y)| Point { x, y, label: String::new() };
+        Self { label: label.into(), origin, shape, points: points.into_iter().map(point).collect() }
+    }
+
+    /// Number of the stack of its bars; `None` if it has no bars.
+    #[must_use]
+    pub fn stack(&self) -> Option<usize> {
+        match self.shape {
+            Shape::Bars { stack } => Some(stack),
+            Shape::Points | Shape::Line => None,
+        }
+    }
+}

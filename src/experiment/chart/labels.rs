@@ -1,0 +1,102 @@
+//! Placing the labels of points where they cover neither points nor each other.
+
+/// A rectangle in pixels; y grows downward.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabelBox {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+}
+
+/// Where a label goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// The place of the text.
+    pub label: LabelBox,
+    /// Whether it covers nothing else.
+    pub is_free: bool,
+}
+
+/// Places a label next to each of `points`, given with the width and height of its text. Tries
+/// right, left, above, below and two diagonals; if none is free, takes the first one between
+/// `left` and `right`, the edges of the panel. All dots of the panel are in `dots`.
+///
+/// # Complexity
+/// O(labels · (labels + dots)).
+#[must_use]
+pub fn place_labels(
+    points: &[((f64, f64), (f64, f64))],
+    dots: &[(f64, f64)],
+    (left, right): (f64, f64),
+) -> Vec<Placement> {
+    /// Half the side of the square around a dot that labels keep clear of, in pixels.
+    const DOT: f64 = 4.0;
+    let around = |&(x, y): &(f64, f64)| LabelBox {
+        left: x - DOT,
+        top: y - DOT,
+        right: x + DOT,
+        bottom: y + DOT,
+    };
+    let mut taken: Vec<LabelBox> = dots.iter().map(around).collect();
+    let mut placements = Vec::with_capacity(points.len());
+    for &(point, size) in points {
+        let candidates = candidates(point, size);
+        let is_inside = |b: &&LabelBox| b.left >= left && b.right <= right;
+        let is_free = |b: &&LabelBox| is_inside(b) && !taken.iter().any(|t| t.touches(b));
+        let free = candidates.iter().find(is_free);
+        let label = *free.or_else(|| candidates.iter().find(is_inside)).unwrap_or(&candidates[0]);
+        placements.push(Placement { label, is_free: free.is_some() });
+        taken.push(label);
+    }
+    placements
+}
+
+/// Places for a label of this size next to a point, the best first.
+fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] {
+    let offsets = [
+        (7.0, 0.5 - height / 2.0),
+        (-7.0 - width, 0.5 - height / 2.0),
+        (-width / 2.0, -6.0 - height),
+        (-width / 2.0, 7.0),
+        (6.0, -4.0 - height),
+        (6.0, 5.0),
+    ];
+    offsets.map(|(dx, dy)| {
+        let (left, top) = (x + dx, y + dy);
+        LabelBox { left, top, right: left + width, bottom: top + height }
+    })
+}
+
+impl LabelBox {
+    fn touches(&self, other: &Self) -> bool {
+        self.left <= other.right
+            && other.left <= self.right
+            && self.top <= other.bottom
+            && other.top <= self.bottom
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_goes_to_the_first_free_side() {
+        let size = (40.0, 10.0);
+        let place =
+            |dots: &[(f64, f64)], edges| place_labels(&[((100.0, 100.0), size)], dots, edges)[0];
+        let at = (100.0, 100.0);
+        let right = place(&[at], (0.0, 200.0));
+        assert!(right.is_free && right.label.left == 107.0);
+        let left = place(&[at, (120.0, 100.0)], (0.0, 200.0));
+        assert!(left.is_free && left.label.right == 93.0);
+        assert_eq!(place(&[at], (0.0, 130.0)), left, "the panel ends at 130");
+        let nowhere = place(&[at], (90.0, 110.0));
+        assert!(!nowhere.is_free);
+    }
+}

@@ -1,0 +1,175 @@
+//! Where the parts of a panel are drawn.
+
+use super::bars;
+use super::{AxisRange, BarLayout, MarkPosition, Panel, Scale};
+
+/// A point of a panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointRef {
+    /// Index of the series in the panel.
+    pub series: usize,
+    /// Index of the point in the series.
+    pub point: usize,
+}
+
+/// A dot in axis coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DotLayout {
+    /// The point that the dot shows.
+    pub point: PointRef,
+    /// Horizontal coordinate.
+    pub x: f64,
+    /// Vertical coordinate.
+    pub y: f64,
+}
+
+/// Where the parts of a panel are drawn, in axis coordinates.
+#[derive(Clone, Debug)]
+pub struct PanelLayout<'a> {
+    /// The horizontal axis.
+    pub x: AxisRange<'a>,
+    /// The vertical axis.
+    pub y: AxisRange<'a>,
+    /// All bars, series by series.
+    pub bars: Vec<BarLayout>,
+    /// All dots, series by series. Points that have no position on an axis are left out.
+    pub dots: Vec<DotLayout>,
+}
+
+impl<'a> PanelLayout<'a> {
+    /// The layout of `panel`, with axes that show all points and marks.
+    #[must_use]
+    pub fn new(panel: &'a Panel) -> Self {
+        let (x_scale, y_scale) = (&panel.x.scale, &panel.y.scale);
+        let stacked = bars::stack(panel);
+        let dots = dots(panel);
+        let x_marks = panel.marks.iter().filter_map(|mark| match mark.position {
+            MarkPosition::X(x) => x_scale.coordinate(x),
+            _ => None,
+        });
+        let y_marks = panel.marks.iter().filter_map(|mark| match mark.position {
+            MarkPosition::Y(y) => y_scale.coordinate(y),
+            _ => None,
+        });
+        let edges = stacked.iter().flat_map(bars::StackedBar::edges);
+        let ends = stacked.iter().filter_map(|bar| y_scale.coordinate(bar.end()));
+        let x =
+            AxisRange::around(x_scale, dots.iter().map(|dot| dot.x).chain(edges).chain(x_marks));
+        let y = AxisRange::around(y_scale, dots.iter().map(|dot| dot.y).chain(ends).chain(y_marks));
+        let bars = stacked.iter().map(|bar| bar.place(&y)).collect();
+        Self { x, y, bars, dots }
+    }
+
+    /// The dots of a series.
+    pub fn dots_of(&self, series: usize) -> impl Iterator<Item = &DotLayout> {
+        self.dots.iter().filter(move |dot| dot.point.series == series)
+    }
+
+    /// The two ends of the mark at `position` where it crosses the panel, as coordinates x and y;
+    /// `None` if it does not.
+    #[must_use]
+    pub fn mark(&self, position: MarkPosition) -> Option<[(f64, f64); 2]> {
+        let (x, y) = (&self.x, &self.y);
+        match position {
+            MarkPosition::X(value) => {
+                let at = x.scale().coordinate(value)?;
+                Some([(at, y.low), (at, y.high)])
+            }
+            MarkPosition::Y(value) => {
+                let at = y.scale().coordinate(value)?;
+                Some([(x.low, at), (x.high, at)])
+            }
+            MarkPosition::Slope(factor) => {
+                // In coordinates the line is y = slope · x + offset.
+                let (slope, offset) = match (x.scale(), y.scale()) {
+                    (Scale::Linear, Scale::Linear) if factor > 0.0 => (factor, 0.0),
+                    (Scale::Log, Scale::Log) if factor > 0.0 => (1.0, factor.log10()),
+                    _ => return None,
+                };
+                let from = x.low.max((y.low - offset) / slope);
+                let to = x.high.min((y.high - offset) / slope);
+                let point = |x: f64| (x, slope * x + offset);
+                (from < to).then(|| [point(from), point(to)])
+            }
+        }
+    }
+}
+
+/// The dots of all series that are not bars.
+fn dots(panel: &Panel) -> Vec<DotLayout> {
+    let mut dots = Vec::new();
+    for (series_index, series) in panel.series.iter().enumerate() {
+        if series.stack().is_some() {
+            continue;
+        }
+        for (point_index, point) in series.points.iter().enumerate() {
+            let x = panel.x.scale.coordinate(point.x);
+            let y = panel.y.scale.coordinate(point.y);
+            if let Some((x, y)) = x.zip(y) {
+                let point = PointRef { series: series_index, point: point_index };
+                dots.push(DotLayout { point, x, y });
+            }
+        }
+    }
+    dots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Axis, Origin, Series, Shape};
+
+    fn panel(x: Axis, y: Axis, series: Vec<Series>) -> Panel {
+        Panel { title: String::new(), x, y, series, marks: Vec::new() }
+    }
+
+    fn bars(stack: usize, points: &[(f64, f64)]) -> Series {
+        Series::new("s", Origin::Live, Shape::Bars { stack }, points.iter().copied())
+    }
+
+    #[test]
+    fn bars_of_a_stack_are_on_top_of_each_other_and_stacks_side_by_side() {
+        let x = Axis::categories("", ["a", "b"]);
+        let series = vec![
+            bars(0, &[(0.0, 2.0), (1.0, 5.0)]),
+            bars(0, &[(0.0, 3.0)]),
+            bars(1, &[(0.0, 4.0)]),
+        ];
+        let panel = panel(x, Axis::linear("ms"), series);
+        let layout = PanelLayout::new(&panel);
+        let vertical: Vec<_> = layout.bars.iter().map(|bar| (bar.bottom, bar.top)).collect();
+        assert_eq!(vertical, [(0.0, 2.0), (0.0, 5.0), (2.0, 5.0), (0.0, 4.0)]);
+        assert_eq!(layout.bars[0].left, layout.bars[2].left);
+        assert!(layout.bars[0].right < layout.bars[3].left);
+        assert_eq!((layout.y.low, layout.y.high), (0.0, 5.0));
+    }
+
+    #[test]
+    fn negative_bars_hang_below_zero() {
+        let x = Axis::categories("", ["a", "b"]);
+        let panel = panel(x, Axis::linear("%"), vec![bars(0, &[(0.0, -4.0), (1.0, 20.0)])]);
+        let layout = PanelLayout::new(&panel);
+        assert_eq!((layout.bars[0].bottom, layout.bars[0].top), (-4.0, 0.0));
+        assert!(layout.y.low <= -4.0);
+    }
+
+    #[test]
+    fn bars_on_a_logarithmic_axis_begin_at_its_lower_end() {
+        let x = Axis::categories("", ["a", "b"]);
+        let panel = panel(x, Axis::log("ms"), vec![bars(0, &[(0.0, 1.0), (1.0, 100.0)])]);
+        let layout = PanelLayout::new(&panel);
+        assert!(layout.bars.iter().all(|bar| bar.bottom == layout.y.low && bar.bottom < bar.top));
+    }
+
+    #[test]
+    fn a_slope_is_cut_off_at_the_edges_of_the_panel() {
+        let points = Series::new("s", Origin::Live, Shape::Points, [(1.0, 10.0), (100.0, 1000.0)]);
+        let panel = panel(Axis::log("x"), Axis::log("y"), vec![points]);
+        let layout = PanelLayout::new(&panel);
+        let [(x0, y0), (x1, y1)] = layout.mark(MarkPosition::Slope(1.0)).unwrap();
+        assert_eq!((x0, y0), (layout.y.low, layout.y.low));
+        assert_eq!((x1, y1), (layout.x.high, layout.x.high));
+        assert_eq!(layout.mark(MarkPosition::Slope(1e9)), None);
+        assert_eq!(layout.mark(MarkPosition::Y(0.0)), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Figures as data, and their layout.
+//!
+//! A [`Figure`] says what to draw: panels with axes, series of points and reference lines. The
+//! layout of a panel ([`PanelLayout`]) says where everything goes: the range of each axis, its
+//! ticks, and the bars and dots. The SVG files (`experiment/svg`) and the window (`app/figure`)
+//! draw the same layout, so that they agree.
+//!
+//! Positions are in *axis coordinates*: the value itself, or its decimal logarithm on a
+//! logarithmic axis. Each renderer maps them to its own pixels.
+
+mod axis;
+mod bars;
+mod credits;
+mod figure;
+mod labels;
+mod layout;
+mod legend;
+
+pub use axis::{AxisRange, Tick};
+pub use bars::BarLayout;
+pub use credits::Credit;
+pub use figure::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
+pub use labels::{LabelBox, Placement, place_labels};
+pub use layout::{DotLayout, PanelLayout, PointRef};
+pub use legend::{Legend, LegendEntry, LineStyle, Marker, label_with_origin};

@@ -1,0 +1,94 @@
+//! Axes in SVG: grid lines, tick labels and axis labels.
+
+use std::fmt::Write;
+
+use super::panel::Plot;
+use super::{LEFT, text, text_width};
+use crate::experiment::chart::{Axis, Panel, Scale};
+
+/// Draws the axes of `panel`.
+pub(super) fn draw(body: &mut String, panel: &Panel, plot: &Plot) {
+    let area = plot.area;
+    let (right, bottom) = (area.x + area.width, area.y + area.height);
+    vertical_ticks(body, plot);
+    horizontal_ticks(body, panel, plot);
+    rule(body, (area.x, bottom), (right, bottom), "#444");
+    rule(body, (area.x, area.y), (area.x, bottom), "#444");
+    if plot.layout.y.base() == 0.0 {
+        let zero = plot.y(0.0);
+        rule(body, (area.x, zero), (right, zero), "#444");
+    }
+    if !panel.x.label.is_empty() {
+        let (middle, below) = (area.x + area.width / 2.0, bottom + label_height(&panel.x) + 12.0);
+        text(body, middle, below, "middle", "fill='#444'", &panel.x.label);
+    }
+    let (left, middle) = (area.x - LEFT + 12.0, area.y + area.height / 2.0);
+    let turned = format!("fill='#444' transform='rotate(-90 {left:.1} {middle:.1})'");
+    text(body, left, middle, "middle", &turned, &panel.y.label);
+}
+
+/// Grid lines and labels of the vertical axis.
+fn vertical_ticks(body: &mut String, plot: &Plot) {
+    let area = plot.area;
+    for tick in plot.layout.y.ticks().iter().filter(|tick| !tick.is_minor) {
+        let y = plot.y(tick.coordinate);
+        rule(body, (area.x, y), (area.x + area.width, y), "#e6e6e6");
+        text(body, area.x - 6.0, y + 4.0, "end", "", &tick.label);
+    }
+}
+
+/// Grid lines and labels of the horizontal axis. Names have no grid lines; long ones are slanted,
+/// and of many short ones only some are written.
+fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
+    let area = plot.area;
+    let bottom = area.y + area.height;
+    let (is_slanted, label_every) = match &panel.x.scale {
+        Scale::Categories(names) if is_slanted(names) => (true, 1),
+        Scale::Categories(names) => {
+            (false, (names.len() as f64 * 22.0 / area.width).ceil() as usize)
+        }
+        Scale::Linear | Scale::Log => (false, 1),
+    };
+    let ticks = plot.layout.x.ticks().into_iter().filter(|tick| !tick.is_minor);
+    for (index, tick) in ticks.enumerate() {
+        let x = plot.x(tick.coordinate);
+        if !matches!(panel.x.scale, Scale::Categories(_)) {
+            rule(body, (x, area.y), (x, bottom), "#f0f0f0");
+        }
+        if !index.is_multiple_of(label_every.max(1)) {
+            continue;
+        }
+        if is_slanted {
+            let (x, y) = (x + 3.0, bottom + 12.0);
+            let turned = format!("transform='rotate(-38 {x:.1} {y:.1})'");
+            text(body, x, y, "end", &turned, &tick.label);
+        } else {
+            text(body, x, bottom + 15.0, "middle", "", &tick.label);
+        }
+    }
+}
+
+/// Height of the tick labels of a horizontal axis.
+pub(super) fn label_height(axis: &Axis) -> f64 {
+    match &axis.scale {
+        Scale::Categories(names) if is_slanted(names) => {
+            let widest = names.iter().map(|name| text_width(name, 11.0)).fold(0.0, f64::max);
+            14.0 + 0.6 * widest
+        }
+        _ => 18.0,
+    }
+}
+
+/// Whether a name is too long to be written horizontally.
+fn is_slanted(names: &[String]) -> bool {
+    names.iter().any(|name| name.chars().count() > 4)
+}
+
+/// A straight line of an axis or the grid.
+fn rule(body: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
+    let _ = writeln!(
+        body,
+        "<line x1='{:.1}' y1='{:.1}' x2='{:.1}' y2='{:.1}' stroke='{colour}'/>",
+        from.0, from.1, to.0, to.1
+    );
+}
