@@ -39,7 +39,7 @@
 //! |---|---|
 //! | [`numbers`] | numbers as people read them |
 //! | [`statistics`] | medians and quartiles of what was measured |
-//! | [`files`] | writing files whole or not at all |
+//! | [`store`] | what is kept on disk: whole-file writes, stores of entries, autosave |
 //! | [`network`] | variables, conditional probability tables, evidence |
 //! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
 //! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
@@ -54,16 +54,17 @@ pub mod cancel;
 pub mod clock;
 pub mod engine;
 pub mod experiment;
-pub mod files;
 pub mod format;
 pub mod graph;
 mod id;
+mod mailbox;
 pub mod network;
 pub mod numbers;
 pub mod potential;
 pub mod propagation;
 pub mod session;
 pub mod statistics;
+pub mod store;
 
 #[cfg(feature = "app")]
 pub mod app;

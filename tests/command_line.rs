@@ -427,7 +427,7 @@ fn what_cannot_be_written_is_told_why() {
     assert!(err.contains(&format!("a.bif: there is no folder '{}'", missing.display())), "{err}");
     let path = path.to_str().unwrap();
     let (code, _, err) = run(&["experiment", "fig4", "--networks", "asia", "--out", path]);
-    assert_eq!((code, err), (1, format!("error: {path}: it is no folder\n")));
+    assert_eq!((code, err), (1, format!("error: {path}: it is not a folder\n")));
 }
 
 #[test]

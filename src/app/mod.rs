@@ -145,7 +145,7 @@ struct Window {
     workbench: Workbench,
     screenshot: Option<Screenshot>,
     /// Where the settings are kept, unless this run is for a picture or no file can be made.
-    store: Option<settings::Store>,
+    store: Option<settings::SettingsFile>,
     title: String,
 }
 
@@ -156,7 +156,8 @@ impl Window {
         screenshot: Option<Screenshot>,
     ) -> Self {
         let folder = eframe::storage_dir(APP_ID).filter(|_| screenshot.is_none());
-        let opened = folder.as_ref().map(|folder| settings::Store::open(&folder.join("settings")));
+        let opened =
+            folder.as_ref().map(|folder| settings::SettingsFile::open(&folder.join("settings")));
         let (store, stored) = opened.and_then(Result::ok).unzip();
         // Earlier versions kept them in the window's own store.
         let earlier = creation.storage.filter(|_| screenshot.is_none());

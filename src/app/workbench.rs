@@ -25,7 +25,7 @@ use crate::experiment::Recording;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
 use crate::propagation::MessageId;
-use crate::session::{Explainer, Question, Session, Shelf, Source};
+use crate::session::{Explainer, Question, Session, Source};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
 pub struct Workbench {
@@ -63,7 +63,7 @@ pub struct Workbench {
     /// The cases of all networks.
     pub(crate) cases: CaseStore,
     /// Where results are kept from one run to the next, if anywhere.
-    pub(crate) results: Option<Shelf>,
+    pub(crate) results: Option<crate::store::Store>,
     pub(crate) recovery: Recovery,
     /// The lesson that is being taken.
     pub(crate) course: Option<Course>,

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cliquescope::files::write_atomically;
 use cliquescope::format::{self, Format};
+use cliquescope::store::write_atomically;
 
 use super::Outcome;
 use super::{options, output};

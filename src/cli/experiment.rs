@@ -10,10 +10,10 @@ use cliquescope::engine::PaperOptions;
 use cliquescope::experiment::{
     self, Experiment, Parameter, Progress, Record, Setup, Status, Subject,
 };
-use cliquescope::files::{make_folder, write_atomically};
 use cliquescope::graph::Triangulation;
 use cliquescope::numbers;
 use cliquescope::propagation::MemoryLimit;
+use cliquescope::store::{make_folder, write_atomically};
 
 use super::Outcome;
 use super::options::{self, PaperArgs};

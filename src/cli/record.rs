@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cliquescope::experiment::{ExperimentError, Recorder, Recording, RecordingSetup, Subject};
-use cliquescope::files::{make_folder, write_atomically};
 use cliquescope::numbers;
 use cliquescope::propagation::human_bytes;
+use cliquescope::store::{make_folder, write_atomically};
 
 use super::Outcome;
 use super::experiment::{progress, seconds};

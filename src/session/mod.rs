@@ -15,22 +15,18 @@
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
 //! on with nothing loaded.
 
-mod autosave;
 mod explainer;
 mod improver;
 mod quiet;
 mod request;
-mod shelf;
 mod state;
 mod trial;
 mod update;
 mod worker;
 
-pub use autosave::{Abandoned, Autosave};
 pub use explainer::{Answer, Explainer, Question};
 pub use improver::Improvement;
 pub use request::{EngineChoice, Request, Source, Step};
-pub use shelf::{Shelf, Slot, Thing};
 pub use trial::Trial;
 pub use update::{Failure, Propagation, Update};
 pub use worker::Session;

@@ -9,7 +9,7 @@ use crate::app::shell::actions::pane_title;
 use crate::app::state::model::Pane;
 use crate::app::widgets::targets;
 use crate::app::workbench::Workbench;
-use crate::files::write_atomically;
+use crate::store::write_atomically;
 
 /// Frames that are drawn before a picture is taken, so that menus and boxes are gone.
 const CLEARING_FRAMES: u32 = 4;

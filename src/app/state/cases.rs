@@ -14,7 +14,7 @@ use crate::format::Origin;
 use crate::format::cases::{self, CaseFile, CaseFormat};
 use crate::network::Evidence;
 use crate::propagation::Posteriors;
-use crate::session::{Shelf, Slot};
+use crate::store::{EntryId, Store};
 
 /// Cases of a network that can be kept: all of them are propagated when they are compared.
 pub const MOST_CASES: usize = 200;
@@ -36,14 +36,14 @@ pub struct Case {
 #[derive(Default)]
 pub(crate) struct CaseStore {
     /// Where they are kept from one run to the next, if anywhere.
-    shelf: Option<Shelf>,
+    store: Option<Store>,
     entries: Vec<Entry>,
     count: u64,
 }
 
 struct Entry {
     number: u64,
-    slot: Option<Slot>,
+    id: Option<EntryId>,
     kept: Kept,
 }
 
@@ -66,13 +66,13 @@ impl Kept {
 impl CaseStore {
     /// The drawer whose cases are kept in `folder`, with those that are there.
     fn open(folder: &Path) -> std::io::Result<Self> {
-        let (shelf, things) = Shelf::open(folder)?;
-        let mut drawer = Self { shelf: Some(shelf), ..Self::default() };
-        for (slot, content) in things {
+        let (store, entries) = Store::open(folder)?;
+        let mut drawer = Self { store: Some(store), ..Self::default() };
+        for entry in entries {
             // Another version's may mean nothing here, and stay for that version.
-            if let Ok(kept) = serde_json::from_slice(&content) {
+            if let Ok(kept) = serde_json::from_slice(&entry.content) {
                 drawer.count += 1;
-                drawer.entries.push(Entry { number: drawer.count, slot: Some(slot), kept });
+                drawer.entries.push(Entry { number: drawer.count, id: Some(entry.id), kept });
             }
         }
         Ok(drawer)
@@ -87,17 +87,17 @@ impl CaseStore {
     /// Keeps `kept`, which has this number.
     fn put_back(&mut self, number: u64, kept: Kept) {
         let copy = kept.clone();
-        let slot = self.shelf.as_mut().map(|shelf| shelf.put(move || copy.json()));
-        self.entries.push(Entry { number, slot, kept });
+        let id = self.store.as_mut().map(|store| store.add(move || copy.json()));
+        self.entries.push(Entry { number, id, kept });
     }
 
     fn change(&mut self, number: u64, change: impl FnOnce(&mut Kept)) {
         let found = self.entries.iter_mut().find(|entry| entry.number == number);
-        let Some(Entry { slot, kept, .. }) = found else { return };
+        let Some(Entry { id, kept, .. }) = found else { return };
         change(kept);
-        if let (Some(shelf), Some(slot)) = (&self.shelf, slot) {
+        if let (Some(store), Some(id)) = (&self.store, id) {
             let copy = kept.clone();
-            shelf.replace(slot, move || copy.json());
+            store.write(id, move || copy.json());
         }
     }
 
@@ -106,8 +106,8 @@ impl CaseStore {
             return;
         };
         let entry = self.entries.remove(index);
-        if let (Some(shelf), Some(slot)) = (&self.shelf, &entry.slot) {
-            shelf.remove(slot);
+        if let (Some(store), Some(id)) = (&self.store, &entry.id) {
+            store.remove(id);
         }
     }
 }
@@ -125,7 +125,7 @@ impl Workbench {
 
     /// Tells of cases that could not be written.
     pub(crate) fn tell_of_the_drawer(&mut self) {
-        if let Some(failure) = self.cases.shelf.as_ref().and_then(Shelf::failure) {
+        if let Some(failure) = self.cases.store.as_ref().and_then(Store::take_error) {
             self.complain(&format!("A case could not be kept: {failure}"));
         }
     }

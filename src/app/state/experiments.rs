@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::app::workbench::Workbench;
 use crate::experiment::{ExperimentError, Progress, Record, by_name};
-use crate::files::write_atomically;
-use crate::session::{Shelf, Slot, Trial};
+use crate::session::Trial;
+use crate::store::{EntryId, Store, write_atomically};
 
 /// What is known of experiments.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ pub struct KeptResult {
     /// What it gave.
     pub record: Arc<Record>,
     /// Where it is kept from one run to the next, if it is.
-    slot: Option<Slot>,
+    entry: Option<EntryId>,
 }
 
 /// A result as it is kept from one run to the next.
@@ -65,7 +65,7 @@ impl Laboratory {
         let base = record.experiment.clone();
         let free = |name: &String| self.results.iter().all(|kept| kept.name != *name);
         let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
-        self.results.push(KeptResult { number: self.count, name, record, slot: None });
+        self.results.push(KeptResult { number: self.count, name, record, entry: None });
     }
 
     /// The result with this number.
@@ -78,19 +78,19 @@ impl Laboratory {
 impl Workbench {
     /// Keeps results in `folder` from now on, and brings back those that are there.
     pub(crate) fn keep_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
-        let (shelf, things) = Shelf::open(folder)?;
+        let (store, entries) = Store::open(folder)?;
         let laboratory = &mut self.model.laboratory;
-        for (slot, content) in things {
+        for entry in entries {
             // Another version's may mean nothing here, and stay for that version.
-            let stored = serde_json::from_slice(&content);
+            let stored = serde_json::from_slice(&entry.content);
             let Ok(Stored { name, record }) = stored else { continue };
             if record.is_readable() {
                 laboratory.count += 1;
                 let (number, record) = (laboratory.count, Arc::new(record));
-                laboratory.results.push(KeptResult { number, name, record, slot: Some(slot) });
+                laboratory.results.push(KeptResult { number, name, record, entry: Some(entry.id) });
             }
         }
-        self.results = Some(shelf);
+        self.results = Some(store);
         Ok(())
     }
 
@@ -100,14 +100,14 @@ impl Workbench {
         laboratory.keep(record);
         let Some(kept) = laboratory.results.last_mut() else { return };
         kept.name = name.unwrap_or_else(|| kept.name.clone());
-        if let Some(shelf) = &mut self.results {
-            kept.slot = Some(shelf.put(kept.write()));
+        if let Some(store) = &mut self.results {
+            kept.entry = Some(store.add(kept.write()));
         }
     }
 
     /// Tells of a result that could not be written.
     pub(crate) fn tell_of_results(&mut self) {
-        if let Some(failure) = self.results.as_ref().and_then(Shelf::failure) {
+        if let Some(failure) = self.results.as_ref().and_then(Store::take_error) {
             self.complain(&format!("A result could not be kept: {failure}"));
         }
     }
@@ -144,8 +144,8 @@ impl Workbench {
         let mut results = self.model.laboratory.results.iter_mut();
         if let Some(kept) = results.find(|kept| kept.number == number) {
             kept.name = name;
-            if let (Some(shelf), Some(slot)) = (&self.results, &kept.slot) {
-                shelf.replace(slot, kept.write());
+            if let (Some(store), Some(entry)) = (&self.results, &kept.entry) {
+                store.write(entry, kept.write());
             }
         }
     }
@@ -153,8 +153,8 @@ impl Workbench {
     pub(crate) fn remove_result(&mut self, number: u64) {
         let results = &mut self.model.laboratory.results;
         for removed in results.extract_if(.., |kept| kept.number == number) {
-            if let (Some(shelf), Some(slot)) = (&self.results, &removed.slot) {
-                shelf.remove(slot);
+            if let (Some(store), Some(entry)) = (&self.results, &removed.entry) {
+                store.remove(entry);
             }
         }
     }

@@ -16,7 +16,8 @@ use crate::graph::Triangulation;
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
-use crate::session::{Abandoned, Autosave, EngineChoice, Source};
+use crate::session::{EngineChoice, Source};
+use crate::store::{Abandoned, Autosave};
 
 /// What is kept, by names, so that another version reads it as far as it still means something.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -92,7 +93,7 @@ impl Recovery {
             }
         }
         let autosave =
-            Autosave::begin(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            Autosave::start(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Self { autosave: Some(autosave), offers, ..Self::default() })
     }
 
@@ -169,7 +170,7 @@ impl Workbench {
             return;
         }
         let Some(autosave) = &self.recovery.autosave else { return };
-        let failure = autosave.failure();
+        let failure = autosave.take_error();
         if let Some(document) = &self.model.document
             && !self.recovery.written.as_ref().is_some_and(|written| {
                 written.serial == document.serial
@@ -201,7 +202,7 @@ impl Workbench {
                     layout: self.layout.clone(),
                 };
                 // Plain data, of which every value can be written.
-                autosave.keep(move || serde_json::to_vec(&kept).unwrap_or_default());
+                autosave.save(move || serde_json::to_vec(&kept).unwrap_or_default());
             }
             self.recovery.written = Some(written);
         }

@@ -14,7 +14,8 @@ use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
-use crate::session::{EngineChoice, Shelf};
+use crate::session::EngineChoice;
+use crate::store::Store;
 
 /// What the file of the settings is called, without its ending.
 const NAME: &str = "settings";
@@ -102,21 +103,21 @@ impl Settings {
 }
 
 /// Where settings are kept between runs.
-pub(crate) struct Store {
-    shelf: Shelf,
+pub(crate) struct SettingsFile {
+    store: Store,
     /// What the file holds.
     written: Vec<u8>,
 }
 
-impl Store {
+impl SettingsFile {
     /// Opens the store in `folder`, with the settings that are there.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
-        let (shelf, things) = Shelf::open(folder)?;
-        let slot = shelf.slot(NAME);
-        let found = things.into_iter().find(|(known, _)| *known == slot);
-        let written = found.map(|(_, content)| content).unwrap_or_default();
+        let (store, entries) = Store::open(folder)?;
+        let id = store.named(NAME);
+        let found = entries.into_iter().find(|entry| entry.id == id);
+        let written = found.map(|entry| entry.content).unwrap_or_default();
         let settings = serde_json::from_slice(&written).ok();
-        Ok((Self { shelf, written }, settings))
+        Ok((Self { store, written }, settings))
     }
 
     /// Has `settings` written, unless they are what the file holds. Does not wait for it.
@@ -124,7 +125,7 @@ impl Store {
         let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
         if json != self.written {
             self.written.clone_from(&json);
-            self.shelf.replace(&self.shelf.slot(NAME), move || json);
+            self.store.write(&self.store.named(NAME), move || json);
         }
     }
 }
@@ -152,21 +153,21 @@ mod tests {
     #[test]
     fn settings_are_there_again_and_half_a_file_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut store, none) = Store::open(folder.path()).unwrap();
+        let (mut store, none) = SettingsFile::open(folder.path()).unwrap();
         assert!(none.is_none());
         let layout = Some(crate::app::shell::pane_layout::initial_layout());
         let orders = (*KnownOrders::shipped()).clone();
         let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
         store.write(&settings);
         drop(store);
-        let (_, found) = Store::open(folder.path()).unwrap();
+        let (_, found) = SettingsFile::open(folder.path()).unwrap();
         let found = found.unwrap();
         assert!(found.zoom == 1.25 && found.layout == settings.layout);
         assert_eq!(found.orders.len(), settings.orders.len());
         let file = folder.path().join("settings.json");
         let text = std::fs::read(&file).unwrap();
         std::fs::write(&file, &text[..text.len() / 2]).unwrap();
-        assert!(Store::open(folder.path()).unwrap().1.is_none());
+        assert!(SettingsFile::open(folder.path()).unwrap().1.is_none());
     }
 
     #[test]

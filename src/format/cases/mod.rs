@@ -194,6 +194,6 @@ pub fn write_file(
         format => write(format, network, cases),
     };
     let text = text.map_err(|message| CaseError::of_file(&file, message))?;
-    crate::files::write_atomically(path, text.as_bytes())
+    crate::store::write_atomically(path, text.as_bytes())
         .map_err(|error| CaseError::of_file(&file, error.to_string()))
 }

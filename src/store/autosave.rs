@@ -1,0 +1,189 @@
+//! Saving unsaved work continuously, so that it survives a crash.
+//!
+//! Each running program has one entry, which it removes when it ends normally. An entry whose
+//! program no longer runs was left by a crash. A program that runs holds a lock on a second file,
+//! which the operating system releases however the program ends.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::store::entries::{self, EntryId, Store};
+
+/// Shortest time between two writes. Dragging something changes the content in every frame; a
+/// crash loses at most this much.
+const INTERVAL: Duration = Duration::from_millis(300);
+
+/// An entry that exists until this is dropped, or until the next run of the program if this one
+/// crashes.
+pub struct Autosave {
+    /// `None` only while this is being dropped.
+    store: Option<Store>,
+    id: EntryId,
+    lock: Option<File>,
+}
+
+impl Autosave {
+    /// Starts an autosave in `folder`, which is created if necessary.
+    ///
+    /// # Errors
+    /// If the folder or the lock cannot be created, or the operating system cannot start a thread.
+    pub fn start(folder: &Path) -> io::Result<Self> {
+        let mut store = Store::open_unread(folder, INTERVAL)?;
+        let id = store.new_id();
+        let lock = File::create_new(lock_path(id.path()))?;
+        lock.try_lock()?;
+        Ok(Self { store: Some(store), id, lock: Some(lock) })
+    }
+
+    /// Saves what `content` returns on the background thread, in place of what was saved before.
+    /// Does not wait for it.
+    pub fn save(&self, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
+        if let Some(store) = &self.store {
+            store.write(&self.id, content);
+        }
+    }
+
+    /// Takes the reason why a write failed, if one has failed since the last call.
+    #[must_use]
+    pub fn take_error(&self) -> Option<String> {
+        self.store.as_ref().and_then(Store::take_error)
+    }
+
+    /// The file that it writes.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.id.path()
+    }
+}
+
+impl Drop for Autosave {
+    /// Removes the entry, unless the program is ending with a panic.
+    fn drop(&mut self) {
+        // Waits for the last write, which would otherwise create the file again.
+        self.store = None;
+        if !std::thread::panicking() {
+            let _ = fs::remove_file(self.path());
+            let _ = fs::remove_file(lock_path(self.path()));
+        }
+        self.lock = None;
+    }
+}
+
+fn lock_path(file: &Path) -> PathBuf {
+    file.with_extension("lock")
+}
+
+/// An entry that a program left behind because it did not end normally.
+#[derive(Debug)]
+pub struct Abandoned {
+    /// What it had saved.
+    pub content: Vec<u8>,
+    file: PathBuf,
+}
+
+impl Abandoned {
+    /// All abandoned entries in `folder`, the newest first. Those of running programs are skipped.
+    #[must_use]
+    pub fn find(folder: &Path) -> Vec<Self> {
+        let Ok(ids) = entries::list(folder) else { return Vec::new() };
+        let mut files: Vec<(SystemTime, PathBuf)> = ids
+            .map(|id| id.path().to_owned())
+            .filter(|path| is_abandoned(path))
+            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        files.sort();
+        let read = |(_, file): (_, PathBuf)| Some(Self { content: fs::read(&file).ok()?, file });
+        files.into_iter().rev().filter_map(read).collect()
+    }
+
+    /// Removes it.
+    pub fn discard(self) {
+        let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_file(lock_path(&self.file));
+    }
+}
+
+/// Whether no running program holds the lock of `file`.
+fn is_abandoned(file: &Path) -> bool {
+    match File::open(lock_path(file)).map(|lock| lock.try_lock()) {
+        Ok(Ok(())) => true,
+        // Where files cannot be locked there is no way to know; assume that the program runs.
+        Ok(Err(TryLockError::WouldBlock | TryLockError::Error(_))) => false,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait_for(path: &Path, content: &[u8]) {
+        while fs::read(path).ok().as_deref() != Some(content) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn only_the_newest_content_is_saved_and_it_is_removed_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("new");
+        let autosave = Autosave::start(&inside).unwrap();
+        for number in 0..100 {
+            autosave.save(move || format!("{number}").into_bytes());
+        }
+        wait_for(autosave.path(), b"99");
+        assert!(Abandoned::find(&inside).is_empty(), "its program still runs");
+        drop(autosave);
+        assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn entries_left_by_a_panic_are_found_newest_first_and_discarded() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Abandoned::find(folder.path()).is_empty());
+        assert!(Abandoned::find(&folder.path().join("none")).is_empty());
+        for text in [&b"old"[..], b"new"] {
+            let path = folder.path().to_owned();
+            let crash = std::thread::spawn(move || {
+                let autosave = Autosave::start(&path).unwrap();
+                autosave.save(|| text.to_vec());
+                wait_for(autosave.path(), text);
+                panic!("a crash");
+            });
+            assert!(crash.join().is_err());
+            // File times can be this coarse.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let running = Autosave::start(folder.path()).unwrap();
+        running.save(|| b"running".to_vec());
+        wait_for(running.path(), b"running");
+        let mut abandoned = Abandoned::find(folder.path());
+        let contents: Vec<&[u8]> = abandoned.iter().map(|entry| entry.content.as_slice()).collect();
+        assert_eq!(contents, [&b"new"[..], b"old"]);
+        abandoned.remove(0).discard();
+        let remaining = Abandoned::find(folder.path());
+        assert_eq!(remaining.len(), 1);
+        remaining.into_iter().for_each(Abandoned::discard);
+        assert!(Abandoned::find(folder.path()).is_empty());
+        assert!(running.path().exists());
+    }
+
+    #[test]
+    fn a_failed_write_is_reported_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("removed");
+        let autosave = Autosave::start(&inside).unwrap();
+        fs::remove_dir_all(&inside).unwrap();
+        autosave.save(Vec::new);
+        let error = loop {
+            match autosave.take_error() {
+                Some(error) => break error,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        assert!(error.contains("removed"), "{error}");
+        assert_eq!(autosave.take_error(), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Entries that outlive a run of the program: a folder with one file per entry.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::store::writer::Writer;
+
+/// Largest file that is read as an entry, in bytes. Far above the largest result of an experiment;
+/// it only protects against reading a huge file that someone else put into the folder.
+const MAX_ENTRY_BYTES: u64 = 64 << 20;
+
+/// Names one entry of a [`Store`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryId(PathBuf);
+
+impl EntryId {
+    /// The file that holds the entry.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// An entry as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub id: EntryId,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// A folder of entries, written on a background thread as they change, so that a crash loses at
+/// most the latest change.
+///
+/// Several running programs may share a folder: each writes only its own entries, and sees those of
+/// the others that existed when it opened the store. Dropping a store waits until everything is
+/// written.
+pub struct Store {
+    folder: PathBuf,
+    writer: Writer,
+    /// Entries that were added by this run.
+    added: u64,
+}
+
+impl Store {
+    /// Opens the store in `folder`, which is created if necessary, and reads its entries in the
+    /// order in which they were added.
+    ///
+    /// # Errors
+    /// If the folder cannot be created or read, or the operating system cannot start a thread.
+    pub fn open(folder: &Path) -> io::Result<(Self, Vec<Entry>)> {
+        let store = Self::open_unread(folder, Duration::ZERO)?;
+        let mut ids: Vec<EntryId> = list(folder)?.collect();
+        ids.sort();
+        let read = |id: EntryId| Some(Entry { content: fs::read(&id.0).ok()?, id });
+        Ok((store, ids.into_iter().filter_map(read).collect()))
+    }
+
+    /// Opens the store in `folder` without reading its entries. The background thread pauses for
+    /// `interval` after each round of writing.
+    pub(super) fn open_unread(folder: &Path, interval: Duration) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Ok(Self { folder: folder.to_owned(), writer: Writer::start(interval)?, added: 0 })
+    }
+
+    /// An id for a new entry, which sorts after all earlier ones.
+    pub(super) fn new_id(&mut self) -> EntryId {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Process ids are reused and two processes can see the same time, so the name has both.
+        let name = format!("{:020}-{:06}-{}", now.as_nanos(), self.added, std::process::id());
+        self.added += 1;
+        self.named(&name)
+    }
+
+    /// Adds an entry with what `content` returns on the background thread. Does not wait for it.
+    pub fn add(&mut self, content: impl FnOnce() -> Vec<u8> + Send + 'static) -> EntryId {
+        let id = self.new_id();
+        self.write(&id, content);
+        id
+    }
+
+    /// The id of the entry called `name`, whether or not it exists.
+    #[must_use]
+    pub fn named(&self, name: &str) -> EntryId {
+        EntryId(self.folder.join(format!("{name}.json")))
+    }
+
+    /// Writes what `content` returns on the background thread to the entry. Does not wait for it.
+    pub fn write(&self, id: &EntryId, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
+        self.writer.change(&id.0, Some(Box::new(content)));
+    }
+
+    /// Removes the entry. Does not wait for it.
+    pub fn remove(&self, id: &EntryId) {
+        self.writer.change(&id.0, None);
+    }
+
+    /// Takes the reason why a write failed, if one has failed since the last call.
+    #[must_use]
+    pub fn take_error(&self) -> Option<String> {
+        self.writer.take_error()
+    }
+}
+
+/// The entries in `folder`, in no particular order. Other files are skipped.
+pub(super) fn list(folder: &Path) -> io::Result<impl Iterator<Item = EntryId>> {
+    let is_entry = |path: &PathBuf| {
+        let size = fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+        path.extension().is_some_and(|extension| extension == "json") && size <= MAX_ENTRY_BYTES
+    };
+    let files = fs::read_dir(folder)?.filter_map(Result::ok);
+    Ok(files.map(|file| file.path()).filter(is_entry).map(EntryId))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(folder: &Path) -> Vec<Vec<u8>> {
+        let (_, entries) = Store::open(folder).unwrap();
+        entries.into_iter().map(|entry| entry.content).collect()
+    }
+
+    #[test]
+    fn entries_are_read_in_order_until_they_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("made");
+        let (mut store, entries) = Store::open(&inside).unwrap();
+        assert!(entries.is_empty());
+        let ids: Vec<EntryId> =
+            (0..12).map(|number| store.add(move || format!("{number}").into_bytes())).collect();
+        store.write(&ids[3], || b"three".to_vec());
+        store.remove(&ids[0]);
+        store.write(&ids[7], || b"seven".to_vec());
+        store.remove(&ids[7]);
+        drop(store);
+        let expected: Vec<&[u8]> =
+            vec![b"1", b"2", b"three", b"4", b"5", b"6", b"8", b"9", b"10", b"11"];
+        assert_eq!(contents(&inside), expected);
+    }
+
+    #[test]
+    fn a_named_entry_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path()).unwrap();
+        let id = store.named("mine");
+        store.write(&id, || b"1".to_vec());
+        drop(store);
+        let (store, entries) = Store::open(folder.path()).unwrap();
+        assert_eq!(entries, [Entry { id: store.named("mine"), content: b"1".to_vec() }]);
+    }
+
+    #[test]
+    fn other_files_in_the_folder_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("notes.txt"), b"x").unwrap();
+        fs::write(folder.path().join(".1.json.77-0.part"), b"half").unwrap();
+        fs::create_dir(folder.path().join("folder.json")).unwrap();
+        assert!(contents(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_failed_write_is_reported_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("removed");
+        let (mut store, _) = Store::open(&inside).unwrap();
+        fs::remove_dir_all(&inside).unwrap();
+        store.add(Vec::new);
+        let error = loop {
+            match store.take_error() {
+                Some(error) => break error,
+                None => std::thread::sleep(std::time::Duration::from_millis(1)),
+            }
+        };
+        assert!(error.contains("removed"), "{error}");
+        assert_eq!(store.take_error(), None);
+    }
+}

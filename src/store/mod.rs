@@ -1,0 +1,17 @@
+//! Everything the program keeps on disk.
+//!
+//! [`write_atomically`] writes one file whole or not at all; all other writing is built on it. A
+//! [`Store`] is a folder of entries, read when it is opened and written in the background as they
+//! change. An [`Autosave`] is one entry that is removed when the program ends normally; after a
+//! crash the next run finds it as [`Abandoned`].
+//!
+//! Nothing here knows what the bytes mean.
+
+mod autosave;
+mod entries;
+mod whole_file;
+mod writer;
+
+pub use autosave::{Abandoned, Autosave};
+pub use entries::{Entry, EntryId, Store};
+pub use whole_file::{make_folder, write_atomically};

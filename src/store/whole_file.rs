@@ -1,0 +1,150 @@
+//! Writing a file so that a crash leaves the old content or the new, never a mixture.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// Replaces the content of the file at `path` by `bytes`, or creates the file.
+///
+/// The bytes go to a temporary file in the same folder, which then takes the name and the
+/// permissions of the old file. A symbolic link stays a link, and the file it points to is replaced.
+/// Anything but a regular file, such as a pipe, is written to directly.
+///
+/// # Errors
+/// As the operating system reports. The file at `path` is then unchanged.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Replace the file that a link points to, not the link.
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(error),
+    };
+    let old = fs::metadata(&target).ok();
+    if let Some(old) = &old {
+        if old.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+        }
+        if !old.is_file() {
+            return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
+        }
+        // Renaming needs permission for the folder only, but a write-protected file must stay.
+        OpenOptions::new().write(true).open(&target)?;
+    }
+    let mut file = create_temporary(&target)?;
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    // Otherwise the new name could reach the disk before the content does.
+    file.as_file().sync_all()?;
+    file.persist(&target)?;
+    Ok(())
+}
+
+/// Creates the folder at `path` and its parents, where they do not exist.
+///
+/// # Errors
+/// As the operating system reports.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), "it is not a folder"),
+        _ => error,
+    })
+}
+
+/// Creates a hidden file in the folder of `target`, which is removed unless it is persisted.
+fn create_temporary(target: &Path) -> io::Result<NamedTempFile> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file, less what the umask takes away; tempfile's default is 0o600.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let reason = format!("there is no folder '{}'", folder.display());
+            io::Error::new(io::ErrorKind::NotFound, reason)
+        }
+        _ => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_is_created_and_replaced_without_leftovers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(folder.path()), ["a.json"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_no_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_atomically(folder.path(), b"x").unwrap_err();
+        assert_eq!(error.to_string(), "it is a folder");
+        let missing = folder.path().join("no/such");
+        let error = write_atomically(&missing.join("file"), b"x").unwrap_err();
+        assert_eq!(error.to_string(), format!("there is no folder '{}'", missing.display()));
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_is_created_unless_a_file_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        for _ in 0..2 {
+            make_folder(&path).unwrap();
+        }
+        fs::write(path.join("c"), b"").unwrap();
+        assert_eq!(make_folder(&path.join("c")).unwrap_err().to_string(), "it is not a folder");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_symbolic_links_are_preserved() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&path, b"one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&path, &link).unwrap();
+        write_atomically(&link, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_usual_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &str| {
+            let metadata = fs::metadata(folder.path().join(name)).unwrap();
+            metadata.permissions().mode() & 0o777
+        };
+        fs::write(folder.path().join("usual"), b"").unwrap();
+        write_atomically(&folder.path().join("ours"), b"").unwrap();
+        assert_eq!(mode("ours"), mode("usual"));
+    }
+}

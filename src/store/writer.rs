@@ -1,0 +1,94 @@
+//! The background thread that writes the files of a store.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::mailbox::Mailbox;
+use crate::store::write_atomically;
+
+/// Computes the content of a file, on the writer's thread.
+pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
+
+/// The content that each file is to have; `None` removes the file.
+type Changes = BTreeMap<PathBuf, Option<Content>>;
+
+/// A thread that writes files. Of several changes to one file that wait, only the newest is made.
+///
+/// Dropping the writer waits until everything is written.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    changes: Mailbox<Changes>,
+    /// Why a write failed most recently.
+    error: Mutex<Option<String>>,
+}
+
+impl Writer {
+    /// Starts the thread. It pauses for `interval` after each round of writing.
+    ///
+    /// # Errors
+    /// If the operating system cannot start a thread.
+    pub fn start(interval: Duration) -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let thread_shared = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || thread_shared.write_until_closed(interval))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Writes `content` to `path`, or removes the file. Does not wait for it.
+    pub fn change(&self, path: &Path, content: Option<Content>) {
+        let path = path.to_owned();
+        self.shared.changes.update(|changes| {
+            changes.get_or_insert_default().insert(path, content);
+        });
+    }
+
+    /// Takes the reason why a write failed, if one has failed since the last call.
+    pub fn take_error(&self) -> Option<String> {
+        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.changes.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn write_until_closed(&self, interval: Duration) {
+        while let Some(changes) = self.changes.take() {
+            for (path, content) in changes {
+                if let Err(error) = write_or_remove(&path, content) {
+                    let text = format!("{}: {error}", path.display());
+                    *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+                }
+            }
+            self.changes.pause(interval);
+        }
+    }
+}
+
+fn write_or_remove(path: &Path, content: Option<Content>) -> io::Result<()> {
+    match content {
+        Some(content) => write_atomically(path, &content()),
+        None => match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        },
+    }
+}
