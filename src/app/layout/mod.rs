@@ -1,17 +1,16 @@
-//! Where the vertices of a picture stand: pure geometry, with no window in sight.
+//! Graph layout: the positions of vertices and lines in a picture. Pure geometry, without a window.
 //!
-//! Coordinates are those of the picture, in which a vertex has its natural size; the
-//! [view](crate::app::widgets::graph_view) zooms them. `x` grows to the right, `y` downward. Everything here
-//! is deterministic: the same graph is drawn the same way every time.
+//! Coordinates are in points at zoom 1, with `x` to the right and `y` down; the
+//! [view](crate::app::widgets::graph_view) zooms them. Layout is deterministic: the same graph is always drawn
+//! the same way.
 
-pub mod given;
+pub mod from_file;
 pub mod layered;
-mod packed;
-pub mod tidy;
+pub mod tree;
 
 use eframe::egui::{Pos2, Rect, Vec2};
 
-/// The smallest rectangle around boxes of `sizes` centred at `centres`; a unit square for none.
+/// The smallest rectangle around boxes of `sizes` centred at `centres`; a unit square if there are none.
 #[must_use]
 pub fn bounds(centres: &[Pos2], sizes: &[Vec2]) -> Rect {
     let boxes = centres.iter().zip(sizes).map(|(&c, &size)| Rect::from_center_size(c, size));
@@ -20,19 +19,20 @@ pub fn bounds(centres: &[Pos2], sizes: &[Vec2]) -> Rect {
         .unwrap_or_else(|| Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)))
 }
 
-/// How large a picture of `size` can be shown in a pane one unit high and `aspect` wide.
+/// The zoom at which a picture of `size` fits a pane one unit high and `aspect` wide.
 fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
 
-/// A curve from `from` to `to` that leaves and arrives along `axis` (a unit vector), in pieces.
+/// A curve from `from` to `to`, as a polyline, that starts and ends in the direction of `axis` (a unit
+/// vector).
 #[must_use]
 pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
-    const PIECES: usize = 10;
-    let reach = axis * ((to - from).dot(axis) * 0.5);
-    let (first, second) = (from + reach, to - reach);
+    const SEGMENTS: usize = 10;
+    let handle = axis * ((to - from).dot(axis) * 0.5);
+    let (first, second) = (from + handle, to - handle);
     let point = |index: usize| {
-        let t = index as f32 / PIECES as f32;
+        let t = index as f32 / SEGMENTS as f32;
         let s = 1.0 - t;
         let sum = from.to_vec2() * (s * s * s)
             + first.to_vec2() * (3.0 * s * s * t)
@@ -40,7 +40,7 @@ pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
             + to.to_vec2() * (t * t * t);
         sum.to_pos2()
     };
-    (0..=PIECES).map(point).collect()
+    (0..=SEGMENTS).map(point).collect()
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     use eframe::egui::pos2;
 
     #[test]
-    fn a_curve_leaves_and_arrives_along_its_axis() {
+    fn a_curve_starts_and_ends_along_its_axis() {
         let curve = s_curve(pos2(0.0, 0.0), pos2(40.0, 100.0), Vec2::DOWN);
         assert_eq!((curve[0], curve[curve.len() - 1]), (pos2(0.0, 0.0), pos2(40.0, 100.0)));
         assert!(curve[1].x < 2.0 && curve[1].y > 5.0);

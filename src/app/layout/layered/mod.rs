@@ -1,7 +1,6 @@
-//! Layered drawings of directed acyclic graphs, after Sugiyama, Tagawa and Toda ("Methods for
-//! visual understanding of hierarchical system structures", 1981): vertices are put on
-//! layers, layers are put in order so that few arcs cross, and then every
-//! vertex gets its place on its layer.
+//! Layered drawings of directed acyclic graphs, as in Sugiyama, Tagawa and Toda ("Methods for visual
+//! understanding of hierarchical system structures", 1981): vertices are assigned to layers, layers
+//! are ordered so that few arcs cross, and then every vertex gets its x coordinate.
 
 mod ordering;
 mod placing;
@@ -11,87 +10,87 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use crate::app::layout::{bounds, s_curve};
 
-/// Clear space between neighbours on a layer.
+/// Gap between neighbours on a layer.
 const GAP: f32 = 18.0;
 
-/// Clear space between layers.
+/// Gap between layers.
 const LAYER_GAP: f32 = 46.0;
 
-/// Clear space beside an arc that passes through a layer.
-const LANE: f32 = 7.0;
+/// Width of a dummy vertex: the room for an arc that passes through a layer.
+const DUMMY_WIDTH: f32 = 7.0;
 
-/// How often the width of the layers is corrected.
-const CORRECTIONS: usize = 3;
+/// Maximum number of times that the drawing is repeated with another layer width to meet the aspect
+/// ratio.
+const MAX_CORRECTIONS: usize = 3;
 
-/// Smaller graphs are drawn as wide as they come out.
-const FOLDED: usize = 60;
+/// Number of vertices below which the aspect ratio is not corrected.
+const MIN_CORRECTED: usize = 60;
 
 /// A drawn directed graph.
 #[derive(Clone, Debug)]
 pub struct LayeredDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The line of every arc, from the bottom of its tail to the top of its head. It crosses layers
-    /// straight down between their vertices.
+    /// The line of every arc, from the bottom of its tail to the top of its head. Across a layer it
+    /// runs straight down between vertices.
     pub links: Vec<Vec<Pos2>>,
-    /// What all vertices take up.
+    /// The smallest rectangle around all vertices.
     pub bounds: Rect,
 }
 
-/// Draws a directed acyclic graph with vertices of `sizes`, arcs pointing downward, about `aspect`
-/// times as wide as high.
+/// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect` times
+/// as wide as it is high.
 ///
-/// `arcs` are pairs of tail and head. Arcs of a cycle, which the graph should not have, point where
-/// they may.
+/// `arcs` are pairs of tail and head. If there is a cycle, some of its arcs point in other directions.
 ///
 /// # Complexity
-/// O(k (n + m) log (n + m)) for n vertices, m arcs cut at every layer, and k sweeps.
+/// O(k (n + m) log (n + m)) for n vertices, m arc segments between neighbouring layers, and k sweeps.
 #[must_use]
 pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDrawing {
     let aspect = aspect.clamp(0.5, 4.0);
-    let mut widest = widest_layer(sizes, aspect);
-    let mut drawing = draw_within(sizes, arcs, widest as usize);
-    // How much room arcs take is known only once they are drawn.
-    for _ in 0..CORRECTIONS {
-        let off = aspect * drawing.bounds.height() / drawing.bounds.width();
-        if sizes.len() < FOLDED || (0.75..1.35).contains(&off) {
+    let mut max_width = max_layer_width(sizes, aspect);
+    let mut drawing = draw_within(sizes, arcs, max_width as usize);
+    // How much room the arcs take is known only after drawing.
+    for _ in 0..MAX_CORRECTIONS {
+        let error = aspect * drawing.bounds.height() / drawing.bounds.width();
+        if sizes.len() < MIN_CORRECTED || (0.75..1.35).contains(&error) {
             break;
         }
-        widest = (widest * off.sqrt()).max(3.0);
-        drawing = draw_within(sizes, arcs, widest as usize);
+        max_width = (max_width * error.sqrt()).max(3.0);
+        drawing = draw_within(sizes, arcs, max_width as usize);
     }
     drawing
 }
 
-/// Draws with at most `widest` vertices on a layer.
-fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], widest: usize) -> LayeredDrawing {
-    let layer_of = ranking::layers(sizes.len(), arcs, widest);
-    let mut layered = Layered::cut(sizes, arcs, &layer_of);
+/// Draws with at most `max_width` vertices per layer.
+fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], max_width: usize) -> LayeredDrawing {
+    let layer_of = ranking::layers(sizes.len(), arcs, max_width);
+    let mut layered = Layered::new(sizes, arcs, &layer_of);
     ordering::reduce_crossings(&mut layered);
-    let x = placing::places(&layered);
+    let x = placing::x_coordinates(&layered);
     let bands = layer_bands(sizes, &layer_of);
     let middle = |vertex: usize| {
         let (top, bottom) = bands[layered.layer_of[vertex]];
         pos2(x[vertex], (top + bottom) / 2.0)
     };
     let centres: Vec<Pos2> = (0..sizes.len()).map(middle).collect();
-    let link = |(&(tail, head), lane): (&(usize, usize), &std::ops::Range<usize>)| {
+    let link = |(&(tail, head), chain): (&(usize, usize), &std::ops::Range<usize>)| {
         let half = |vertex: usize| Vec2::new(0.0, sizes[vertex].y / 2.0);
         let mut line = vec![centres[tail] + half(tail)];
-        for stand_in in lane.clone() {
-            let (top, bottom) = bands[layered.layer_of[stand_in]];
-            go_to(&mut line, pos2(x[stand_in], top));
-            line.push(pos2(x[stand_in], bottom));
+        for dummy in chain.clone() {
+            let (top, bottom) = bands[layered.layer_of[dummy]];
+            curve_to(&mut line, pos2(x[dummy], top));
+            line.push(pos2(x[dummy], bottom));
         }
-        go_to(&mut line, centres[head] - half(head));
+        curve_to(&mut line, centres[head] - half(head));
         line
     };
-    let links = arcs.iter().zip(&layered.lanes).map(link).collect();
+    let links = arcs.iter().zip(&layered.chains).map(link).collect();
     LayeredDrawing { bounds: bounds(&centres, sizes), centres, links }
 }
 
-/// Goes on to `to` in a curve.
-fn go_to(line: &mut Vec<Pos2>, to: Pos2) {
+/// Extends `line` to `to`, straight down or by a curve.
+fn curve_to(line: &mut Vec<Pos2>, to: Pos2) {
     let from = line[line.len() - 1];
     if (from.x - to.x).abs() < 1.0 {
         line.push(to);
@@ -100,12 +99,12 @@ fn go_to(line: &mut Vec<Pos2>, to: Pos2) {
     }
 }
 
-/// How many vertices a layer may hold for the picture to have the `aspect`.
-fn widest_layer(sizes: &[Vec2], aspect: f32) -> f32 {
+/// The number of vertices per layer for which the picture would have the `aspect`, if all layers were
+/// full and arcs took no room. At least 3.
+fn max_layer_width(sizes: &[Vec2], aspect: f32) -> f32 {
     let n = sizes.len().max(1) as f32;
     let mean = sizes.iter().fold(Vec2::ZERO, |sum, &size| sum + size) / n;
     let cell = mean + Vec2::new(GAP, LAYER_GAP);
-    // Layers are seldom full and arcs need room too.
     let full = (n * aspect * cell.y / cell.x).sqrt();
     full.ceil().max(3.0)
 }
@@ -125,65 +124,65 @@ fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
     heights.into_iter().map(band).collect()
 }
 
-/// A graph whose arcs all join neighbouring layers: longer ones are cut, and pass through a
-/// stand-in vertex on every layer between their ends.
+/// A graph whose arcs all connect neighbouring layers: longer arcs are split, with a dummy vertex on
+/// every layer between their ends.
 struct Layered {
-    /// Of every vertex, first the given ones, then the stand-ins.
+    /// The layer of every vertex: first the vertices of the graph, then the dummies.
     layer_of: Vec<usize>,
-    /// Room that every vertex takes on its layer.
+    /// The width of every vertex on its layer, gap included.
     width: Vec<f32>,
-    /// Vertices before this are given, those from it on are stand-ins.
-    given: usize,
-    /// The vertices of every layer in their order.
+    /// Number of vertices of the graph; vertices from this index on are dummies.
+    real_count: usize,
+    /// The vertices of every layer, from left to right.
     layers: Vec<Vec<usize>>,
-    /// The place of every vertex in the order of its layer.
+    /// The index of every vertex within its layer.
     position: Vec<usize>,
     /// Neighbours on the layer above.
     above: Vec<Vec<usize>>,
     /// Neighbours on the layer below.
     below: Vec<Vec<usize>>,
-    /// The stand-ins of every arc, from its tail to its head; shared by the arcs of one tail.
-    lanes: Vec<std::ops::Range<usize>>,
+    /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies.
+    chains: Vec<std::ops::Range<usize>>,
 }
 
 impl Layered {
-    fn cut(sizes: &[Vec2], arcs: &[(usize, usize)], layer_of: &[usize]) -> Self {
+    fn new(sizes: &[Vec2], arcs: &[(usize, usize)], layer_of: &[usize]) -> Self {
         let mut layered = Self {
             layer_of: layer_of.to_vec(),
             width: sizes.iter().map(|size| size.x + GAP).collect(),
-            given: sizes.len(),
+            real_count: sizes.len(),
             layers: Vec::new(),
             position: Vec::new(),
             above: vec![Vec::new(); sizes.len()],
             below: vec![Vec::new(); sizes.len()],
-            lanes: Vec::with_capacity(arcs.len()),
+            chains: Vec::with_capacity(arcs.len()),
         };
-        // Arcs from one tail share their stand-ins and part where they reach their heads: the
-        // picture has as many lanes as there are sources, not as there are arcs.
-        let mut lane_of_tail = vec![0..0; sizes.len()];
+        // Arcs with the same tail share dummies as far as they go, so that the picture has one vertical
+        // line per tail rather than one per arc.
+        let mut chain_of_tail = vec![0..0; sizes.len()];
         for &(tail, head) in arcs {
-            let lane = &mut lane_of_tail[tail];
-            lane.end = lane.end.max(layer_of[head].saturating_sub(layer_of[tail] + 1));
+            let chain = &mut chain_of_tail[tail];
+            chain.end = chain.end.max(layer_of[head].saturating_sub(layer_of[tail] + 1));
         }
-        for (tail, lane) in lane_of_tail.iter_mut().enumerate() {
+        for (tail, chain) in chain_of_tail.iter_mut().enumerate() {
             let first = layered.layer_of.len();
-            for stand_in in first..first + lane.end {
-                layered.layer_of.push(layer_of[tail] + 1 + stand_in - first);
-                layered.width.push(LANE);
+            for dummy in first..first + chain.end {
+                layered.layer_of.push(layer_of[tail] + 1 + dummy - first);
+                layered.width.push(DUMMY_WIDTH);
                 layered.above.push(Vec::new());
                 layered.below.push(Vec::new());
-                layered.join(if stand_in == first { tail } else { stand_in - 1 }, stand_in);
+                layered.join(if dummy == first { tail } else { dummy - 1 }, dummy);
             }
-            *lane = first..first + lane.end;
+            *chain = first..first + chain.end;
         }
         for &(tail, head) in arcs {
-            let lane = &lane_of_tail[tail];
+            let shared = &chain_of_tail[tail];
             let passed = layer_of[head].saturating_sub(layer_of[tail] + 1);
-            let lane = lane.start..lane.start + passed;
+            let chain = shared.start..shared.start + passed;
             if layer_of[tail] < layer_of[head] {
-                layered.join(if lane.is_empty() { tail } else { lane.end - 1 }, head);
+                layered.join(if chain.is_empty() { tail } else { chain.end - 1 }, head);
             }
-            layered.lanes.push(lane);
+            layered.chains.push(chain);
         }
         layered
     }
@@ -193,7 +192,7 @@ impl Layered {
         self.above[lower].push(upper);
     }
 
-    /// Puts the vertices of `layer` into this order.
+    /// Sets the order of the vertices of `layer`.
     fn set_order(&mut self, layer: usize, order: Vec<usize>) {
         for (position, &vertex) in order.iter().enumerate() {
             self.position[vertex] = position;
@@ -201,8 +200,8 @@ impl Layered {
         self.layers[layer] = order;
     }
 
-    fn is_given(&self, vertex: usize) -> bool {
-        vertex < self.given
+    fn is_dummy(&self, vertex: usize) -> bool {
+        vertex >= self.real_count
     }
 }
 
@@ -210,7 +209,7 @@ impl Layered {
 mod tests {
     use super::*;
 
-    /// A pseudo-random graph with `n` vertices and about `2 n` arcs from smaller to larger.
+    /// A pseudo-random graph with `n` vertices and about `2 n` arcs, from smaller to larger indices.
     fn graph(n: usize, seed: usize) -> Vec<(usize, usize)> {
         let mut state = seed as u64 * 2 + 1;
         let mut next = |below: usize| {
@@ -253,14 +252,17 @@ mod tests {
                 assert!(boxes[..index].iter().all(|b| !a.intersects(*b)));
                 let mut points = drawing.links.iter().flatten();
                 let inside = a.shrink(0.1);
-                assert!(points.all(|point| !inside.contains(*point)), "arcs pass beside vertices");
+                assert!(
+                    points.all(|point| !inside.contains(*point)),
+                    "an arc passes through a vertex"
+                );
             }
         }
     }
 
     #[test]
     fn a_tree_is_drawn_without_crossings() {
-        // A heap whose vertices are numbered crosswise, so that file order alone would cross.
+        // A binary heap with shuffled vertex numbers, so that the order of the file has crossings.
         let name = |v: usize| v * 7 % 31;
         let arcs: Vec<(usize, usize)> = (1..31).map(|v| (name((v - 1) / 2), name(v))).collect();
         let drawing = draw(&sizes(31), &arcs, 4.0);
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_graph_is_folded_to_the_aspect() {
+    fn a_wide_graph_is_folded_to_the_aspect_ratio() {
         // One cause of a thousand effects: two layers would be sixty times as wide as high.
         let arcs: Vec<(usize, usize)> = (1..1000).map(|effect| (0, effect)).collect();
         let drawing = draw(&sizes(1000), &arcs, 1.6);

@@ -1,14 +1,15 @@
-//! In which order the vertices of a layer stand.
+//! The order of the vertices within each layer.
 
 use crate::app::layout::layered::Layered;
 
-/// Sweeps down and up; more change little.
+/// Number of sweeps, alternately down and up; more change little.
 const SWEEPS: usize = 12;
 
-/// Gives every layer an order with few crossings: sweeping down and up, each layer is sorted by the
-/// mean position of the neighbours on the layer before, and the best state seen is kept.
+/// Orders every layer so that few arcs cross, by the barycentre method: sweeping down and up, each
+/// layer is sorted by the mean position of its neighbours on the layer before. The best order seen is
+/// used.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
-    first_order(graph);
+    initial_order(graph);
     let mut best = (crossings(graph), graph.layers.clone());
     for sweep in 0..SWEEPS {
         let down = sweep % 2 == 0;
@@ -18,7 +19,7 @@ pub(super) fn reduce_crossings(graph: &mut Layered) {
             sort_layer(graph, layer, down);
         }
         let crossings = crossings(graph);
-        // Of two that are equally good the later one has its lanes in the middle.
+        // Among equally good orders the last one has its dummies in the middle.
         if crossings <= best.0 {
             best = (crossings, graph.layers.clone());
         }
@@ -31,30 +32,30 @@ pub(super) fn reduce_crossings(graph: &mut Layered) {
     }
 }
 
-/// Depth-first from the top, so that what hangs together stands together.
-fn first_order(graph: &mut Layered) {
+/// Sets an initial order by depth-first search from the top, so that connected vertices are close.
+fn initial_order(graph: &mut Layered) {
     let n = graph.layer_of.len();
     graph.layers = vec![Vec::new(); graph.layer_of.iter().max().map_or(0, |last| last + 1)];
     graph.position = vec![0; n];
-    let mut seen = vec![false; n];
+    let mut visited = vec![false; n];
     let mut roots: Vec<usize> = (0..n).filter(|&vertex| graph.above[vertex].is_empty()).collect();
     roots.sort_by_key(|&vertex| graph.layer_of[vertex]);
     for root in roots {
-        let mut open = vec![root];
-        while let Some(vertex) = open.pop() {
-            if std::mem::replace(&mut seen[vertex], true) {
+        let mut stack = vec![root];
+        while let Some(vertex) = stack.pop() {
+            if std::mem::replace(&mut visited[vertex], true) {
                 continue;
             }
             let layer = &mut graph.layers[graph.layer_of[vertex]];
             graph.position[vertex] = layer.len();
             layer.push(vertex);
-            open.extend(graph.below[vertex].iter().rev());
+            stack.extend(graph.below[vertex].iter().rev());
         }
     }
 }
 
-/// Sorts a layer by the mean position of its neighbours above (or below); a vertex without any
-/// keeps its place among the others.
+/// Sorts a layer by the mean position of its neighbours above (or below). Vertices without neighbours
+/// keep their relative position.
 fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     let neighbours = if by_above { &graph.above } else { &graph.below };
     let order = &graph.layers[layer];
@@ -76,16 +77,19 @@ fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut order = Vec::with_capacity(keyed.len());
     for tied in keyed.chunk_by(|a, b| a.0 == b.0) {
-        // A lane that goes on below stands in the middle of its siblings, so that it goes straight.
-        let (given, lanes): (Vec<usize>, Vec<usize>) =
-            tied.iter().map(|&(_, vertex)| vertex).partition(|&vertex| graph.is_given(vertex));
-        let (left, right) = given.split_at(given.len() / 2);
-        order.extend(left.iter().chain(&lanes).chain(right));
+        // Dummies go to the middle of their siblings, so that long arcs run straight.
+        let (dummies, real): (Vec<usize>, Vec<usize>) =
+            tied.iter().map(|&(_, vertex)| vertex).partition(|&vertex| graph.is_dummy(vertex));
+        let (left, right) = real.split_at(real.len() / 2);
+        order.extend(left.iter().chain(&dummies).chain(right));
     }
     graph.set_order(layer, order);
 }
 
-/// Number of pairs of arcs that cross, in O(m log n): per layer, inversions among the lower ends.
+/// Number of pairs of arcs that cross: for each layer, the inversions among lower ends.
+///
+/// # Complexity
+/// O(m log n) for m arcs and n vertices.
 fn crossings(graph: &Layered) -> usize {
     let mut count = 0;
     let mut ends = Vec::new();
@@ -126,7 +130,7 @@ mod tests {
     use eframe::egui::Vec2;
 
     fn two_layers(arcs: &[(usize, usize)]) -> Layered {
-        Layered::cut(&[Vec2::splat(10.0); 6], arcs, &[0, 0, 0, 1, 1, 1])
+        Layered::new(&[Vec2::splat(10.0); 6], arcs, &[0, 0, 0, 1, 1, 1])
     }
 
     #[test]
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_drawn_without_crossings_is() {
+    fn a_graph_without_necessary_crossings_is_drawn_without_any() {
         let mut graph = two_layers(&[(0, 5), (1, 4), (2, 3), (0, 4)]);
         reduce_crossings(&mut graph);
         assert_eq!(crossings(&graph), 0);

@@ -1,19 +1,19 @@
-//! Where on its layer a vertex stands.
+//! The x coordinates of vertices.
 
 use crate::app::layout::layered::Layered;
 
-/// Sweeps down and up.
+/// Number of sweeps, alternately down and up; more change little.
 const SWEEPS: usize = 10;
 
-/// How much more a stand-in pulls than a vertex, which keeps long arcs straight.
-const STRAIGHT: f32 = 6.0;
+/// Weight of an arc segment between two dummies relative to other segments; keeps long arcs straight.
+const DUMMY_WEIGHT: f32 = 6.0;
 
-/// The x coordinate of every vertex and stand-in.
+/// The x coordinate of every vertex, dummies included.
 ///
-/// Sweep after sweep every layer moves as close as it can to the means of the neighbours on the
-/// layer before, with the order and the widths kept: for one layer that is a least squares problem
-/// with a chain of inequalities, which [`settle`] solves exactly.
-pub(super) fn places(graph: &Layered) -> Vec<f32> {
+/// In each sweep, every layer moves as close as possible to the mean positions of its neighbours on the
+/// layer before, keeping order and widths. For one layer this is a least squares problem with a chain
+/// of inequalities, which [`solve`] solves exactly.
+pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
     let mut x = vec![0.0; graph.layer_of.len()];
     for order in &graph.layers {
         let total: f32 = order.iter().map(|&vertex| graph.width[vertex]).sum();
@@ -28,7 +28,7 @@ pub(super) fn places(graph: &Layered) -> Vec<f32> {
         let down = sweep % 2 == 0;
         for step in 0..count {
             let layer = if down { step } else { count - 1 - step };
-            // The last two sweeps look both ways, so that neither end is favoured.
+            // The last two sweeps use the neighbours on both sides, so that neither is favoured.
             place_layer(graph, layer, &mut x, sweep + 2 >= SWEEPS, down);
         }
     }
@@ -37,14 +37,14 @@ pub(super) fn places(graph: &Layered) -> Vec<f32> {
 
 fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, down: bool) {
     let order = &graph.layers[layer];
-    let wishes: Vec<Wish> = order
+    let goals: Vec<Goal> = order
         .iter()
         .map(|&vertex| {
             let (mut sum, mut weight) = (0.0, 0.0);
             let mut pull = |neighbours: &[usize]| {
                 for &neighbour in neighbours {
-                    let both = !graph.is_given(vertex) && !graph.is_given(neighbour);
-                    let strength = if both { STRAIGHT } else { 1.0 };
+                    let both = graph.is_dummy(vertex) && graph.is_dummy(neighbour);
+                    let strength = if both { DUMMY_WEIGHT } else { 1.0 };
                     sum += strength * x[neighbour];
                     weight += strength;
                 }
@@ -55,44 +55,44 @@ fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, do
             if !down || both_ways {
                 pull(&graph.below[vertex]);
             }
-            // Without neighbours a vertex would rather stay, but gives way.
+            // A vertex without neighbours stays where it is unless others push it.
             let (place, weight) =
                 if weight > 0.0 { (sum / weight, weight) } else { (x[vertex], 0.05) };
-            Wish { place, weight, width: graph.width[vertex] }
+            Goal { place, weight, width: graph.width[vertex] }
         })
         .collect();
-    for (&vertex, place) in order.iter().zip(settle(&wishes)) {
+    for (&vertex, place) in order.iter().zip(solve(&goals)) {
         x[vertex] = place;
     }
 }
 
-/// Where one vertex wants to be.
-struct Wish {
+/// The position that a vertex would have without its neighbours on the layer.
+struct Goal {
     place: f32,
     weight: f32,
     width: f32,
 }
 
-/// The places closest to the wishes (weighted least squares) at which neighbours do not overlap.
+/// The positions closest to the goals (weighted least squares) at which vertices do not overlap.
 ///
-/// Without the widths this is isotonic regression, solved in O(n) by pooling adjacent violators
-/// (Barlow et al., 1972).
-fn settle(wishes: &[Wish]) -> Vec<f32> {
-    /// Vertices that touch: mean wish, weight, how many.
+/// After subtracting the widths this is isotonic regression, solved in O(n) by the pool adjacent
+/// violators algorithm (Barlow et al., 1972).
+fn solve(goals: &[Goal]) -> Vec<f32> {
+    /// Vertices that touch: weighted mean of their goals, total weight, number.
     struct Block {
         mean: f32,
         weight: f32,
         count: usize,
     }
-    let mut offsets = Vec::with_capacity(wishes.len());
+    let mut offsets = Vec::with_capacity(goals.len());
     let mut offset = 0.0;
     let mut blocks: Vec<Block> = Vec::new();
-    for (index, wish) in wishes.iter().enumerate() {
+    for (index, goal) in goals.iter().enumerate() {
         if index > 0 {
-            offset += (wishes[index - 1].width + wish.width) / 2.0;
+            offset += (goals[index - 1].width + goal.width) / 2.0;
         }
         offsets.push(offset);
-        let mut block = Block { mean: wish.place - offset, weight: wish.weight, count: 1 };
+        let mut block = Block { mean: goal.place - offset, weight: goal.weight, count: 1 };
         while let Some(before) = blocks.pop_if(|before| before.mean > block.mean) {
             let weight = before.weight + block.weight;
             block.mean = (before.mean * before.weight + block.mean * block.weight) / weight;
@@ -109,17 +109,17 @@ fn settle(wishes: &[Wish]) -> Vec<f32> {
 mod tests {
     use super::*;
 
-    fn wish(place: f32) -> Wish {
-        Wish { place, weight: 1.0, width: 10.0 }
+    fn goal(place: f32) -> Goal {
+        Goal { place, weight: 1.0, width: 10.0 }
     }
 
     #[test]
-    fn wishes_that_fit_are_granted() {
-        assert_eq!(settle(&[wish(0.0), wish(10.0), wish(50.0)]), [0.0, 10.0, 50.0]);
+    fn goals_that_do_not_overlap_are_met() {
+        assert_eq!(solve(&[goal(0.0), goal(10.0), goal(50.0)]), [0.0, 10.0, 50.0]);
     }
 
     #[test]
-    fn those_that_want_one_place_share_it_around_its_middle() {
-        assert_eq!(settle(&[wish(5.0), wish(5.0), wish(5.0), wish(90.0)]), [-5.0, 5.0, 15.0, 90.0]);
+    fn vertices_with_the_same_goal_are_centred_on_it() {
+        assert_eq!(solve(&[goal(5.0), goal(5.0), goal(5.0), goal(90.0)]), [-5.0, 5.0, 15.0, 90.0]);
     }
 }

@@ -1,12 +1,12 @@
-//! Which vertex goes on which layer.
+//! The layer of each vertex.
 
-/// The layer of every vertex of a graph with `n` vertices: above those of its successors, at most
-/// `widest` vertices a layer.
+/// The layer of every vertex of a graph with `n` vertices: above the layers of its successors, with at
+/// most `max_width` vertices per layer.
 ///
-/// List scheduling, as by Coffman and Graham (1972): layer by layer, of the vertices whose
-/// predecessors are all placed those with the longest way below them. Then every vertex moves down
-/// toward its successors where that shortens arcs and the layer has room.
-pub(super) fn layers(n: usize, arcs: &[(usize, usize)], widest: usize) -> Vec<usize> {
+/// List scheduling as in Coffman and Graham (1972): each layer takes the vertices with the longest
+/// paths below them among those whose predecessors are all placed. After that, vertices move down
+/// toward their successors where this shortens arcs and the layer has room.
+pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec<usize> {
     let mut above = vec![Vec::new(); n];
     let mut below = vec![Vec::new(); n];
     for &(tail, head) in arcs {
@@ -20,19 +20,19 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], widest: usize) -> Vec<us
     }
     let mut layer_of = vec![0; n];
     let mut used: Vec<usize> = Vec::new();
-    let mut missing: Vec<usize> = above.iter().map(Vec::len).collect();
-    let mut ready: Vec<usize> = (0..n).filter(|&vertex| missing[vertex] == 0).collect();
+    let mut unplaced_parents: Vec<usize> = above.iter().map(Vec::len).collect();
+    let mut ready: Vec<usize> = (0..n).filter(|&vertex| unplaced_parents[vertex] == 0).collect();
     while !ready.is_empty() {
         ready.sort_by_key(|&vertex| (std::cmp::Reverse(height[vertex]), vertex));
-        let rest = ready.split_off(ready.len().min(widest));
+        let rest = ready.split_off(ready.len().min(max_width));
         for &vertex in &ready {
             layer_of[vertex] = used.len();
             for &head in &below[vertex] {
-                missing[head] -= 1;
+                unplaced_parents[head] -= 1;
             }
         }
-        let opened = ready.iter().flat_map(|&vertex| &below[vertex]).copied();
-        let mut next: Vec<usize> = opened.filter(|&head| missing[head] == 0).collect();
+        let successors = ready.iter().flat_map(|&vertex| &below[vertex]).copied();
+        let mut next: Vec<usize> = successors.filter(|&head| unplaced_parents[head] == 0).collect();
         next.sort_unstable();
         next.dedup();
         next.extend(rest);
@@ -43,12 +43,12 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], widest: usize) -> Vec<us
         let Some(nearest) = below[vertex].iter().map(|&head| layer_of[head]).min() else {
             continue;
         };
-        // Moving down lengthens the arcs from above and shortens those to below.
+        // Moving down lengthens the arcs from above and shortens the arcs to below.
         if above[vertex].len() >= below[vertex].len() || nearest == 0 {
             continue;
         }
         let from = layer_of[vertex];
-        if let Some(to) = (from + 1..nearest).rev().find(|&layer| used[layer] < widest) {
+        if let Some(to) = (from + 1..nearest).rev().find(|&layer| used[layer] < max_width) {
             used[from] -= 1;
             used[to] += 1;
             layer_of[vertex] = to;
@@ -57,7 +57,7 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], widest: usize) -> Vec<us
     without_gaps(layer_of, &used)
 }
 
-/// Numbers the layers anew, empty ones left out.
+/// Renumbers the layers without the empty ones.
 fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
     let mut number = 0;
     let numbers: Vec<usize> = used
@@ -91,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_stands_just_above_what_it_leads_to() {
+    fn a_source_is_placed_just_above_its_successor() {
         // 0 -> 1 -> 2 -> 3 and 4 -> 3.
         assert_eq!(layers(5, &[(0, 1), (1, 2), (2, 3), (4, 3)], 10), [0, 1, 2, 3, 2]);
     }
 
     #[test]
-    fn no_layer_is_wider_than_asked() {
+    fn no_layer_exceeds_the_maximum_width() {
         let arcs: Vec<(usize, usize)> = (1..50).map(|head| (0, head)).collect();
         let layers = layers(50, &arcs, 7);
         let last = *layers.iter().max().unwrap();

@@ -5,6 +5,7 @@ mod equations;
 mod finding;
 mod no_messages;
 mod run_choice;
+mod zoom_buttons;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
 pub(super) use no_messages::no_messages_reason;
 pub(super) use run_choice::run_choice;
+pub(super) use zoom_buttons::zoom_buttons;
 
 /// How often a pane is redrawn while it shows a running propagation: 30 frames a second.
 pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);

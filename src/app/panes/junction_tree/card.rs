@@ -1,22 +1,23 @@
-//! What a pointer that rests on a clique or separator is told.
+//! The card shown at the pointer over a clique or a separator.
 
 use eframe::egui::{Grid, RichText, Ui};
 
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
+use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
 use crate::numbers::{self, thousands};
 use crate::propagation::{CompiledNetwork, human_bytes};
 
-/// Variables, and separators, that are listed before the rest is counted.
-const LISTED: usize = 12;
+/// Maximum number of variables and neighbours that are listed; more are counted.
+const MAX_LISTED: usize = 12;
 
-/// Characters of state labels in a row.
-const LABELS: usize = 44;
+/// Maximum characters of state names per variable.
+const MAX_STATE_CHARACTERS: usize = 44;
 
-/// Draws the card of a clique or a separator.
+/// Draws the card of a clique or a separator, and nothing for other items.
 pub fn show(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, item: &Item) {
     ui.set_max_width(420.0);
     match *item {
@@ -32,18 +33,18 @@ fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Cliqu
     ui.strong(format!("Clique {}{root}", naming::clique_id(id)));
     sizes(ui, model, tree[id].variables.len(), tree[id].entries);
     variables(ui, model, compiled, &tree[id].variables);
-    let up = tree.parent(id).map(|link| ("parent", link));
+    let parent = tree.parent(id).map(|link| ("parent", link));
     let links: Vec<_> =
-        up.into_iter().chain(tree.children(id).iter().map(|&l| ("child", l))).collect();
+        parent.into_iter().chain(tree.children(id).iter().map(|&l| ("child", l))).collect();
     if links.is_empty() {
         return;
     }
     ui.add_space(4.0);
     Grid::new("separators").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {
-        for (kin, link) in links.iter().take(LISTED) {
+        for (relation, link) in links.iter().take(MAX_LISTED) {
             let separator = &tree[link.separator];
             let name = naming::clique_id(link.clique);
-            ui.label(RichText::new(format!("{kin} {name}")).size(12.0));
+            ui.label(RichText::new(format!("{relation} {name}")).size(12.0));
             let count = separator.variables.len();
             ui.label(RichText::new(format!("{count} shared")).size(12.0).weak());
             let entries = format!("{} entries", thousands(separator.entries));
@@ -61,7 +62,7 @@ fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Se
     sizes(ui, model, separator.variables.len(), separator.entries);
     variables(ui, model, compiled, &separator.variables);
     if separator.variables.is_empty() {
-        ui.label("Joins two parts of the network that share no variable.");
+        ui.label("It connects two parts of the network that have no variable in common.");
     }
 }
 
@@ -76,15 +77,11 @@ fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
 fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: &[VariableId]) {
     let evidence = model.document.as_ref().map(|document| &document.evidence);
     Grid::new("variables").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {
-        for &id in variables.iter().take(LISTED) {
+        for &id in variables.iter().take(MAX_LISTED) {
             let variable = &compiled.network()[id];
-            let known = evidence.is_some_and(|evidence| evidence.get(id).is_some());
+            let has_evidence = evidence.is_some_and(|evidence| evidence.get(id).is_some());
             let name = RichText::new(variable.name()).size(12.0);
-            ui.label(if known {
-                name.color(crate::app::theme::Palette::of(ui).evidence)
-            } else {
-                name
-            });
+            ui.label(if has_evidence { name.color(Palette::of(ui).evidence) } else { name });
             ui.label(RichText::new(variable.cardinality().to_string()).size(12.0));
             ui.label(RichText::new(listed_states(variable.states())).size(12.0).weak());
             ui.end_row();
@@ -96,7 +93,7 @@ fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: 
 fn listed_states(states: &[String]) -> String {
     let mut text = String::new();
     for (index, state) in states.iter().enumerate() {
-        if index > 0 && text.chars().count() + state.chars().count() > LABELS {
+        if index > 0 && text.chars().count() + state.chars().count() > MAX_STATE_CHARACTERS {
             return format!("{text}, … ");
         }
         if index > 0 {
@@ -108,7 +105,9 @@ fn listed_states(states: &[String]) -> String {
 }
 
 fn rest(ui: &mut Ui, count: usize, what: &str) {
-    if count > LISTED {
-        ui.label(RichText::new(format!("and {} more {what}", count - LISTED)).size(12.0).weak());
+    if count > MAX_LISTED {
+        ui.label(
+            RichText::new(format!("and {} more {what}", count - MAX_LISTED)).size(12.0).weak(),
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What the colours mean.
+//! The legend: what the colours of cliques mean.
 
 use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui, pos2, vec2};
 
@@ -6,17 +6,17 @@ use crate::app::theme::{log_share, ramp};
 use crate::app::widgets::targets;
 use crate::numbers::short;
 
-/// Size of the coloured strip.
+/// Size of the colour scale in points.
 const STRIP: eframe::egui::Vec2 = vec2(150.0, 9.0);
 
-/// Room for the legend in one corner of `pane`; `None` where it would be in the way.
+/// Where the legend is drawn in a corner of `pane`; `None` if the pane is too small for it.
 pub fn area(pane: Rect, corner: Align2) -> Option<Rect> {
     let size = STRIP + vec2(34.0, 36.0);
     let fits = pane.width() > size.x + 40.0 && pane.height() > 160.0;
     fits.then(|| corner.align_size_within_rect(size, pane))
 }
 
-/// Paints the ramp with its ticks into one corner of `pane`, for tables of up to `largest` entries.
+/// Draws the colour scale with its ticks into a corner of `pane`, for tables of up to `largest` entries.
 pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     let Some(ground) = area(pane, corner) else { return };
     targets::mark_rect(ui.ctx(), ground, "legend");
@@ -35,9 +35,9 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
         let galley = painter.layout_no_wrap(short(entries as f64), font.clone(), weak);
         let left = x - galley.size().x / 2.0;
         let is_last = entries == largest;
-        // The largest is always named; others where there is room before it.
-        let room = is_last || x < strip.right() - 30.0;
-        if left >= free_from && room {
+        // The largest table is always labelled, others where there is room before it.
+        let has_room = is_last || x < strip.right() - 30.0;
+        if left >= free_from && has_room {
             free_from = left + galley.size().x + 5.0;
             painter.galley(pos2(left, strip.bottom() + 3.0), galley, weak);
         }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_powers_of_ten_and_the_largest_table() {
+    fn ticks_are_powers_of_ten_and_the_size_of_the_largest_table() {
         assert_eq!(ticks(4_372), [1, 10, 100, 1000, 4_372]);
         assert_eq!(ticks(100), [1, 10, 100]);
         assert_eq!(ticks(0), [1]);

@@ -1,4 +1,4 @@
-//! Finding cliques by the names of their variables or by their own.
+//! Finding cliques by their own names or those of their variables.
 
 use eframe::egui::{self, Key, Ui};
 use fixedbitset::FixedBitSet;
@@ -6,23 +6,23 @@ use fixedbitset::FixedBitSet;
 use crate::graph::CliqueId;
 use crate::propagation::CompiledNetwork;
 
-/// What is searched for, and what was found.
+/// The search text and its results.
 #[derive(Default)]
 pub struct Search {
     text: String,
-    /// `None` while nothing is searched for.
+    /// The cliques found; `None` while the text is empty.
     found: Option<FixedBitSet>,
-    /// The clique that Enter went to last.
+    /// The clique that Enter selected last.
     last: Option<usize>,
 }
 
 impl Search {
-    /// The cliques that are searched for; `None` while nothing is.
+    /// The cliques found; `None` while the search text is empty.
     pub fn matches(&self) -> Option<&FixedBitSet> {
         self.found.as_ref()
     }
 
-    /// Draws the field. Enter gives the next clique.
+    /// Draws the search field. When the user presses Enter, returns the next clique found.
     pub fn show(&mut self, ui: &mut Ui, compiled: &CompiledNetwork) -> Option<CliqueId> {
         let edit = egui::TextEdit::singleline(&mut self.text)
             .hint_text("Find variable or clique")
@@ -32,7 +32,7 @@ impl Search {
             egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Find in the junction tree")
         });
         if response.changed() {
-            self.look_up(compiled);
+            self.run(compiled);
         }
         let found = self.found.as_ref()?;
         let count = found.count_ones(..);
@@ -41,21 +41,22 @@ impl Search {
         if !entered {
             return None;
         }
-        // The next Enter goes on.
+        // Keep the focus, so that Enter can be pressed again.
         response.request_focus();
         let next = found.ones().find(|&clique| self.last.is_none_or(|last| clique > last));
         self.last = next.or_else(|| found.ones().next());
         self.last.map(CliqueId::new)
     }
 
-    fn look_up(&mut self, compiled: &CompiledNetwork) {
+    fn run(&mut self, compiled: &CompiledNetwork) {
         self.last = None;
         let wanted = self.text.trim().to_lowercase();
         self.found = (!wanted.is_empty()).then(|| find(compiled, &wanted));
     }
 }
 
-/// The cliques called `wanted` (`c12`), or else those with a variable whose name contains it.
+/// The cliques with a variable whose name contains `wanted`, and the clique with that number (`c12` or
+/// `12`).
 fn find(compiled: &CompiledNetwork, wanted: &str) -> FixedBitSet {
     let cliques = compiled.tree().cliques();
     let mut found = FixedBitSet::with_capacity(cliques.len());

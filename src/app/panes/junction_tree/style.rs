@@ -1,4 +1,4 @@
-//! Colours and lines of cliques and separators.
+//! Styles of cliques and separators: colours and lines.
 
 use std::sync::Arc;
 
@@ -9,22 +9,23 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::stepping::Progress;
 use crate::app::theme::{Palette, ink_on, log_share, size_colour};
-use crate::app::widgets::graph_view::edge::{EdgeLook, Line};
-use crate::app::widgets::graph_view::node::NodeLook;
+use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
+use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::propagation::{CompiledNetwork, Message, Phase};
 
-/// Everything that the picture depends on.
+/// Everything that the styles depend on.
 #[derive(Clone, PartialEq)]
 pub struct TreeKey {
     selection: Highlight,
     hover: Highlight,
-    /// Cliques that hold a variable with evidence.
-    informed: FixedBitSet,
-    /// Cliques that are searched for.
+    /// Cliques that contain a variable with evidence.
+    with_evidence: FixedBitSet,
+    /// Cliques found by the search, if there is one.
     matches: Option<FixedBitSet>,
-    running: Option<Progress>,
-    /// Somebody walks through the messages: what is to come steps back.
+    /// How far the propagation is that runs or is stepped through.
+    progress: Option<Progress>,
+    /// The user steps through the messages; separators without a message so far are dimmed.
     stepping: bool,
 }
 
@@ -32,45 +33,45 @@ impl TreeKey {
     pub fn new(model: &Model, compiled: &CompiledNetwork, matches: Option<&FixedBitSet>) -> Self {
         let tree = compiled.tree();
         let document = model.document.as_ref();
-        let mut informed = FixedBitSet::with_capacity(tree.cliques().len());
+        let mut with_evidence = FixedBitSet::with_capacity(tree.cliques().len());
         if let Some(evidence) = document.map(|document| &document.evidence)
             && !evidence.is_empty()
         {
             for (index, clique) in tree.cliques().iter().enumerate() {
                 let known = clique.variables.iter().any(|&v| evidence.get(v).is_some());
-                informed.set(index, known);
+                with_evidence.set(index, known);
             }
         }
         Self {
             selection: model.selection.clone(),
             hover: model.hover.clone(),
-            informed,
+            with_evidence,
             matches: matches.cloned(),
-            running: Progress::of(model, compiled),
+            progress: Progress::of(model, compiled),
             stepping: model.stepping.is_some(),
         }
     }
 
-    /// Whether a propagation is at work.
+    /// Whether a propagation is running.
     pub fn is_running(&self) -> bool {
-        self.running.is_some() && !self.stepping
+        self.progress.is_some() && !self.stepping
     }
 }
 
-/// What cliques and separators look like in one frame.
-pub struct Looks<'a> {
+/// Computes the styles of cliques and separators in one frame.
+pub struct TreeStyle<'a> {
     key: &'a TreeKey,
     compiled: &'a Arc<CompiledNetwork>,
     palette: Palette,
-    ground: Color32,
-    box_ground: Color32,
-    box_ink: Color32,
-    largest_separator: u64,
-    /// Whether what is not lit is to step back.
+    background: Color32,
+    label_background: Color32,
+    label_ink: Color32,
+    max_separator_entries: u64,
+    /// Cliques and separators that are not highlighted are dimmed.
     dims: bool,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> TreeStyle<'a> {
     pub fn new(
         ui: &Ui,
         model: &Model,
@@ -83,17 +84,17 @@ impl<'a> Looks<'a> {
         );
         Self {
             palette: Palette::of(ui),
-            ground: ui.visuals().panel_fill,
-            box_ground: ui.visuals().extreme_bg_color,
-            box_ink: ui.visuals().text_color(),
-            largest_separator: compiled.statistics().max_separator_entries,
+            background: ui.visuals().panel_fill,
+            label_background: ui.visuals().extreme_bg_color,
+            label_ink: ui.visuals().text_color(),
+            max_separator_entries: compiled.statistics().max_separator_entries,
             dims: key.matches.is_some() || sets,
             key,
             compiled,
         }
     }
 
-    /// Whether the clique is among those that the user is after.
+    /// Whether the clique is found by the search, or else highlighted by the selection.
     fn is_wanted(&self, clique: CliqueId) -> bool {
         match &self.key.matches {
             Some(matches) => matches.contains(clique.index()),
@@ -101,13 +102,13 @@ impl<'a> Looks<'a> {
         }
     }
 
-    pub fn clique(&self, id: CliqueId) -> NodeLook {
+    pub fn clique(&self, id: CliqueId) -> NodeStyle {
         let tree = self.compiled.tree();
         let fill = size_colour(tree[id].entries, self.compiled.statistics().max_clique_entries);
         let ink = ink_on(fill);
         let faded = self.dims && !self.is_wanted(id) && !self.key.hover.clique(id);
         let fade = |colour: Color32| {
-            if faded { colour.lerp_to_gamma(self.ground, 0.72) } else { colour }
+            if faded { colour.lerp_to_gamma(self.background, 0.72) } else { colour }
         };
         let is_item = |highlight: &Highlight| highlight.item() == Some(&Item::Clique(id));
         let outline = if is_item(&self.key.selection) {
@@ -119,89 +120,89 @@ impl<'a> Looks<'a> {
         } else {
             Stroke::new(1.0, fade(self.palette.line))
         };
-        NodeLook {
+        NodeStyle {
             fill: fade(fill),
-            far: None,
+            small_fill: None,
             ink: fade(ink),
             outline,
             ring: (tree.root() == id).then(|| fade(self.palette.line)),
-            dot: self.key.informed.contains(id.index()).then_some(self.palette.evidence),
+            dot: self.key.with_evidence.contains(id.index()).then_some(self.palette.evidence),
             chart: None,
         }
     }
 
-    pub fn separator(&self, id: SeparatorId) -> EdgeLook {
+    pub fn separator(&self, id: SeparatorId) -> EdgeStyle {
         let separator = &self.compiled.tree()[id];
         let (selection, hover) = (&self.key.selection, &self.key.hover);
-        let natural = 1.2 + 4.3 * log_share(separator.entries, self.largest_separator);
+        let width = 1.2 + 4.3 * log_share(separator.entries, self.max_separator_entries);
         let lit = selection.separator(id) && self.key.matches.is_none();
-        let mut look = EdgeLook {
-            width: natural,
+        let mut style = EdgeStyle {
+            width,
             colour: self.palette.line,
             arrow: None,
-            // An empty separator joins what the network leaves apart.
+            // An empty separator connects parts of the network that share no variable.
             line: if separator.variables.is_empty() { Line::Dashed } else { Line::Solid },
-            label: Some((self.box_ground, self.box_ink)),
+            label: Some((self.label_background, self.label_ink)),
             faint: false,
             on_top: false,
         };
         if self.dims && !lit {
-            look.colour = look.colour.lerp_to_gamma(self.ground, 0.6);
-            look.label = None;
+            style.colour = style.colour.lerp_to_gamma(self.background, 0.6);
+            style.label = None;
         }
         if lit {
-            (look.colour, look.width, look.on_top) = (self.palette.selected, natural + 1.0, true);
+            (style.colour, style.width, style.on_top) = (self.palette.selected, width + 1.0, true);
         }
         if hover.separator(id) {
-            (look.colour, look.width, look.on_top) = (self.palette.hovered, natural + 1.5, true);
+            (style.colour, style.width, style.on_top) = (self.palette.hovered, width + 1.5, true);
         }
-        self.show_running(id, &mut look);
-        self.show_message(id, &mut look);
-        look
+        self.apply_progress(id, &mut style);
+        self.apply_message(id, &mut style);
+        style
     }
 
-    /// Messages that were sent, and the one that is being computed.
-    fn show_running(&self, id: SeparatorId, look: &mut EdgeLook) {
-        let Some(running) = &self.key.running else { return };
-        match running.sent.get(id.index()).copied().flatten() {
-            Some(Phase::Collect) => look.colour = self.palette.collect,
-            Some(Phase::Distribute) => look.colour = self.palette.distribute,
+    /// Shows whether messages were sent over the separator, and one that is being computed.
+    fn apply_progress(&self, id: SeparatorId, style: &mut EdgeStyle) {
+        let Some(progress) = &self.key.progress else { return };
+        match progress.sent.get(id.index()).copied().flatten() {
+            Some(Phase::Collect) => style.colour = self.palette.collect,
+            Some(Phase::Distribute) => style.colour = self.palette.distribute,
             None if self.key.stepping => {
-                look.colour = look.colour.lerp_to_gamma(self.ground, 0.5);
+                style.colour = style.colour.lerp_to_gamma(self.background, 0.5);
             }
             None => {}
         }
         if let Some(message) = self.active(id) {
-            look.colour = self.palette.active;
-            look.width = look.width.max(2.0) + 3.0;
-            look.arrow = Some(message.phase == Phase::Distribute);
-            look.on_top = true;
+            style.colour = self.palette.active;
+            style.width = style.width.max(2.0) + 3.0;
+            style.arrow = Some(message.phase == Phase::Distribute);
+            style.on_top = true;
         }
     }
 
     /// The message that is being computed over the separator.
     fn active(&self, id: SeparatorId) -> Option<Message> {
-        let active = self.key.running.iter().flat_map(|running| &running.active);
+        let active = self.key.progress.iter().flat_map(|progress| &progress.active);
         let mut messages =
             active.filter_map(|active| self.compiled.plan().messages().get(active.index()));
         messages.find(|message| message.separator == id).copied()
     }
 
-    /// The message that is selected or pointed at, in its direction.
-    fn show_message(&self, id: SeparatorId, look: &mut EdgeLook) {
+    /// Shows the direction of a selected or hovered message over the separator.
+    fn apply_message(&self, id: SeparatorId, style: &mut EdgeStyle) {
         for highlight in [&self.key.selection, &self.key.hover] {
             let Some(&Item::Message(message)) = highlight.item() else { continue };
             let Some(message) = self.compiled.plan().messages().get(message.index()) else {
                 continue;
             };
             if message.separator == id && self.active(id).is_none() {
-                look.colour = match message.phase {
+                style.colour = match message.phase {
                     Phase::Collect => self.palette.collect,
                     Phase::Distribute => self.palette.distribute,
                 };
-                look.width = look.width.max(3.0) + 1.0;
-                look.arrow = Some(message.phase == Phase::Distribute);
-                look.on_top = true;
+                style.width = style.width.max(3.0) + 1.0;
+                style.arrow = Some(message.phase == Phase::Distribute);
+                style.on_top = true;
             }
         }
     }

@@ -1,13 +1,15 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use eframe::egui::Pos2;
 use egui_kittest::kittest::Queryable as _;
 
+use super::picture::Picture;
 use super::*;
 use crate::app::testing::{drive, label_containing};
 use crate::format;
 
-/// Three nodes with places and titles, two of them coloured.
+/// Three nodes with positions, two of them with titles and colours.
 const PLACED: &str = r#"<smile id="placed"><nodes>
     <cpt id="a"><state id="n"/><state id="y"/><probabilities>0.3 0.7</probabilities></cpt>
     <cpt id="b"><state id="n"/><state id="y"/><parents>a</parents>
@@ -28,24 +30,24 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
 }
 
 #[test]
-fn variables_stand_where_the_file_puts_them_or_in_layers() {
+fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
     let network = format::open_bytes("a.xdsl", PLACED).unwrap().network;
-    let (nodes, edges, _) = drawing(&network, None, None);
+    let Picture { nodes, lines, .. } = picture(&network, None, None);
     let centre: Vec<Pos2> = nodes.iter().map(|node| node.centre).collect();
     assert!(centre[0].x > centre[1].x && (centre[0].y - centre[1].y).abs() < 1e-3, "{centre:?}");
     assert!(centre[2].y > centre[1].y && (centre[2].x - centre[1].x).abs() < 1e-3, "{centre:?}");
-    assert_eq!((edges[0].from, edges[0].to, edges[0].path.len()), (0, 1, 2));
+    assert_eq!((lines[0].from, lines[0].to, lines[0].path.len()), (0, 1, 2));
     assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief), ("a · The first", "a"));
-    assert_eq!(nodes[1].text.title, "b", "a title that is the name says nothing");
+    assert_eq!(nodes[1].text.title, "b", "a title equal to the name is not repeated");
     let far = PLACED.replace("200 0 276 36", "1e300 0 1e300 36");
     let far = format::open_bytes("a.xdsl", far).unwrap().network;
-    assert_eq!(places(&far)[0], None);
-    let (layered, ..) = drawing(&network, None, Some(1.0));
+    assert_eq!(file_positions(&far)[0], None);
+    let layered = picture(&network, None, Some(1.0)).nodes;
     assert!(layered[1].centre.y > layered[0].centre.y, "an effect below its cause");
 }
 
 #[test]
-fn the_layout_of_the_file_is_used_and_can_be_left() {
+fn the_layout_of_the_file_is_used_and_can_be_switched_off() {
     let (_folder, path) = file("placed.xdsl", PLACED);
     let pane = Rc::new(RefCell::new(NetworkPane::default()));
     let fills = Rc::new(RefCell::new(Vec::new()));
@@ -54,11 +56,11 @@ fn the_layout_of_the_file_is_used_and_can_be_left() {
         let mut pane = shown.borrow_mut();
         pane.show(ui, model, commands);
         let document = model.document.as_ref().unwrap();
-        let looks = Looks::new(ui, model, document, &pane.charts);
-        *seen.borrow_mut() = document.network().ids().map(|id| looks.variable(id).fill).collect();
+        let style = NetworkStyle::new(ui, model, document, &pane.charts);
+        *seen.borrow_mut() = document.network().ids().map(|id| style.variable(id).fill).collect();
     });
     harness.run();
-    assert!(pane.borrow().shown.as_ref().unwrap().given);
+    assert!(pane.borrow().shown.as_ref().unwrap().from_file);
     {
         let fills = fills.borrow();
         assert!(fills[0].r() > fills[2].r() && fills[0].b() < fills[2].b().max(1), "{fills:?}");
@@ -66,14 +68,14 @@ fn the_layout_of_the_file_is_used_and_can_be_left() {
     }
     harness.get_by_label("Layout of the file").click();
     harness.run();
-    assert!(!pane.borrow().shown.as_ref().unwrap().given);
+    assert!(!pane.borrow().shown.as_ref().unwrap().from_file);
     harness.get_by_label("Layout of the file").click();
     harness.run();
-    assert!(pane.borrow().shown.as_ref().unwrap().given);
+    assert!(pane.borrow().shown.as_ref().unwrap().from_file);
 }
 
 #[test]
-fn without_places_there_is_no_choice() {
+fn without_positions_in_the_file_there_is_no_choice_of_layout() {
     let mut pane = NetworkPane::default();
     let mut harness = drive("asia", move |ui, model, commands| pane.show(ui, model, commands));
     harness.run();
@@ -82,11 +84,11 @@ fn without_places_there_is_no_choice() {
 }
 
 #[test]
-fn a_markov_network_shows_its_factors_and_an_edge_for_each_pair_in_one() {
+fn a_markov_network_has_an_edge_for_each_pair_of_variables_in_a_factor() {
     let text = "MARKOV 3 2 2 2 2 3 0 1 2 2 1 2 8 1 2 3 4 5 6 7 8 4 1 2 3 4";
     let network = format::open_bytes("a.uai", text).unwrap().network;
-    let (_, places, _) = drawing(&network, None, Some(1.0));
-    let pairs: Vec<_> = places.iter().map(|edge| (edge.from, edge.to)).collect();
+    let lines = picture(&network, None, Some(1.0)).lines;
+    let pairs: Vec<_> = lines.iter().map(|edge| (edge.from, edge.to)).collect();
     assert_eq!(pairs, [(0, 1), (0, 2), (1, 2)]);
     let (_folder, path) = file("markov.uai", text);
     let mut pane = NetworkPane::default();

@@ -1,22 +1,22 @@
-//! Which part of a picture is seen, and how large.
+//! The camera: which part of a picture is in view, and how large.
 
 use eframe::egui::{Pos2, Rect, Vec2};
 
-/// Clear space around a fitted picture, in points.
+/// Margin around a fitted picture, in points.
 const MARGIN: f32 = 14.0;
 
-/// A picture is never shown larger than this times its natural size.
-const LARGEST: f32 = 6.0;
+/// Maximum zoom.
+const MAX_ZOOM: f32 = 6.0;
 
-/// Fitting does not blow a small picture up beyond this.
-const LARGEST_FITTED: f32 = 1.6;
+/// Maximum zoom of a fitted picture, so that small graphs are not blown up.
+const MAX_FITTED_ZOOM: f32 = 1.6;
 
-/// Maps a picture's coordinates to those of a pane.
+/// Maps coordinates of a picture to those of a pane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// What is in the middle of the pane.
+    /// The point of the picture at the centre of the pane.
     centre: Pos2,
-    /// Points of the pane for one unit of the picture.
+    /// Screen points per unit of the picture.
     zoom: f32,
 }
 
@@ -27,40 +27,41 @@ impl Default for Camera {
 }
 
 impl Camera {
-    /// Shows all of `bounds` in a pane of `size`.
+    /// A camera that shows all of `bounds` in a pane of `size`.
     #[must_use]
     pub fn fitting(bounds: Rect, size: Vec2) -> Self {
         Self::fitting_above(bounds, size, 0.0)
     }
 
-    /// As [`fitting`](Self::fitting), with nothing in the lowest `height` points of the pane.
+    /// As [`fitting`](Self::fitting), leaving the lowest `height` points of the pane free.
     #[must_use]
     pub fn fitting_above(bounds: Rect, size: Vec2, height: f32) -> Self {
         let free = size - Vec2::new(0.0, height);
-        let room = (free - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
-        let zoom = (room / bounds.size().max(Vec2::splat(1.0))).min_elem().min(LARGEST_FITTED);
+        let available = (free - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
+        let zoom =
+            (available / bounds.size().max(Vec2::splat(1.0))).min_elem().min(MAX_FITTED_ZOOM);
         Self { centre: bounds.center() + Vec2::new(0.0, 0.5 * height / zoom), zoom }
     }
 
-    /// Points of the pane for one unit of the picture.
+    /// Screen points per unit of the picture.
     #[must_use]
     pub fn zoom(&self) -> f32 {
         self.zoom
     }
 
-    /// Where the picture's origin is, relative to the top left corner of a pane of `size`.
+    /// The origin of the picture relative to the top left corner of a pane of `size`.
     #[must_use]
     pub fn pan(&self, size: Vec2) -> Vec2 {
         size / 2.0 - self.centre.to_vec2() * self.zoom
     }
 
-    /// What is seen at `point` of the pane `rect`.
+    /// The point of the picture at `point` of the pane `rect`.
     #[must_use]
     pub fn to_picture(&self, rect: Rect, point: Pos2) -> Pos2 {
         self.centre + (point - rect.center()) / self.zoom
     }
 
-    /// Where `point` of the picture is seen in the pane `rect`.
+    /// Where `point` of the picture appears in the pane `rect`.
     #[must_use]
     pub fn to_pane(&self, rect: Rect, point: Pos2) -> Pos2 {
         rect.center() + (point - self.centre) * self.zoom
@@ -71,25 +72,25 @@ impl Camera {
         self.centre -= delta / self.zoom;
     }
 
-    /// Zooms by `factor` with what is seen at `anchor` of the pane `rect` staying where it is, but
-    /// not much further out than `bounds` fit.
+    /// Zooms by `factor` around `anchor` of the pane `rect`. It cannot zoom out much further than
+    /// where `bounds` fit the pane.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
-        let still = self.to_picture(rect, anchor);
-        self.zoom = (self.zoom * factor).clamp((fitted * 0.5).min(LARGEST), LARGEST);
-        self.centre = still - (anchor - rect.center()) / self.zoom;
+        let fixed = self.to_picture(rect, anchor);
+        self.zoom = (self.zoom * factor).clamp((fitted * 0.5).min(MAX_ZOOM), MAX_ZOOM);
+        self.centre = fixed - (anchor - rect.center()) / self.zoom;
     }
 
-    /// Brings `target` to the middle, at least `zoom` large.
-    pub fn look_at(&mut self, target: Pos2, zoom: f32) {
+    /// Brings `target` to the centre, zooming in to at least `zoom`.
+    pub fn centre_on(&mut self, target: Pos2, zoom: f32) {
         self.centre = target;
-        self.zoom = self.zoom.max(zoom).min(LARGEST);
+        self.zoom = self.zoom.max(zoom).min(MAX_ZOOM);
     }
 
-    /// Moves as little as is needed for some of `bounds` to stay in sight of a pane of `size`.
-    pub fn keep_in_sight(&mut self, bounds: Rect, size: Vec2) {
-        let reach = size * 0.4 / self.zoom;
-        self.centre = self.centre.clamp(bounds.min - reach, bounds.max + reach);
+    /// Moves the picture just enough for part of `bounds` to stay in view of a pane of `size`.
+    pub fn keep_in_view(&mut self, bounds: Rect, size: Vec2) {
+        let margin = size * 0.4 / self.zoom;
+        self.centre = self.centre.clamp(bounds.min - margin, bounds.max + margin);
     }
 }
 
@@ -102,7 +103,7 @@ mod tests {
     const PICTURE: Rect = Rect { min: pos2(-1000.0, 0.0), max: pos2(1000.0, 500.0) };
 
     #[test]
-    fn a_fitted_picture_is_seen_whole_and_in_the_middle() {
+    fn a_fitted_picture_is_completely_visible_and_centred() {
         let camera = Camera::fitting(PICTURE, PANE.size());
         assert!(PANE.contains(camera.to_pane(PANE, PICTURE.min)));
         assert!(PANE.contains(camera.to_pane(PANE, PICTURE.max)));
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_below_a_fitted_picture_hides_nothing_of_it() {
+    fn a_fitted_picture_stays_above_the_bottom_margin() {
         let camera = Camera::fitting_above(PICTURE, PANE.size(), 80.0);
         let above = PANE.with_max_y(PANE.max.y - 80.0);
         assert!(above.contains(camera.to_pane(PANE, PICTURE.min)));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn zooming_keeps_what_is_under_the_pointer() {
+    fn zooming_keeps_the_point_under_the_pointer() {
         let mut camera = Camera::fitting(PICTURE, PANE.size());
         let pointer = pos2(180.0, 300.0);
         let before = camera.to_picture(PANE, pointer);
@@ -130,14 +131,14 @@ mod tests {
         assert!((camera.zoom() - 2.0 * zoom).abs() < 1e-6);
         assert!(camera.to_picture(PANE, pointer).distance(before) < 1e-2);
         camera.zoom_at(PANE, pointer, 1e9, PICTURE);
-        assert!((camera.zoom() - LARGEST).abs() < 1e-6);
+        assert!((camera.zoom() - MAX_ZOOM).abs() < 1e-6);
     }
 
     #[test]
-    fn a_picture_cannot_be_lost_by_dragging() {
+    fn a_picture_cannot_be_dragged_out_of_view() {
         let mut camera = Camera::fitting(PICTURE, PANE.size());
         camera.drag(vec2(1e6, -1e6));
-        camera.keep_in_sight(PICTURE, PANE.size());
+        camera.keep_in_view(PICTURE, PANE.size());
         let corner = camera.to_pane(PANE, pos2(PICTURE.min.x, PICTURE.max.y));
         assert!(PANE.contains(corner), "{corner:?}");
     }

@@ -1,4 +1,4 @@
-//! How an edge is drawn.
+//! Edges of a picture.
 
 use std::sync::Arc;
 
@@ -10,54 +10,54 @@ use petgraph::stable_graph::IndexType;
 use crate::app::widgets::graph_view::node::NodeShape;
 use crate::app::widgets::graph_view::text::legible;
 
-/// Pieces of a curve are not drawn shorter than this many points.
-const SHORTEST_PIECE: f32 = 4.0;
+/// Minimum length of a segment of a drawn curve, in points; only speed depends on it.
+const MIN_SEGMENT: f32 = 4.0;
 
-/// How the line is drawn.
+/// The pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Line {
-    /// In one piece.
+    /// A continuous line.
     #[default]
     Solid,
-    /// In dashes.
+    /// Dashes.
     Dashed,
-    /// In dots.
+    /// Dots.
     Dotted,
 }
 
-/// How an edge looks.
+/// The style of an edge.
 #[derive(Clone, Debug, Default)]
-pub struct EdgeLook {
-    /// Width in points at natural size; it zooms, but not below a hairline.
+pub struct EdgeStyle {
+    /// Width in points at zoom 1. It grows with the square root of the zoom and stays visible.
     pub width: f32,
     /// Colour of line and arrow.
     pub colour: Color32,
     /// An arrow head at the end of the path (`true`) or at its start (`false`).
     pub arrow: Option<bool>,
-    /// How the line is drawn.
+    /// The pattern of the line.
     pub line: Line,
-    /// Ground and ink of the box in the middle that holds the label.
+    /// Background and text colour of the label in the middle; `None` hides it.
     pub label: Option<(Color32, Color32)>,
-    /// Steps back when seen from afar, where many lines would hide what they join.
+    /// Fades when zoomed out, where many lines would hide the nodes.
     pub faint: bool,
-    /// Drawn over the others.
+    /// Drawn above the other edges.
     pub on_top: bool,
 }
 
-/// An edge as egui_graphs draws it.
+/// An edge that egui_graphs can draw.
 #[derive(Clone, Debug)]
 pub struct EdgeShape {
-    /// From end to end, in the picture's coordinates.
+    /// The line in picture coordinates.
     pub(super) path: Arc<[Pos2]>,
     pub(super) bounds: Rect,
     pub(super) text: Arc<str>,
-    pub(super) look: EdgeLook,
+    pub(super) style: EdgeStyle,
 }
 
 impl From<EdgeProps<()>> for EdgeShape {
     fn from(_: EdgeProps<()>) -> Self {
         let (path, text) = (Arc::from([]), Arc::from(""));
-        Self { path, bounds: Rect::NOTHING, text, look: EdgeLook::default() }
+        Self { path, bounds: Rect::NOTHING, text, style: EdgeStyle::default() }
     }
 }
 
@@ -73,19 +73,19 @@ impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, NodeShape> for Edg
             meta.canvas_to_screen_pos(self.bounds.min),
             meta.canvas_to_screen_pos(self.bounds.max),
         );
-        let seen = Rect::from_min_max(min, max).expand(10.0);
-        if self.look.width <= 0.0 || !seen.intersects(context.painter.clip_rect()) {
+        let on_screen = Rect::from_min_max(min, max).expand(10.0);
+        if self.style.width <= 0.0 || !on_screen.intersects(context.painter.clip_rect()) {
             return Vec::new();
         }
         let path = self.visible_path(|point| meta.canvas_to_screen_pos(point));
-        let strength = if self.look.faint { (meta.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
-        let colour = self.look.colour.gamma_multiply(strength);
-        let stroke = Stroke::new((self.look.width * meta.zoom.sqrt()).max(0.7), colour);
+        let strength = if self.style.faint { (meta.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
+        let colour = self.style.colour.gamma_multiply(strength);
+        let stroke = Stroke::new((self.style.width * meta.zoom.sqrt()).max(0.7), colour);
         let mut shapes = Vec::with_capacity(3);
-        if let Some(at_end) = self.look.arrow {
+        if let Some(at_end) = self.style.arrow {
             arrow_head(&path, at_end, stroke, meta.zoom, &mut shapes);
         }
-        match self.look.line {
+        match self.style.line {
             Line::Solid if path.len() == 2 => {
                 shapes.push(Shape::line_segment([path[0], path[1]], stroke));
             }
@@ -117,15 +117,15 @@ impl EdgeShape {
         self.path = path;
     }
 
-    /// How far `point` is from the line, in the picture's coordinates.
+    /// Distance of `point` from the line, in picture coordinates; infinite for an empty line.
     pub(super) fn distance(&self, point: Pos2) -> f32 {
-        let pieces = self.path.windows(2);
-        pieces
-            .map(|piece| distance_to_piece(point, piece[0], piece[1]))
+        let segments = self.path.windows(2);
+        segments
+            .map(|ends| distance_to_segment(point, ends[0], ends[1]))
             .fold(f32::INFINITY, f32::min)
     }
 
-    /// Where the label stands: halfway.
+    /// The position of the label.
     fn middle(&self) -> Option<Pos2> {
         let (first, last) = (*self.path.first()?, *self.path.last()?);
         if self.path.len() > 2 {
@@ -134,13 +134,13 @@ impl EdgeShape {
         Some(first + (last - first) / 2.0)
     }
 
-    /// The path on the screen, with pieces that are too short to be seen left out.
+    /// The path on the screen, without segments that are too short to be seen.
     fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
         let mut path: Vec<Pos2> = Vec::with_capacity(self.path.len());
         for (index, &point) in self.path.iter().enumerate() {
             let point = to_screen(point);
             let is_last = index + 1 == self.path.len();
-            let is_near = path.last().is_some_and(|last| last.distance(point) < SHORTEST_PIECE);
+            let is_near = path.last().is_some_and(|last| last.distance(point) < MIN_SEGMENT);
             if is_last && is_near && path.len() > 1 {
                 path.pop();
             }
@@ -152,31 +152,37 @@ impl EdgeShape {
     }
 
     fn label(&self, context: &DrawContext, shapes: &mut Vec<Shape>) {
-        let (Some((ground, ink)), Some(middle)) = (self.look.label, self.middle()) else { return };
+        let (Some((background, text_colour)), Some(middle)) = (self.style.label, self.middle())
+        else {
+            return;
+        };
         let Some(size) = legible(8.5 * context.meta.zoom) else { return };
-        let galley =
-            context.painter.layout_no_wrap(self.text.to_string(), FontId::proportional(size), ink);
+        let galley = context.painter.layout_no_wrap(
+            self.text.to_string(),
+            FontId::proportional(size),
+            text_colour,
+        );
         let centre = context.meta.canvas_to_screen_pos(middle);
         let rect = Rect::from_center_size(centre, galley.size() + vec2(8.0, 2.0));
-        shapes.push(Shape::rect_filled(rect, CornerRadius::same(3), ground));
+        shapes.push(Shape::rect_filled(rect, CornerRadius::same(3), background));
         shapes.push(Shape::rect_stroke(
             rect,
             CornerRadius::same(3),
-            Stroke::new(1.0, self.look.colour),
+            Stroke::new(1.0, self.style.colour),
             eframe::egui::StrokeKind::Middle,
         ));
-        shapes.push(Shape::galley(centre - galley.size() / 2.0, galley, ink));
+        shapes.push(Shape::galley(centre - galley.size() / 2.0, galley, text_colour));
     }
 }
 
-fn distance_to_piece(point: Pos2, from: Pos2, to: Pos2) -> f32 {
+fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     let (along, towards) = (to - from, point - from);
     let length = along.length_sq();
     let share = if length > 0.0 { (towards.dot(along) / length).clamp(0.0, 1.0) } else { 0.0 };
     (towards - along * share).length()
 }
 
-/// A filled head whose tip is the end (or the start) of `path`.
+/// Adds a filled arrow head with its tip at the end (or the start) of `path`.
 fn arrow_head(path: &[Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
     let pair = if at_end { path.last_chunk::<2>() } else { path.first_chunk::<2>() };
     let Some(&[first, second]) = pair else { return };
@@ -198,12 +204,12 @@ mod tests {
     use eframe::egui::pos2;
 
     #[test]
-    fn the_distance_to_an_edge_is_that_to_its_nearest_piece() {
+    fn the_distance_to_an_edge_is_the_distance_to_its_nearest_segment() {
         let mut edge = EdgeShape {
             path: Arc::from([]),
             bounds: Rect::NOTHING,
             text: Arc::from(""),
-            look: EdgeLook::default(),
+            style: EdgeStyle::default(),
         };
         assert_eq!(edge.distance(pos2(0.0, 0.0)), f32::INFINITY);
         edge.set_path(Arc::from([pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]));

@@ -1,4 +1,4 @@
-//! How a vertex is drawn.
+//! Nodes of a picture.
 
 use std::sync::Arc;
 
@@ -9,75 +9,75 @@ use egui_graphs::{DisplayNode, DrawContext, NodeProps};
 use petgraph::EdgeType;
 use petgraph::stable_graph::IndexType;
 
-use crate::app::widgets::graph_view::text::{SMALLEST, legible, wrapped};
+use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, legible, wrapped};
 
-/// Vertices smaller than this, in points, are plain rectangles.
-const PLAIN: f32 = 7.0;
+/// Height in points below which a node is a plain rectangle without rounded corners.
+const MIN_ROUNDED_HEIGHT: f32 = 7.0;
 
-/// Size of titles in the picture's coordinates.
-const FAR: f32 = 10.5;
+/// Text size of titles in picture coordinates.
+const TITLE_SIZE: f32 = 10.5;
 
-/// What is written in a vertex.
+/// The text of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeText {
-    /// A word that is read from afar.
+    /// A word or number shown while the node is too small for its title.
     pub brief: String,
-    /// The word is a number, of which a part would be another one.
+    /// `brief` is a number: it is never cut off, since part of a number is a different number.
     pub is_number: bool,
-    /// What is written on top from nearby.
+    /// The title, shown when it is large enough to read.
     pub title: String,
-    /// What is written below from nearby.
+    /// A second line, shown below the title.
     pub subtitle: String,
 }
 
-/// One bar of a vertex's chart.
+/// One bar of a node's chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it stands for.
+    /// Its label.
     pub label: Arc<str>,
     /// Its length, from 0 to 1.
     pub share: f32,
 }
 
-/// The bars in a vertex.
+/// A bar chart in a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// From top to bottom.
     pub bars: Vec<Bar>,
     /// Their colour.
     pub colour: Color32,
-    /// What is behind them.
-    pub ground: Color32,
+    /// Background of the bars.
+    pub background: Color32,
 }
 
-/// How a vertex looks.
+/// The style of a node.
 #[derive(Clone, Debug, Default)]
-pub struct NodeLook {
-    /// The ground.
+pub struct NodeStyle {
+    /// Background.
     pub fill: Color32,
-    /// The ground of a vertex that is too small for text; [`fill`](Self::fill) if there is none.
-    pub far: Option<Color32>,
-    /// Text.
+    /// Background of a node that is too small for text; [`fill`](Self::fill) if `None`.
+    pub small_fill: Option<Color32>,
+    /// Text colour.
     pub ink: Color32,
-    /// The line around it; its width is in points and does not zoom.
+    /// The line around it. Its width is in points and does not zoom.
     pub outline: Stroke,
-    /// A second line further out: for the root of a tree.
+    /// Colour of a second line around it, which marks the root of a tree.
     pub ring: Option<Color32>,
-    /// A dot in the corner: something is known here.
+    /// Colour of a dot in the corner, which marks evidence.
     pub dot: Option<Color32>,
-    /// Bars below the title.
+    /// A bar chart below the title.
     pub chart: Option<Arc<Chart>>,
 }
 
-/// A vertex as egui_graphs draws it.
+/// A node that egui_graphs can draw.
 ///
-/// It is copied for each edge that is drawn, so what is large is shared.
+/// egui_graphs clones it for each edge, so large parts are shared.
 #[derive(Clone, Debug)]
 pub struct NodeShape {
     location: Pos2,
     pub(super) size: Vec2,
     pub(super) text: Arc<NodeText>,
-    pub(super) look: NodeLook,
+    pub(super) style: NodeStyle,
 }
 
 impl From<NodeProps<()>> for NodeShape {
@@ -86,13 +86,13 @@ impl From<NodeProps<()>> for NodeShape {
             location: props.location(),
             size: Vec2::splat(1.0),
             text: Arc::default(),
-            look: NodeLook::default(),
+            style: NodeStyle::default(),
         }
     }
 }
 
 impl NodeShape {
-    /// The box, in the picture's coordinates.
+    /// The box, in picture coordinates.
     pub(super) fn rect(&self) -> Rect {
         Rect::from_center_size(self.location, self.size)
     }
@@ -100,7 +100,6 @@ impl NodeShape {
 
 impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for NodeShape {
     fn closest_boundary_point(&self, direction: Vec2) -> Pos2 {
-        // Where the ray leaves the box.
         let half = self.size / 2.0;
         let reach =
             |half: f32, along: f32| if along == 0.0 { f32::INFINITY } else { half / along.abs() };
@@ -116,12 +115,12 @@ impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for NodeS
             return Vec::new();
         }
         let mut shapes = Vec::with_capacity(4);
-        self.ground(rect, zoom, &mut shapes);
-        self.writing(context.painter, rect, zoom, &mut shapes);
-        if let Some(colour) = self.look.dot {
+        self.background(rect, zoom, &mut shapes);
+        self.text(context.painter, rect, zoom, &mut shapes);
+        if let Some(colour) = self.style.dot {
             let radius = (4.0 * zoom).clamp(2.0, 6.0);
             let corner = rect.right_top() + vec2(-0.2, 0.2) * radius;
-            shapes.push(Shape::circle_filled(corner, radius + 1.0, self.look.ink));
+            shapes.push(Shape::circle_filled(corner, radius + 1.0, self.style.ink));
             shapes.push(Shape::circle_filled(corner, radius, colour));
         }
         shapes
@@ -137,11 +136,11 @@ impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for NodeS
 }
 
 impl NodeShape {
-    fn ground(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
-        let NodeLook { fill, outline, ring, .. } = &self.look;
-        let is_far = zoom * FAR < SMALLEST;
-        let fill = self.look.far.as_ref().filter(|_| is_far).unwrap_or(fill);
-        if rect.height() < PLAIN && outline.width < 1.5 && ring.is_none() {
+    fn background(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
+        let NodeStyle { fill, outline, ring, .. } = &self.style;
+        let is_small = zoom * TITLE_SIZE < MIN_TEXT_SIZE;
+        let fill = self.style.small_fill.as_ref().filter(|_| is_small).unwrap_or(fill);
+        if rect.height() < MIN_ROUNDED_HEIGHT && outline.width < 1.5 && ring.is_none() {
             shapes.push(Shape::rect_filled(rect, CornerRadius::ZERO, *fill));
             return;
         }
@@ -159,11 +158,11 @@ impl NodeShape {
         }
     }
 
-    fn writing(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
+    fn text(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
         let NodeText { brief, is_number, title, subtitle } = &*self.text;
-        let ink = self.look.ink;
+        let ink = self.style.ink;
         let width = rect.width() - 8.0 * zoom;
-        if let Some(chart) = &self.look.chart
+        if let Some(chart) = &self.style.chart
             && let Some(size) = legible(11.0 * zoom)
         {
             let galley = wrapped(painter, title, size, ink, width, 1);
@@ -173,8 +172,8 @@ impl NodeShape {
                 rect.max - vec2(6.0, 5.0) * zoom,
             );
             draw_chart(painter, chart, ink, room, zoom, shapes);
-        } else if let Some(size) = legible(10.5 * zoom)
-            && self.look.chart.is_none()
+        } else if let Some(size) = legible(TITLE_SIZE * zoom)
+            && self.style.chart.is_none()
         {
             let rows = if subtitle.is_empty() { 1 } else { 2 };
             let upper = wrapped(painter, title, size, ink, width, rows);
@@ -190,14 +189,14 @@ impl NodeShape {
                 shapes.push(Shape::galley_with_override_text_color(place, lower, ink));
             }
         } else if !brief.is_empty() {
-            // As large as the box allows; digits are about half as wide as high.
+            // As large as the box allows: digits are about half as wide as they are high.
             let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
-            let smallest = SMALLEST.min(rect.height() * 0.7);
+            let smallest = MIN_TEXT_SIZE.min(rect.height() * 0.7);
             for size in [fits.min(14.0), smallest].into_iter().filter_map(legible) {
                 let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
-                // What does not fit is cut off, unless it is a number.
-                let says_something = !is_number && size < 8.0 && rect.width() > 2.5 * size;
-                if !galley.elided || says_something {
+                // Cut off what does not fit, but only if enough letters stay readable.
+                let worth_cutting = !is_number && size < 8.0 && rect.width() > 2.5 * size;
+                if !galley.elided || worth_cutting {
                     let top = rect.center().y - galley.size().y / 2.0;
                     shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
                     break;
@@ -207,7 +206,7 @@ impl NodeShape {
     }
 }
 
-/// A row for each bar; with its label and percentage where they can be read.
+/// Adds a row per bar, with its label and percentage if they are large enough to read.
 fn draw_chart(
     painter: &Painter,
     chart: &Chart,
@@ -228,7 +227,7 @@ fn draw_chart(
         let thickness = (row * 0.72).max(0.8);
         let track =
             Rect::from_min_size(pos2(left, middle - thickness / 2.0), vec2(full, thickness));
-        shapes.push(Shape::rect_filled(track, CornerRadius::ZERO, chart.ground));
+        shapes.push(Shape::rect_filled(track, CornerRadius::ZERO, chart.background));
         let filled = track.with_max_x(left + full * bar.share.clamp(0.0, 1.0));
         shapes.push(Shape::rect_filled(filled, CornerRadius::ZERO, chart.colour));
         let Some(size) = text_size else { continue };

@@ -1,26 +1,28 @@
-//! The canvas in a window of its own, without a display.
+//! Tests of the canvas in a window without a display.
 
-use eframe::egui::{Event, MouseWheelUnit, PointerButton, TouchPhase, pos2, vec2};
+use eframe::egui::{self, Event, MouseWheelUnit, PointerButton, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 
+use super::edge::EdgeStyle;
+use super::node::NodeStyle;
 use super::*;
 
 const SIZE: Vec2 = vec2(400.0, 300.0);
 
-/// A picture of three boxes in a row, joined by two lines, and what was pointed at last.
-struct Window {
+/// Three boxes in a row joined by two lines, and the result of the last `interact`.
+struct Fixture {
     canvas: GraphCanvas<u32>,
     key: u32,
     pointing: Option<Pointing>,
 }
 
-fn window() -> Harness<'static, Window> {
-    let node = |x: f32| NodePlace {
+fn fixture() -> Harness<'static, Fixture> {
+    let node = |x: f32| PlacedNode {
         centre: pos2(x, 0.0),
         size: vec2(40.0, 20.0),
         text: NodeText { title: "box".to_owned(), ..NodeText::default() },
     };
-    let edge = |from: usize, to: usize| EdgePlace {
+    let edge = |from: usize, to: usize| PlacedEdge {
         from,
         to,
         path: vec![pos2(from as f32 * 100.0, 0.0), pos2(to as f32 * 100.0, 0.0)],
@@ -28,13 +30,13 @@ fn window() -> Harness<'static, Window> {
     };
     let mut canvas = GraphCanvas::new("test");
     canvas.set_graph(vec![node(0.0), node(100.0), node(200.0)], vec![edge(0, 1), edge(1, 2)]);
-    let state = Window { canvas, key: 0, pointing: None };
+    let state = Fixture { canvas, key: 0, pointing: None };
     let mut harness = Harness::builder().with_size(SIZE).build_ui_state(
-        |ui, window: &mut Window| {
-            window.pointing = Some(window.canvas.interact(ui));
-            let node = |_| NodeLook { fill: egui::Color32::GRAY, ..NodeLook::default() };
-            let edge = |_| EdgeLook { width: 1.0, ..EdgeLook::default() };
-            window.canvas.draw(ui, window.key, node, edge);
+        |ui, fixture: &mut Fixture| {
+            fixture.pointing = Some(fixture.canvas.interact(ui));
+            let node = |_| NodeStyle { fill: egui::Color32::GRAY, ..NodeStyle::default() };
+            let edge = |_| EdgeStyle { width: 1.0, ..EdgeStyle::default() };
+            fixture.canvas.draw(ui, fixture.key, node, edge);
         },
         state,
     );
@@ -42,38 +44,38 @@ fn window() -> Harness<'static, Window> {
     harness
 }
 
-fn screen(harness: &Harness<'_, Window>, point: Pos2) -> Pos2 {
+fn screen(harness: &Harness<'_, Fixture>, point: Pos2) -> Pos2 {
     let canvas = &harness.state().canvas;
     canvas.camera.to_pane(canvas.rect, point)
 }
 
-fn pointing(harness: &Harness<'_, Window>) -> Pointing {
+fn pointing(harness: &Harness<'_, Fixture>) -> Pointing {
     harness.state().pointing.expect("a frame was drawn")
 }
 
 #[test]
-fn a_picture_rests_and_is_drawn_anew_only_when_something_changed() {
-    let mut harness = window();
-    let live = harness.state().canvas.live_frames();
+fn a_picture_is_redrawn_only_when_something_changed() {
+    let mut harness = fixture();
+    let redraws = harness.state().canvas.redraw_count();
     let shapes = harness.output().shapes.len();
     harness.run_steps(10);
-    assert_eq!(harness.state().canvas.live_frames(), live);
-    assert_eq!(harness.output().shapes.len(), shapes, "a replayed frame shows the same");
+    assert_eq!(harness.state().canvas.redraw_count(), redraws);
+    assert_eq!(harness.output().shapes.len(), shapes, "a cached frame shows the same");
 
     harness.state_mut().key = 1;
     harness.run();
-    assert_eq!(harness.state().canvas.live_frames(), live + 1);
+    assert_eq!(harness.state().canvas.redraw_count(), redraws + 1);
 }
 
 #[test]
-fn things_under_a_resting_pointer_are_known_in_frames_that_are_not_drawn_anew() {
-    let mut harness = window();
+fn what_is_under_the_pointer_is_known_in_cached_frames_too() {
+    let mut harness = fixture();
     harness.hover_at(screen(&harness, pos2(100.0, 0.0)));
     harness.run();
-    let live = harness.state().canvas.live_frames();
+    let redraws = harness.state().canvas.redraw_count();
     harness.run_steps(5);
     assert_eq!(pointing(&harness).hovered, Some(Target::Node(1)));
-    assert_eq!(harness.state().canvas.live_frames(), live);
+    assert_eq!(harness.state().canvas.redraw_count(), redraws);
     harness.hover_at(screen(&harness, pos2(150.0, 2.0)));
     harness.run();
     assert_eq!(pointing(&harness).hovered, Some(Target::Edge(1)));
@@ -83,8 +85,8 @@ fn things_under_a_resting_pointer_are_known_in_frames_that_are_not_drawn_anew() 
 }
 
 #[test]
-fn a_click_is_on_a_thing_or_on_the_ground() {
-    let mut harness = window();
+fn a_click_hits_a_node_or_the_background() {
+    let mut harness = fixture();
     let mut click = |point: Pos2| {
         let at = screen(&harness, point);
         harness.hover_at(at);
@@ -107,9 +109,9 @@ fn a_click_is_on_a_thing_or_on_the_ground() {
 
 #[test]
 fn a_notch_of_the_wheel_zooms_at_the_pointer() {
-    let mut harness = window();
-    let thing = pos2(100.0, 0.0);
-    let at = screen(&harness, thing);
+    let mut harness = fixture();
+    let node = pos2(100.0, 0.0);
+    let at = screen(&harness, node);
     let before = harness.state().canvas.zoom();
     harness.hover_at(at);
     harness.run();
@@ -121,8 +123,8 @@ fn a_notch_of_the_wheel_zooms_at_the_pointer() {
     });
     harness.run_steps(60);
     let factor = harness.state().canvas.zoom() / before;
-    assert!((factor - NOTCH).abs() < 0.02, "{factor}");
-    assert!(screen(&harness, thing).distance(at) < 0.5);
+    assert!((factor - interact::ZOOM_PER_NOTCH).abs() < 0.02, "{factor}");
+    assert!(screen(&harness, node).distance(at) < 0.5);
     assert!(!harness.state().canvas.is_fitted());
     harness.state_mut().canvas.fit();
     harness.run();
@@ -130,8 +132,8 @@ fn a_notch_of_the_wheel_zooms_at_the_pointer() {
 }
 
 #[test]
-fn a_drag_takes_the_picture_along() {
-    let mut harness = window();
+fn a_drag_moves_the_picture() {
+    let mut harness = fixture();
     let before = screen(&harness, Pos2::ZERO);
     harness.drag_at(pos2(200.0, 250.0));
     harness.step();

@@ -1,21 +1,22 @@
-//! Text inside pictures.
+//! Text in pictures.
 
 use std::sync::Arc;
 
 use eframe::egui::text::{LayoutJob, TextFormat, TextWrapping};
 use eframe::egui::{Align, Color32, FontId, Galley, Painter};
 
-/// Text smaller than this is not drawn: it cannot be read.
-pub const SMALLEST: f32 = 6.5;
+/// Minimum text size in points; smaller text cannot be read and is not drawn.
+pub const MIN_TEXT_SIZE: f32 = 6.5;
 
-/// The size in which text of `size` is set: whole points, so that zooming does not fill the font's
-/// texture with every size in between. `None` if it would be too small to be read.
+/// The font size for text of `size` points, or `None` if it would be too small to read.
+///
+/// Sizes are whole points, so that zooming does not fill the font texture with every size between.
 #[must_use]
 pub fn legible(size: f32) -> Option<f32> {
-    (size >= SMALLEST).then(|| size.round().clamp(7.0, 40.0))
+    (size >= MIN_TEXT_SIZE).then(|| size.round().clamp(7.0, 40.0))
 }
 
-/// `text` broken into at most `rows` rows of `width`, the rest cut off with an ellipsis.
+/// `text` wrapped into at most `rows` centred rows of `width`; the rest is cut off with an ellipsis.
 #[must_use]
 pub fn wrapped(
     painter: &Painter,

@@ -1,18 +1,19 @@
-//! The shapes of the last live frame, to be shown again while nothing changes.
+//! The shapes of the last redrawn frame, shown again while nothing changes.
 
 use eframe::egui::epaint::ClippedShape;
 use eframe::egui::{Painter, Ui};
 
-/// Recorded shapes.
+/// Cached shapes.
 #[derive(Default)]
-pub struct Recording {
+pub struct ShapeCache {
     shapes: Vec<ClippedShape>,
-    /// How full the font's texture was: when egui starts a new one, recorded text is void.
+    /// How full the font texture was. It shrinks only when egui starts a new texture, which makes
+    /// cached text invalid.
     atlas_fill: f32,
 }
 
-impl Recording {
-    /// Runs `draw`, and keeps what it painted on the layer of `ui`.
+impl ShapeCache {
+    /// Runs `draw`, and caches what it painted on the layer of `ui`.
     pub fn record<R>(&mut self, ui: &mut Ui, draw: impl FnOnce(&mut Ui) -> R) -> R {
         let layer = ui.layer_id();
         let count = |ui: &Ui| {
@@ -30,14 +31,14 @@ impl Recording {
         result
     }
 
-    /// Whether the recorded text can still be shown.
+    /// Whether the cached text can still be shown.
     #[must_use]
     pub fn is_valid(&self, ui: &Ui) -> bool {
         ui.fonts(|fonts| fonts.font_atlas_fill_ratio()) >= self.atlas_fill
     }
 
-    /// Paints what was recorded.
-    pub fn play(&self, painter: &Painter) {
+    /// Paints the cached shapes.
+    pub fn paint(&self, painter: &Painter) {
         for ClippedShape { clip_rect, shape } in &self.shapes {
             painter.with_clip_rect(*clip_rect).add(shape.clone());
         }

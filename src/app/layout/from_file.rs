@@ -1,43 +1,44 @@
-//! Pictures whose vertices stand where a file puts them.
+//! Drawings with the positions that a file gives.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use crate::app::layout::bounds;
 
-/// The part of the vertices that must have a place, of ten.
-const PLACED: usize = 9;
+/// Minimum percentage of vertices that must have a position in the file.
+const MIN_POSITIONED_PERCENT: usize = 90;
 
-/// Clear space between boxes.
+/// Gap between boxes.
 const GAP: f32 = 10.0;
 
-/// How many times larger or smaller than in the file a picture may be.
+/// By what factor positions of the file may be scaled.
 const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
-/// A picture after a file.
+/// A drawing with positions from a file.
 #[derive(Clone, Debug)]
-pub struct GivenDrawing {
+pub struct FileDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The line of every link, straight from one box to the other.
+    /// The straight line of every link, from box to box.
     pub links: Vec<Vec<Pos2>>,
 }
 
-/// Whether enough of a picture's vertices have a place for it to be drawn.
+/// Whether enough vertices have a position, and not all the same one.
 #[must_use]
-pub fn is_enough(places: &[Option<[f64; 2]>]) -> bool {
+pub fn has_enough_positions(places: &[Option<[f64; 2]>]) -> bool {
     let mut placed = places.iter().flatten();
     let first = placed.next();
     let apart = placed.any(|place| Some(place) != first);
-    apart && places.iter().flatten().count() * 10 >= places.len() * PLACED
+    let positioned = places.iter().flatten().count();
+    apart && positioned * 100 >= places.len() * MIN_POSITIONED_PERCENT
 }
 
-/// Draws vertices of `sizes` at `places`, enlarged or reduced so that boxes do not overlap, where the
-/// file keeps them apart. Those without a place stand in rows below the others.
+/// Draws vertices of `sizes` at `places`, scaled so that boxes do not overlap if they are apart in the
+/// file. Vertices without a position are put in rows below the others.
 ///
 /// # Complexity
-/// O(n log n) for n vertices of which few stand above each other, O(n) times 2000 at most.
+/// O(n log n) for n vertices if few overlap horizontally, at worst O(n) with a factor of 2000.
 #[must_use]
-pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> GivenDrawing {
+pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> FileDrawing {
     let placed: Vec<(usize, Pos2)> = places
         .iter()
         .enumerate()
@@ -66,41 +67,43 @@ pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)
         height = height.max(size.y);
     }
     let line = |&(from, to): &(usize, usize)| {
-        let leave = |vertex: usize, other: usize| {
+        let end = |vertex: usize, other: usize| {
             border(Rect::from_center_size(centres[vertex], sizes[vertex]), centres[other])
         };
-        vec![leave(from, to), leave(to, from)]
+        vec![end(from, to), end(to, from)]
     };
     let links = links.iter().map(line).collect();
-    GivenDrawing { centres, links }
+    FileDrawing { centres, links }
 }
 
-/// How much larger than in the file the picture must be. Boxes that even the largest would not part
-/// are left as they are.
+/// The smallest scale in [`SCALES`] at which boxes do not overlap. Pairs that would overlap even at the
+/// largest scale are ignored.
 fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
-    // Of vertices far apart along x nothing is needed, so that those behind need not be asked.
-    const ASKED: usize = 2000;
+    // Maximum number of neighbours to the right that a vertex is compared with; bounds the time for
+    // thousands of vertices at the same x.
+    const MAX_NEIGHBOURS: usize = 2000;
     let mut placed = placed.to_vec();
     placed.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
     let widest = sizes.iter().fold(0.0_f32, |widest, size| widest.max(size.x)) + GAP;
-    let mut least = *SCALES.start();
+    let mut scale = *SCALES.start();
     for (index, &(a, place)) in placed.iter().enumerate() {
-        for &(b, other) in placed[index + 1..].iter().take(ASKED) {
-            if widest <= least * (other.x - place.x) {
+        for &(b, other) in placed[index + 1..].iter().take(MAX_NEIGHBOURS) {
+            // All others are even further to the right.
+            if widest <= scale * (other.x - place.x) {
                 break;
             }
             let room = (sizes[a] + sizes[b]) / 2.0 + Vec2::splat(GAP);
             let apart = (place - other).abs();
             let needed = (room.x / apart.x).min(room.y / apart.y);
             if needed <= *SCALES.end() {
-                least = least.max(needed);
+                scale = scale.max(needed);
             }
         }
     }
-    least
+    scale
 }
 
-/// Where the line from the middle of `rect` to `towards` leaves it.
+/// Where the line from the centre of `rect` to `towards` leaves `rect`.
 fn border(rect: Rect, towards: Pos2) -> Pos2 {
     let direction = towards - rect.center();
     let reach = |half: f32, along: f32| half / along.abs().max(f32::MIN_POSITIVE);
@@ -112,7 +115,7 @@ fn border(rect: Rect, towards: Pos2) -> Pos2 {
 mod tests {
     use super::*;
 
-    fn boxes(drawing: &GivenDrawing, size: Vec2) -> Vec<Rect> {
+    fn boxes(drawing: &FileDrawing, size: Vec2) -> Vec<Rect> {
         drawing.centres.iter().map(|&centre| Rect::from_center_size(centre, size)).collect()
     }
 
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_pictures_are_reduced_and_one_pair_does_not_blow_a_picture_up() {
+    fn wide_pictures_are_scaled_down_and_one_close_pair_does_not_scale_up() {
         let size = Vec2::new(100.0, 60.0);
         let far = [[0.0, 0.0], [10_000.0, 0.0]].map(Some);
         assert_eq!(draw(&[size; 2], &far, &[]).centres[1].x, 2500.0);
@@ -148,17 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn a_vertex_without_a_place_stands_below() {
+    fn a_vertex_without_a_position_is_put_below() {
         let mut places = vec![None];
         places.extend((0..10).map(|at| Some([f64::from(at) * 120.0, 0.0])));
-        assert!(is_enough(&places));
+        assert!(has_enough_positions(&places));
         let size = Vec2::new(100.0, 60.0);
         let drawing = draw(&[size; 11], &places, &[]);
         let lowest = drawing.centres[1..].iter().map(|centre| centre.y).fold(f32::MIN, f32::max);
         assert!(drawing.centres[0].y > lowest + size.y);
         places[1] = None;
-        assert!(!is_enough(&places));
-        assert!(!is_enough(&[Some([1.0, 1.0]); 5]), "all at one place");
-        assert!(!is_enough(&[]));
+        assert!(!has_enough_positions(&places));
+        assert!(!has_enough_positions(&[Some([1.0, 1.0]); 5]), "all at one position");
+        assert!(!has_enough_positions(&[]));
     }
 }

@@ -1,41 +1,42 @@
 //! Compact drawings of large trees.
 //!
-//! Every subtree is a rectangle. Its root stands at the left with the subtrees of its children
-//! stacked to the right of it, or on top with them in a row below. Which of the two, for every
-//! subtree, is decided as for the modules of a chip: each subtree has a list of the shapes that it
-//! can take, wide and low to narrow and high, made from the lists of its children (Stockmeyer,
-//! "Optimal orientations of cells in slicing floorplan designs", 1983). So a tree of a thousand
-//! cliques fills a pane of any shape, where one direction alone would leave a thin stripe.
+//! Every subtree takes up a rectangle: either its root is at the left with the subtrees of its
+//! children stacked to the right of it, or its root is at the top with them in a row below. The
+//! choice is made as in chip floorplanning: each subtree has a list of possible rectangles, from
+//! narrow and high to wide and low, computed from the lists of its children (Stockmeyer, "Optimal
+//! orientations of cells in slicing floorplan designs", 1983). A tree of a thousand cliques thus
+//! fills a pane of any shape, where levels alone would leave a thin stripe.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
-use crate::app::layout::tidy::{LEVEL_GAP, TreeShape};
+use super::{LEVEL_GAP, TreeShape};
 use crate::app::layout::{fit_scale, s_curve};
 
-/// Clear space between the subtrees of siblings.
+/// Gap between the subtrees of siblings.
 const GAP: f32 = 12.0;
 
-/// Shapes that are kept for a subtree.
-const KEPT: usize = 48;
+/// Maximum number of candidate shapes per subtree. More would fill the pane a little better and take
+/// longer.
+const MAX_SHAPES: usize = 48;
 
-/// One shape that a subtree can take.
+/// One possible shape of a subtree.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     size: Vec2,
-    /// Where the middle of the root is, from the upper left corner.
+    /// The centre of the root, relative to the upper left corner.
     root: Vec2,
     /// Whether the children are to the right of the root, or else below.
     right: bool,
-    /// The children's extent away from the root: how wide (or high) each of them may be.
+    /// Maximum extent of each child away from the root: its width if `right`, or else its height.
     limit: f32,
 }
 
-/// Swaps the axes of a vector if `turned`, so that both directions are worked out as one.
+/// Swaps the axes of a vector if `turned`, so that both directions share one computation.
 fn turn(vector: Vec2, turned: bool) -> Vec2 {
     if turned { vector.yx() } else { vector }
 }
 
-/// The centres of all vertices, and the line to each from its parent.
+/// The centres of all vertices, and the line to each of them from its parent.
 pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>, Vec<Vec<Pos2>>) {
     let mut centres = vec![Pos2::ZERO; sizes.len()];
     let mut links = vec![Vec::new(); sizes.len()];
@@ -55,7 +56,7 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
         for (child, offset, taken) in children_of(tree, vertex, &shape, sizes[vertex], &shapes) {
             let block = Rect::from_min_size(corner + offset, taken.size);
             let middle = block.min + taken.root;
-            // The way across happens in the gap, beside the root; the rest of the way is straight.
+            // The line bends only in the gap next to the root and is straight after that.
             let knee = if shape.right {
                 pos2(block.left(), middle.y)
             } else {
@@ -72,7 +73,7 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
     (centres, links)
 }
 
-/// The shapes that a subtree can take, from narrow and high to wide and low.
+/// The possible shapes of a subtree, from narrow and high to wide and low.
 fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape> {
     if children.is_empty() {
         return vec![Shape { size, root: size / 2.0, right: true, limit: 0.0 }];
@@ -108,23 +109,23 @@ fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape
     thin_out(found)
 }
 
-/// How far the children may extend away from the root, in steps worth trying.
+/// Candidate values of [`Shape::limit`]: the extents that some shape of some child has.
 fn limits(children: &[usize], right: bool, shapes: &[Vec<Shape>]) -> Vec<f32> {
     let extent = |shape: &Shape| turn(shape.size, !right).x;
-    // Every child has some shape that is this short.
-    let least = children
+    // Below this limit some child has no shape that fits.
+    let min_limit = children
         .iter()
         .map(|&child| shapes[child].iter().map(extent).fold(f32::INFINITY, f32::min))
         .fold(0.0, f32::max);
     let all = children.iter().flat_map(|&child| &shapes[child]).map(extent);
-    let mut limits: Vec<f32> = all.filter(|&limit| limit >= least).collect();
+    let mut limits: Vec<f32> = all.filter(|&limit| limit >= min_limit).collect();
     limits.sort_by(f32::total_cmp);
     limits.dedup();
     thin_out(limits)
 }
 
-/// The children beside each other, each in the shape that takes the least room across within
-/// `limit`: offsets and shapes, and the room in all.
+/// The children in a row across the direction of growth, each in its narrowest shape within `limit`.
+/// Returns their offsets and shapes, and the total width of the row.
 fn arrange(
     children: &[usize],
     right: bool,
@@ -143,7 +144,7 @@ fn arrange(
     (blocks, end)
 }
 
-/// The children of a vertex in `shape` with the corners of their blocks and their shapes.
+/// The children of a vertex in `shape`: index, corner relative to the corner of `shape`, and shape.
 fn children_of(
     tree: &TreeShape,
     vertex: usize,
@@ -164,10 +165,10 @@ fn children_of(
     children.iter().zip(blocks).map(place).collect()
 }
 
-/// At most [`KEPT`] of the items, the first and the last among them.
+/// At most [`MAX_SHAPES`] evenly spaced items, including the first and the last.
 fn thin_out<T: Copy>(items: Vec<T>) -> Vec<T> {
-    if items.len() <= KEPT {
+    if items.len() <= MAX_SHAPES {
         return items;
     }
-    (0..KEPT).map(|index| items[index * (items.len() - 1) / (KEPT - 1)]).collect()
+    (0..MAX_SHAPES).map(|index| items[index * (items.len() - 1) / (MAX_SHAPES - 1)]).collect()
 }

@@ -1,0 +1,121 @@
+//! Tests of all three arrangements.
+
+use super::*;
+
+/// A tree of `n` vertices in which `parent(v)`, smaller than `v`, is the parent of `v`.
+fn tree_of(n: usize, parent: impl Fn(usize) -> usize) -> TreeShape {
+    let mut children = vec![Vec::new(); n];
+    (1..n).for_each(|vertex| children[parent(vertex)].push(vertex));
+    TreeShape::new(children, 0)
+}
+
+/// Many shapes: a chain, a star, a heap, and some irregular ones.
+fn trees() -> Vec<TreeShape> {
+    let mut trees = vec![
+        tree_of(1, |_| 0),
+        tree_of(2, |_| 0),
+        tree_of(60, |v| v - 1),
+        tree_of(60, |_| 0),
+        tree_of(127, |v| (v - 1) / 2),
+    ];
+    for seed in 1..6_usize {
+        let spread = 3 * seed;
+        trees.push(tree_of(300, |v| v - 1 - (v * 7919 + seed * 104_729) % v.min(spread)));
+    }
+    trees
+}
+
+fn mixed_sizes(n: usize) -> Vec<Vec2> {
+    (0..n).map(|v| Vec2::new(30.0 + (v % 5) as f32 * 9.0, 20.0 + (v % 3) as f32 * 4.0)).collect()
+}
+
+fn drawings() -> impl Iterator<Item = (TreeShape, Vec<Vec2>, TreeDrawing)> {
+    trees().into_iter().flat_map(|tree| {
+        [Arrangement::TopDown, Arrangement::LeftToRight, Arrangement::Packed].map(|arrangement| {
+            let sizes = mixed_sizes(tree.children.len());
+            let drawing = draw_arranged(&tree, &sizes, arrangement, 1.6);
+            (tree.clone(), sizes, drawing)
+        })
+    })
+}
+
+#[test]
+fn no_two_vertices_overlap() {
+    for (_, sizes, drawing) in drawings() {
+        let boxes: Vec<Rect> = (0..sizes.len())
+            .map(|v| Rect::from_center_size(drawing.centres[v], sizes[v]).shrink(0.01))
+            .collect();
+        for (index, a) in boxes.iter().enumerate() {
+            assert!(a.min.is_finite() && a.max.is_finite(), "{:?}", drawing.arrangement);
+            for b in &boxes[..index] {
+                assert!(!a.intersects(*b), "{:?}: {a:?} and {b:?}", drawing.arrangement);
+            }
+            assert!(drawing.bounds.expand(0.1).contains_rect(*a));
+        }
+    }
+}
+
+#[test]
+fn a_parent_is_centred_between_its_first_and_last_child() {
+    for (tree, _, drawing) in
+        drawings().filter(|(.., drawing)| drawing.arrangement == Arrangement::TopDown)
+    {
+        for (vertex, children) in tree.children.iter().enumerate() {
+            let (Some(&first), Some(&last)) = (children.first(), children.last()) else {
+                continue;
+            };
+            let middle = (drawing.centres[first].x + drawing.centres[last].x) / 2.0;
+            assert!((drawing.centres[vertex].x - middle).abs() < 0.05);
+            assert!(drawing.centres[first].y > drawing.centres[vertex].y);
+        }
+    }
+}
+
+#[test]
+fn children_keep_their_order_and_small_subtrees_are_spread_between_large_ones() {
+    // Two deep children with three leaves between them.
+    let mut children =
+        vec![vec![1, 2, 3, 4, 5], vec![6, 7, 8], vec![], vec![], vec![], vec![9, 10, 11]];
+    children.resize(12, Vec::new());
+    let tree = TreeShape::new(children, 0);
+    let drawing = draw_arranged(&tree, &[Vec2::new(20.0, 10.0); 12], Arrangement::TopDown, 1.0);
+    let x: Vec<f32> = (1..=5).map(|v| drawing.centres[v].x).collect();
+    assert!(x.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!((x[2] - drawing.centres[0].x).abs() < 0.01, "the middle leaf is in the middle");
+    assert!(((x[1] - x[0]) - (x[4] - x[3])).abs() < 0.01, "left and right are mirror images");
+}
+
+#[test]
+fn the_arrangement_suits_the_shape_of_the_tree() {
+    let arrangement = |tree: &TreeShape, aspect: f32| {
+        draw(tree, &vec![Vec2::new(40.0, 25.0); tree.children.len()], aspect).arrangement
+    };
+    assert_eq!(arrangement(&tree_of(7, |v| (v - 1) / 2), 1.6), Arrangement::TopDown);
+    assert_eq!(arrangement(&tree_of(15, |v| (v - 1) / 2), 0.5), Arrangement::LeftToRight);
+    assert_eq!(arrangement(&tree_of(800, |v| (v - 1) / 2), 1.6), Arrangement::Packed);
+}
+
+#[test]
+fn no_line_passes_through_a_box_and_each_connects_its_ends() {
+    for (tree, sizes, drawing) in drawings() {
+        let boxes: Vec<Rect> = (0..sizes.len())
+            .map(|v| Rect::from_center_size(drawing.centres[v], sizes[v]))
+            .collect();
+        for (vertex, children) in tree.children.iter().enumerate() {
+            for &child in children {
+                let link = &drawing.links[child];
+                assert!(boxes[vertex].distance_to_pos(link[0]) < 0.6);
+                assert!(boxes[child].distance_to_pos(link[link.len() - 1]) < 1.1);
+                let hit = |point: &Pos2| boxes.iter().any(|b| b.shrink(0.1).contains(*point));
+                assert!(!link.iter().any(hit), "{:?}", drawing.arrangement);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chain_of_ten_thousand_vertices_does_not_overflow_the_stack() {
+    let tree = tree_of(10_000, |v| v - 1);
+    let drawing = draw(&tree, &vec![Vec2::new(40.0, 25.0); 10_000], 1.6);
+    assert!(drawing.bounds.is_finite());
+}

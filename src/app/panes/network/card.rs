@@ -1,0 +1,53 @@
+//! The card shown at the pointer over a variable.
+
+use eframe::egui::{self, RichText, Ui};
+
+use crate::app::state::model::Document;
+use crate::app::theme::Palette;
+use crate::network::VariableId;
+use crate::numbers::{counted, percent};
+
+/// Maximum number of states that are listed; more are counted.
+const MAX_STATES: usize = 12;
+
+/// Draws the card of variable `id`.
+pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
+    ui.set_max_width(360.0);
+    let network = document.network();
+    let variable = &network[id];
+    ui.strong(variable.name());
+    let note = network.annotations().of(id);
+    if let Some(title) = &note.title {
+        ui.label(title);
+    }
+    if let Some(comment) = note.comment.as_deref().and_then(|comment| comment.lines().next()) {
+        ui.add(egui::Label::new(RichText::new(comment).size(12.0).weak()).truncate());
+    }
+    let (parents, children) = (network.parents(id).len(), network.children(id).len());
+    ui.label(format!(
+        "{} · {} · {}",
+        counted(variable.cardinality(), "state", "states"),
+        counted(parents, "parent", "parents"),
+        counted(children, "child", "children")
+    ));
+    if document.evidence.get(id).is_some() {
+        let colour = Palette::of(ui).evidence;
+        let text = match document.evidence.observed(id) {
+            Some(state) => format!("observed: {}", variable.states()[state]),
+            None => "likelihood entered".to_owned(),
+        };
+        ui.label(RichText::new(text).color(colour));
+    }
+    let Some(result) = &document.result else { return };
+    egui::Grid::new("posterior").num_columns(2).spacing([12.0, 1.0]).show(ui, |ui| {
+        for (state, p) in variable.states().iter().zip(result.posteriors.of(id)).take(MAX_STATES) {
+            ui.label(RichText::new(state).size(12.0));
+            ui.label(RichText::new(percent(*p)).size(12.0));
+            ui.end_row();
+        }
+    });
+    if variable.cardinality() > MAX_STATES {
+        let rest = format!("and {} more states", variable.cardinality() - MAX_STATES);
+        ui.label(RichText::new(rest).size(12.0).weak());
+    }
+}

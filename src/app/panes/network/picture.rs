@@ -1,0 +1,156 @@
+//! The boxes and lines of the network.
+
+use std::collections::BTreeSet;
+
+use eframe::egui::{Pos2, Vec2};
+
+use crate::app::layout::{from_file, layered};
+use crate::app::widgets::graph_view::node::NodeText;
+use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
+use crate::app::widgets::naming;
+use crate::network::{Network, VariableId};
+use crate::propagation::CompiledNetwork;
+
+/// Maximum number of bars for which a node grows; more bars share the same height.
+const MAX_BAR_ROWS: usize = 5;
+
+/// What a line of the picture stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// From a parent to a child.
+    Arc(VariableId, VariableId),
+    /// Between two parents of the same child, or two variables of one factor of a Markov network.
+    Moral(VariableId, VariableId),
+    /// Added to make the moral graph chordal.
+    Fill(VariableId, VariableId),
+}
+
+impl Edge {
+    /// Both variables; for an arc, parent and child.
+    pub fn ends(self) -> (VariableId, VariableId) {
+        match self {
+            Self::Arc(a, b) | Self::Moral(a, b) | Self::Fill(a, b) => (a, b),
+        }
+    }
+}
+
+/// The text in the box of a variable: its name, and its title if the file gives one.
+fn title(network: &Network, id: VariableId) -> String {
+    let name = network[id].name();
+    match naming::title(network, id) {
+        Some(title) => format!("{name} · {title}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The positions that the file gives, without absurdly large ones.
+pub fn file_positions(network: &Network) -> Vec<Option<[f64; 2]>> {
+    let plausible = |position: &[f64; 2]| position.iter().all(|part| part.abs() < 1e6);
+    network.ids().map(|id| network.annotations().of(id).position.filter(plausible)).collect()
+}
+
+/// Nodes and lines of the network.
+pub struct Picture {
+    /// The box of each variable, by index.
+    pub nodes: Vec<PlacedNode>,
+    /// The lines.
+    pub lines: Vec<PlacedEdge>,
+    /// What each line stands for.
+    pub edges: Vec<Edge>,
+}
+
+/// Draws the network in layers, about `aspect` times as wide as it is high, or at the positions of the
+/// file if `aspect` is `None`. Moral and fill edges are drawn if `compiled` is given.
+pub fn picture(
+    network: &Network,
+    compiled: Option<&CompiledNetwork>,
+    aspect: Option<f32>,
+) -> Picture {
+    let sizes: Vec<Vec2> = network
+        .ids()
+        .map(|id| {
+            let letters = title(network, id).chars().count() as f32;
+            let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
+            Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
+        })
+        .collect();
+    let mut edges: Vec<Edge> = Vec::new();
+    for cpt in network.cpts() {
+        edges.extend(cpt.parents().iter().map(|&parent| Edge::Arc(parent, cpt.child())));
+    }
+    if !network.is_bayesian() {
+        edges.extend(edges_of_factors(network));
+    }
+    let arcs: Vec<(usize, usize)> =
+        edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
+    let (centres, mut paths) = match aspect {
+        Some(aspect) => {
+            let drawing = layered::draw(&sizes, &arcs, aspect);
+            (drawing.centres, drawing.links)
+        }
+        None => {
+            let drawing = from_file::draw(&sizes, &file_positions(network), &arcs);
+            (drawing.centres, drawing.links)
+        }
+    };
+    if let Some(compiled) = compiled {
+        for edge in edges_of_triangulation(network, compiled) {
+            let (a, b) = edge.ends();
+            paths.push(arch(centres[a.index()], centres[b.index()]));
+            edges.push(edge);
+        }
+    }
+    let line = |(edge, path): (&Edge, Vec<Pos2>)| {
+        let (from, to) = edge.ends();
+        PlacedEdge { from: from.index(), to: to.index(), path, text: String::new() }
+    };
+    let lines = edges.iter().zip(paths).map(line).collect();
+    let nodes = network.ids().zip(&sizes).zip(&centres);
+    let nodes = nodes
+        .map(|((id, &size), &centre)| {
+            let name = network[id].name().to_owned();
+            let text = NodeText { brief: name, title: title(network, id), ..NodeText::default() };
+            PlacedNode { centre, size, text }
+        })
+        .collect();
+    Picture { nodes, lines, edges }
+}
+
+/// The edges between variables that share a factor of a Markov network, without duplicates.
+fn edges_of_factors(network: &Network) -> Vec<Edge> {
+    let mut pairs = BTreeSet::new();
+    for factor in network.factors() {
+        let mut scope = factor.scope().to_vec();
+        scope.sort_unstable();
+        for (index, &a) in scope.iter().enumerate() {
+            pairs.extend(scope[index + 1..].iter().map(|&b| (a, b)));
+        }
+    }
+    pairs.into_iter().map(|(a, b)| Edge::Moral(a, b)).collect()
+}
+
+/// The edges that triangulation adds to the network: moral edges and fill edges.
+fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<Edge> {
+    let is_arc = |a: VariableId, b: VariableId| {
+        network.parents(a).contains(&b) || network.parents(b).contains(&a)
+    };
+    let mut edges = Vec::new();
+    for (a, row) in compiled.moral_graph().adjacency().iter().enumerate() {
+        let a = VariableId::new(a);
+        let neighbours = row.ones().map(VariableId::new);
+        let is_moral = |&b: &VariableId| network.is_bayesian() && a < b && !is_arc(a, b);
+        edges.extend(neighbours.filter(is_moral).map(|b| Edge::Moral(a, b)));
+    }
+    edges.extend(compiled.fill_edges().iter().map(|&(a, b)| Edge::Fill(a, b)));
+    edges
+}
+
+/// A slightly curved line, so that an edge between boxes of the same layer is visible between them.
+fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
+    let across = (to - from).rot90() * 0.12;
+    let point = |index: usize| {
+        let t = index as f32 / 8.0;
+        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
+    };
+    (0..=8).map(point).collect()
+}
