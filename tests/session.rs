@@ -6,7 +6,8 @@ use std::sync::{Arc, Barrier};
 
 use cliquescope::cancel::Cancelled;
 use cliquescope::engine::{
-    self, Engine, LoadError, LoadOptions, PaperOptions, Propagator, RunError,
+    self, Engine, EngineInfo, LoadError, LoadOptions, PaperOptions, Propagator, RunError,
+    SEQUENTIAL,
 };
 use cliquescope::graph::{Heuristic, Triangulation};
 use cliquescope::network::Evidence;
@@ -196,21 +197,16 @@ struct Fake {
 /// What a propagation of a [`Fake`] does.
 type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, RunError>;
 
-impl Engine for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
+static FAKE: EngineInfo =
+    EngineInfo { name: "fake", summary: "for tests", capabilities: SEQUENTIAL.capabilities };
 
-    fn summary(&self) -> &'static str {
-        "for tests"
+impl Engine for Fake {
+    fn info(&self) -> &'static EngineInfo {
+        &FAKE
     }
 
     fn availability(&self) -> Result<(), String> {
         Ok(())
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F64]
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

@@ -33,7 +33,7 @@ impl Record {
         Self {
             engine: engine.name(),
             summary: engine.summary(),
-            default: engine.name() == engine::default_engine().name(),
+            default: engine.info() == engine::default_engine().info(),
             precisions: engine.precisions(),
             available: reason.is_none(),
             reason,

@@ -67,7 +67,7 @@ pub(super) fn explain(
     evidence: &Evidence,
     watch: &Watch,
 ) -> Result<ImpossibleEvidence, PropagationError> {
-    let watch = watch.aside();
+    let watch = watch.untimed_child();
     let mut is_possible = |variables: &[VariableId]| match propagator
         .run(&evidence.restricted_to(variables), &watch)
     {

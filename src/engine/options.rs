@@ -1,22 +1,38 @@
 //! What engines can be asked for when they load a network.
 
 use std::fmt;
+use std::num::NonZero;
 use std::str::FromStr;
 
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 
-/// What an engine is asked for when it loads a network.
+/// How an engine is to load a network.
+///
+/// By default: double precision, a worker for each core, and half of the available memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadOptions {
     /// Number type of the tables.
     pub precision: Precision,
-    /// Threads to use; engines that run on one ignore it.
+    /// Threads to compute on; engines without the
+    /// [`parallel`](crate::engine::Capabilities::parallel) capability ignore it.
     pub threads: usize,
-    /// Memory that may be taken.
+    /// The most memory to allocate.
     pub memory: MemoryLimit,
-    /// For engine `gpu-paper`; others ignore it.
+    /// Heeded only by engines with the
+    /// [`paper_options`](crate::engine::Capabilities::paper_options) capability.
     pub paper: PaperOptions,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            precision: Precision::F64,
+            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+            memory: MemoryLimit::half_of_available(),
+            paper: PaperOptions::default(),
+        }
+    }
 }
 
 /// What section 4 of Zheng, Mengshoel and Chong varies.
@@ -27,6 +43,13 @@ pub struct PaperOptions {
     pub block_size: u32,
     /// How the mapping tables lie in memory (section 4.5).
     pub layout: MappingLayout,
+}
+
+/// `naive, 48 threads a block`.
+impl fmt::Display for PaperOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} threads a block", self.layout, self.block_size)
+    }
 }
 
 impl Default for PaperOptions {

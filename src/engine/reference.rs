@@ -13,7 +13,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use super::factors::FactorProduct;
-use super::{Engine, LoadError, LoadOptions, Propagator, RunError};
+use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, REFERENCE, RunError};
 use crate::graph::table_entries;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Potential, Precision, Scope};
@@ -27,16 +27,8 @@ const FOLLOWED: usize = 500;
 pub(super) struct Reference;
 
 impl Engine for Reference {
-    fn name(&self) -> &'static str {
-        "reference"
-    }
-
-    fn summary(&self) -> &'static str {
-        "variable elimination for one variable after another: slow, for checking the others"
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F64]
+    fn info(&self) -> &'static EngineInfo {
+        &REFERENCE
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

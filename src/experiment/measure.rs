@@ -7,7 +7,7 @@ use super::{ExperimentError, RecordedRun};
 use crate::cancel::CancelToken;
 use crate::clock::Instant;
 use crate::engine::{
-    self, Engine, LoadError, LoadOptions, PaperOptions, PropagationError, Propagator,
+    self, Engine, EngineInfo, LoadError, LoadOptions, PaperOptions, PropagationError, Propagator,
 };
 use crate::network::Evidence;
 use crate::potential::Precision;
@@ -53,7 +53,7 @@ pub(super) fn measure(
 /// A network that is loaded into an engine to be timed.
 pub(super) struct Bench {
     compiled: Arc<CompiledNetwork>,
-    engine: &'static str,
+    engine: &'static EngineInfo,
     loaded: Box<dyn Propagator>,
     options: LoadOptions,
     warm: bool,
@@ -71,7 +71,7 @@ impl Bench {
         let failed = |error: LoadError| ExperimentError::Failed(error.to_string());
         Ok(Self {
             compiled: Arc::clone(compiled),
-            engine: engine.name(),
+            engine: engine.info(),
             loaded: engine.load(compiled, options).map_err(failed)?,
             options: *options,
             warm: false,
@@ -84,9 +84,9 @@ impl Bench {
         let block_size = options.paper.block_size;
         let paper = PaperOptions { block_size, ..self.options.paper };
         let alike = LoadOptions { paper, memory: options.memory, ..self.options };
-        let turned = self.engine == engine.name()
+        let turned = self.engine == engine.info()
             && alike == *options
-            && self.loaded.set_block_size(block_size);
+            && self.loaded.gpu().is_some_and(|gpu| gpu.set_block_size(block_size));
         if turned {
             self.options = *options;
         }
@@ -102,7 +102,7 @@ impl Bench {
         cancel.check()?;
         let times = self.times(effort, cancel)?;
         let propagate_us = Quantiles::of(&times).expect("one propagation is timed at least");
-        let overhead = self.loaded.launch_overhead(times.len() as u32);
+        let overhead = self.loaded.gpu().and_then(|gpu| gpu.launch_overhead(times.len() as u32));
         let microseconds = |time: Duration| thousandths(time.as_secs_f64() * 1e6);
         let trace = if effort.traced {
             Some(trace(&mut *self.loaded, &self.compiled, cancel)?)
@@ -110,10 +110,10 @@ impl Bench {
             None
         };
         Ok(RecordedRun {
-            engine: self.engine.to_owned(),
+            engine: self.engine.name.to_owned(),
             precision: self.options.precision,
             threads: self.loaded.threads(),
-            paper: (self.engine == "gpu-paper").then_some(self.options.paper),
+            paper: self.engine.capabilities.paper_options.then_some(self.options.paper),
             propagate_us: propagate_us.map(thousandths),
             overhead_us: overhead.map(microseconds),
             launch_us: overhead.and_then(|_| engine::launch_time()).map(microseconds),

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 
 use super::Provenance;
-use crate::engine::PaperOptions;
+use crate::engine::{EngineInfo, PaperOptions};
 use crate::graph::{JunctionTree, TreeStatistics};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MessageTrace, Plan};
@@ -117,6 +117,12 @@ pub struct RecordedRun {
 }
 
 impl RecordedRun {
+    /// The engine that ran; `None` if this version of the program does not know it.
+    #[must_use]
+    pub fn info(&self) -> Option<&'static EngineInfo> {
+        EngineInfo::find(&self.engine)
+    }
+
     /// The median less the overhead, microseconds; the whole median where there is no overhead.
     #[must_use]
     pub fn execution_us(&self) -> f64 {

@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use super::{MERGE_THRESHOLDS, Parameter, Provenance};
-use crate::engine::PaperOptions;
+use crate::engine::{EngineInfo, GPU_PAPER, PaperOptions, SEQUENTIAL};
 use crate::graph::{Heuristic, Triangulation};
 use crate::network::Network;
 use crate::propagation::MemoryLimit;
+
+/// The engine that experiments time unless another is chosen.
+pub const DEFAULT_ENGINE: &EngineInfo = &GPU_PAPER;
+
+/// The engine that it is compared with unless another is chosen.
+pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 
 /// What an experiment is run on, and how.
 #[derive(Clone, Debug)]
@@ -53,8 +59,8 @@ impl Setup {
         Self {
             networks,
             triangulation: Triangulation::By(Heuristic::WeightedMinFill),
-            engine: "gpu-paper".to_owned(),
-            baseline: "sequential".to_owned(),
+            engine: DEFAULT_ENGINE.name.to_owned(),
+            baseline: DEFAULT_BASELINE.name.to_owned(),
             repeat: 10,
             threads: provenance.machine.threads,
             memory: MemoryLimit::half_of_available(),
@@ -77,10 +83,7 @@ impl Setup {
             Parameter::Baseline => ("baseline", self.baseline.clone()),
             Parameter::Repeat => ("repeat", self.repeat.to_string()),
             Parameter::Threads => ("threads", self.threads.to_string()),
-            Parameter::Paper => {
-                let PaperOptions { block_size, layout } = self.paper;
-                ("gpu-paper", format!("{layout}, {block_size} threads a block"))
-            }
+            Parameter::Paper => (GPU_PAPER.name, self.paper.to_string()),
             Parameter::Threshold => ("threshold", self.threshold.to_string()),
         }));
         told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

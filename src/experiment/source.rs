@@ -8,7 +8,7 @@ use super::{
     ExperimentError, Machine, Origin, Progress, Record, RecordedNetwork, RecordedRun, Recording,
     Setup,
 };
-use crate::engine::{self, PaperOptions};
+use crate::engine::{self, EngineInfo, PaperOptions};
 
 /// An engine with what it is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,12 +26,18 @@ impl Contender {
 
     /// The engine, and what tells it from others like it.
     pub fn title(&self) -> String {
-        let PaperOptions { block_size, layout } = self.paper;
-        match self.engine.as_str() {
-            "gpu-paper" => format!("gpu-paper, {layout}, {block_size} threads a block"),
-            engine => engine.to_owned(),
+        let info = EngineInfo::find(&self.engine);
+        if info.is_some_and(|info| info.capabilities.paper_options) {
+            format!("{}, {}", self.engine, self.paper)
+        } else {
+            self.engine.clone()
         }
     }
+}
+
+/// Whether the engine called `name` computes on a GPU.
+pub(super) fn on_gpu(name: &str) -> bool {
+    EngineInfo::find(name).is_some_and(|info| info.capabilities.on_gpu())
 }
 
 /// Where all times of an experiment come from, because those of two machines cannot be compared.

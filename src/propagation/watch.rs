@@ -81,7 +81,7 @@ impl Watch {
     /// An untimed watch that is cancelled with this one, for a run on the side that is none of the
     /// caller's progress.
     #[must_use]
-    pub fn aside(&self) -> Self {
+    pub fn untimed_child(&self) -> Self {
         Self::untimed(self.cancel.clone())
     }
 
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(watch.message(MessageId::new(0), 0, || 7), 7);
         assert!(watch.trace().messages.is_empty());
         assert!(watch.check().is_ok());
-        let aside = watch.aside();
+        let aside = watch.untimed_child();
         watch.cancel();
         assert!(watch.check().is_err());
         assert!(aside.check().is_err());

@@ -26,7 +26,7 @@ impl EngineChoice {
     /// Whether the engine heeds [`paper`](Self::paper).
     #[must_use]
     pub fn heeds_paper(&self) -> bool {
-        self.engine.name() == "gpu-paper"
+        self.engine.info().capabilities.paper_options
     }
 
     /// What is used where the device of the engine fails: the engine that runs everywhere, in the
@@ -46,15 +46,14 @@ impl EngineChoice {
         if !self.heeds_paper() {
             return title;
         }
-        let PaperOptions { block_size, layout } = self.paper;
-        format!("{title}, {layout}, {block_size} threads a block")
+        format!("{title}, {}", self.paper)
     }
 }
 
 /// Choices that load the same are the same: what an engine ignores does not count.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
-        self.engine.name() == other.engine.name()
+        self.engine.info() == other.engine.info()
             && self.precision == other.precision
             && self.threads == other.threads
             && (self.paper == other.paper || !self.heeds_paper())

@@ -388,9 +388,9 @@ impl Worker {
         mut propagator: Box<dyn Propagator>,
     ) {
         let peak_bytes = propagator.peak_bytes();
-        let launch_overhead = propagator.launch_overhead(EMPTY_RUNS);
+        let launch_overhead = propagator.gpu().and_then(|gpu| gpu.launch_overhead(EMPTY_RUNS));
         let (wanted, memory) = (request.engine, request.memory);
-        let on_device = launch_overhead.is_some();
+        let on_device = engine.engine.info().capabilities.on_gpu();
         let launch = if on_device { launch_time() } else { None };
         self.state.loaded = Some(Loaded { wanted, memory, engine, tried, on_device, propagator });
         self.tell(Update::Loaded { engine, peak_bytes, launch_overhead, launch });

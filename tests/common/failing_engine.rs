@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cliquescope::engine::{Engine, LoadError, LoadOptions, Propagator, RunError, default_engine};
+use cliquescope::engine::{
+    Capabilities, Device, Engine, EngineInfo, GpuPropagator, LoadError, LoadOptions, Propagator,
+    RunError, default_engine,
+};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
@@ -27,7 +30,7 @@ pub enum FailureMode {
 
 /// Answers like the default engine until it fails.
 pub struct FailingEngine {
-    name: &'static str,
+    info: &'static EngineInfo,
     failure: FailureMode,
     /// Set once it no longer fails.
     repaired: AtomicBool,
@@ -36,7 +39,13 @@ pub struct FailingEngine {
 impl FailingEngine {
     /// An engine called `name`.
     pub fn new(name: &'static str, failure: FailureMode) -> &'static Self {
-        Box::leak(Box::new(Self { name, failure, repaired: AtomicBool::new(false) }))
+        let capabilities = Capabilities {
+            device: Device::Gpu,
+            precisions: &[Precision::F64],
+            ..default_engine().info().capabilities
+        };
+        let info = Box::leak(Box::new(EngineInfo { name, summary: "for tests", capabilities }));
+        Box::leak(Box::new(Self { info, failure, repaired: AtomicBool::new(false) }))
     }
 
     /// Stops failing.
@@ -55,20 +64,12 @@ impl FailingEngine {
 }
 
 impl Engine for FailingEngine {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn summary(&self) -> &'static str {
-        "for tests"
+    fn info(&self) -> &'static EngineInfo {
+        self.info
     }
 
     fn availability(&self) -> Result<(), String> {
         Ok(())
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F64]
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
@@ -82,13 +83,13 @@ impl Engine for FailingEngine {
     ) -> Result<Box<dyn Propagator>, LoadError> {
         if self.fails_by(FailureMode::Unavailable) {
             return Err(LoadError::Unavailable {
-                engine: self.name,
+                engine: self.name(),
                 reason: "unplugged".to_owned(),
             });
         }
         if self.fails_by(FailureMode::OutOfMemory) {
             return Err(LoadError::Device {
-                engine: self.name,
+                engine: self.name(),
                 needed: 2048,
                 free: 1024,
                 reason: "out of memory".to_owned(),
@@ -122,7 +123,12 @@ impl Propagator for FailingPropagator {
         self.inner.peak_bytes()
     }
 
-    /// As if it launched something: it stands for an engine on a device.
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        Some(self)
+    }
+}
+
+impl GpuPropagator for FailingPropagator {
     fn launch_overhead(&mut self, _: u32) -> Option<Duration> {
         Some(Duration::from_nanos(1))
     }

@@ -1,6 +1,5 @@
 //! Recorded runs that are shown where this machine cannot run them.
 
-use crate::engine::PaperOptions;
 use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
@@ -53,7 +52,7 @@ impl Recorded {
     /// Whether it ran on a GPU.
     #[must_use]
     pub fn on_gpu(&self) -> bool {
-        self.run.engine.starts_with("gpu")
+        self.run.info().is_some_and(|info| info.capabilities.on_gpu())
     }
 
     /// The engine and what it was asked for: `gpu-paper f32, naive, 48 threads a block`.
@@ -61,9 +60,7 @@ impl Recorded {
     pub fn engine(&self) -> String {
         let RecordedRun { engine, precision, paper, threads, .. } = self.run;
         let more = match paper {
-            Some(PaperOptions { block_size, layout }) => {
-                format!(", {layout}, {block_size} threads a block")
-            }
+            Some(paper) => format!(", {paper}"),
             None if *threads > 1 && !self.on_gpu() => format!(", {threads} threads"),
             None => String::new(),
         };

@@ -105,7 +105,7 @@ pub fn timing_cost(
     let more = median(more).expect("something was timed");
     let untimed_ms = spread(&untimed);
     let share = more / untimed_ms.median;
-    let kernel_us = propagator.kernel_times(repeat);
+    let kernel_us = propagator.gpu().and_then(|gpu| gpu.kernel_times(repeat));
     let kernel_us = kernel_us.map(|times| times.map(|time| 1e3 * milliseconds(time)));
     Ok(Box::new(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share, kernel_us }))
 }

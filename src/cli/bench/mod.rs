@@ -186,7 +186,7 @@ fn bench_engine(
         });
         match runs {
             Ok((runs, timing_cost)) => {
-                let overhead = propagator.launch_overhead(args.repeat);
+                let overhead = propagator.gpu().and_then(|gpu| gpu.launch_overhead(args.repeat));
                 let launch = overhead.and_then(|_| engine::launch_time());
                 let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
                 let statistics = compiled.statistics();

@@ -44,7 +44,7 @@ mod worker;
 
 use std::sync::Arc;
 
-use super::{Engine, LoadError, LoadOptions, Propagator};
+use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
 use loaded::Loaded;
@@ -55,16 +55,8 @@ use tree::structure::{Shape, Structure};
 pub(super) struct Cpu;
 
 impl Engine for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn summary(&self) -> &'static str {
-        "read-only tables, zeros left out, small trees for evidence, vectors and threads"
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F64, Precision::F32]
+    fn info(&self) -> &'static EngineInfo {
+        &CPU
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

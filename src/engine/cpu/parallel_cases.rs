@@ -33,7 +33,7 @@ pub fn run<T: Real>(
     let shares = shares(cases);
     let next = AtomicUsize::new(0);
     let work = |lane: &mut Lane<T>| -> Result<Numbered, Cancelled> {
-        let watch = watch.aside();
+        let watch = watch.untimed_child();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
             // Which thread comes to answer a case changes no bit of the answer.

@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use walk::{Passing, Walk};
 
 use super::factors::FactorProduct;
-use super::{Engine, LoadError, LoadOptions, Propagator, RunError};
+use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL};
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, IndexMapping, Precision, Real, Scope, rescale};
@@ -43,16 +43,8 @@ use crate::propagation::{
 pub(super) struct Sequential;
 
 impl Engine for Sequential {
-    fn name(&self) -> &'static str {
-        "sequential"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the paper's CPU baseline: HUGIN on one thread, one message after another"
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F64, Precision::F32]
+    fn info(&self) -> &'static EngineInfo {
+        &SEQUENTIAL
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

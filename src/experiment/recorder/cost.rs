@@ -1,13 +1,14 @@
 //! How much is measured, and about how long that takes.
 
 use super::RecordingSetup;
+use crate::engine::{Algorithm, Capabilities, Device, EngineInfo};
 use crate::experiment::measure::Effort;
 use crate::graph::TreeStatistics;
 
 /// What a run's time depends on, besides the tree.
 pub(super) struct Kind {
-    /// Name of the engine.
-    pub engine: &'static str,
+    /// The engine.
+    pub engine: &'static EngineInfo,
     /// Whether one propagation is watched message by message.
     pub traced: bool,
     /// Whether it only says how times go as something is varied.
@@ -21,7 +22,7 @@ pub(super) struct Kind {
 /// What is compared in every picture are the times of `gpu` and `cpu`. A propagation of `sequential` or
 /// `gpu-paper` takes up to a second and scatters little, so that a few of them do.
 pub(super) fn effort(setup: &RecordingSetup, kind: &Kind) -> Effort {
-    let slow = matches!(kind.engine, "sequential" | "gpu-paper");
+    let slow = kind.engine.capabilities.algorithm == Algorithm::Hugin;
     let (repeat, part, at_least) = match (kind.brief, slow) {
         (true, _) => (setup.repeat.min(20), 20, 2),
         (false, true) => (setup.repeat, 4, 3),
@@ -34,11 +35,14 @@ pub(super) fn effort(setup: &RecordingSetup, kind: &Kind) -> Effort {
 pub(super) fn seconds(setup: &RecordingSetup, tree: &TreeStatistics, kind: &Kind) -> f64 {
     let entries = tree.total_clique_entries as f64;
     let messages = 2.0 * tree.cliques.saturating_sub(1) as f64;
-    let [load, propagation, overhead] = match kind.engine {
-        "sequential" => [5e-9 * entries, 8e-9 * entries, 0.0],
-        "gpu-paper" => [20e-9 * entries, 2.7e-6 * messages + 2.5e-9 * entries, 2.7e-6 * messages],
-        "gpu" => [25e-9 * entries, 100e-6, 20e-6],
-        _ => [5e-9 * entries, 50e-6 + 0.8e-9 * entries, 0.0],
+    let Capabilities { device, algorithm, .. } = kind.engine.capabilities;
+    let [load, propagation, overhead] = match (device, algorithm) {
+        (Device::Cpu, Algorithm::Hugin) => [5e-9 * entries, 8e-9 * entries, 0.0],
+        (Device::Gpu, Algorithm::Hugin) => {
+            [20e-9 * entries, 2.7e-6 * messages + 2.5e-9 * entries, 2.7e-6 * messages]
+        }
+        (Device::Gpu, _) => [25e-9 * entries, 100e-6, 20e-6],
+        (Device::Cpu, _) => [5e-9 * entries, 50e-6 + 0.8e-9 * entries, 0.0],
     };
     let counted = propagations(effort(setup, kind), propagation);
     let measured = counted * (propagation + overhead);
@@ -62,6 +66,7 @@ mod tests {
 
     fn kind(engine: &'static str, run: &RecordedRun) -> Kind {
         let traced = run.trace.is_some();
+        let engine = EngineInfo::find(engine).expect("a known engine");
         Kind { engine, traced, brief: !traced, loaded: false }
     }
 

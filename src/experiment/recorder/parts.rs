@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::RecordingSetup;
 use super::cost::Kind;
 use crate::cancel::CancelToken;
-use crate::engine::{self, Engine, LoadOptions, MappingLayout, PaperOptions};
+use crate::engine::{self, Engine, EngineInfo, LoadOptions, MappingLayout, PaperOptions};
 use crate::experiment::measure::load_options;
 use crate::experiment::trees::{MERGE_THRESHOLDS, MergeRule, merged, tree, tree_name};
 use crate::experiment::{BLOCK_SIZES, ExperimentError, Subject};
@@ -77,26 +77,25 @@ fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
             brief: false,
         };
         let plain = PaperOptions::default();
-        match engine.name() {
-            "reference" => {}
-            "cpu" => {
-                runs.push(run(1, plain));
-                if setup.threads > 1 {
-                    runs.push(run(setup.threads, plain));
-                }
+        let capabilities = engine.info().capabilities;
+        if !capabilities.traces_messages {
+            continue;
+        }
+        if capabilities.paper_options {
+            for layout in MappingLayout::ALL {
+                runs.push(run(1, PaperOptions { layout, ..plain }));
+                let others = BLOCK_SIZES.iter().filter(|&&size| size != plain.block_size);
+                runs.extend(others.filter(|_| sweep).map(|&block_size| Run {
+                    traced: false,
+                    brief: true,
+                    ..run(1, PaperOptions { layout, block_size })
+                }));
             }
-            "gpu-paper" => {
-                for layout in MappingLayout::ALL {
-                    runs.push(run(1, PaperOptions { layout, ..plain }));
-                    let others = BLOCK_SIZES.iter().filter(|&&size| size != plain.block_size);
-                    runs.extend(others.filter(|_| sweep).map(|&block_size| Run {
-                        traced: false,
-                        brief: true,
-                        ..run(1, PaperOptions { layout, block_size })
-                    }));
-                }
-            }
-            _ => runs.push(run(1, plain)),
+            continue;
+        }
+        runs.push(run(1, plain));
+        if capabilities.parallel && setup.threads > 1 {
+            runs.push(run(setup.threads, plain));
         }
     }
     runs
@@ -107,7 +106,7 @@ fn merged_runs(setup: &RecordingSetup) -> Vec<Run> {
     let plain = runs(setup, false).into_iter();
     let default = PaperOptions::default();
     plain
-        .filter(|run| run.engine.name() != "cpu" && run.options.paper == default)
+        .filter(|run| !run.engine.info().capabilities.parallel && run.options.paper == default)
         .map(|run| Run { traced: false, brief: true, ..run })
         .collect()
 }
@@ -118,18 +117,18 @@ impl Run {
         let Self { traced, brief, .. } = *self;
         // Block sizes are gone through once the network is loaded.
         let loaded = self.options.paper.block_size != PaperOptions::default().block_size;
-        Kind { engine: self.engine.name(), traced, brief, loaded }
+        Kind { engine: self.engine.info(), traced, brief, loaded }
     }
 
     /// The engine, and what tells this run on it from others.
     pub fn title(&self) -> String {
-        match self.engine.name() {
-            "gpu-paper" => {
-                let PaperOptions { block_size, layout } = self.options.paper;
-                format!("gpu-paper, {layout}, {block_size} threads a block")
-            }
-            "cpu" => format!("cpu, threads: {}", self.options.threads),
-            name => name.to_owned(),
+        let EngineInfo { name, capabilities, .. } = self.engine.info();
+        if capabilities.paper_options {
+            format!("{name}, {}", self.options.paper)
+        } else if capabilities.parallel {
+            format!("{name}, threads: {}", self.options.threads)
+        } else {
+            (*name).to_owned()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Figure 5: time against the number of threads in a block.
 
-use crate::engine::{MappingLayout, PaperOptions};
+use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::paper;
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
@@ -29,7 +29,7 @@ struct Row<'t> {
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = Tree::all(setup, setup.triangulation, progress)?;
-    let source = Source::of(setup, &["gpu-paper"])?;
+    let source = Source::of(setup, &[GPU_PAPER.name])?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * (2 * BLOCK_SIZES.len()) as f64);
     let mut rows = Vec::new();
@@ -37,7 +37,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         for layout in MappingLayout::ALL {
             for block_size in BLOCK_SIZES {
                 let paper = PaperOptions { block_size, layout };
-                let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+                let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
                 let run = source.time(setup, progress, record, tree, &contender)?;
                 rows.extend(run.map(|run| Row { tree, paper, run }));
             }

@@ -1,8 +1,9 @@
 //! Figure 6: speed-up against the mean size of the separators.
 
+use crate::engine::CPU;
 use crate::experiment::paper;
 use crate::experiment::runs::labelled;
-use crate::experiment::source::{Contender, Source};
+use crate::experiment::source::{Contender, Source, on_gpu};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
@@ -27,7 +28,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// The tuned CPU engine.
-const HONEST: &str = "cpu";
+const HONEST: &str = CPU.name;
 
 /// What was found for a network; microseconds.
 struct Row<'t> {
@@ -57,7 +58,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     }
     // The GPU's engines pass |S| entries at once, the others one.
     let entries = |name: &str, work: &Work| {
-        if name.starts_with("gpu") { work.parallel } else { work.sequential }
+        if on_gpu(name) { work.parallel } else { work.sequential }
     };
     let fit = |name: &str, us: fn(&Row) -> f64| {
         let measured = rows.iter().map(|r| (r.work.messages, entries(name, &r.work), us(r)));

@@ -1,5 +1,6 @@
 //! Figure 7: how much of the time is kernel overhead.
 
+use crate::engine::{EngineInfo, GPU};
 use crate::experiment::paper;
 use crate::experiment::runs::{bars, dots};
 use crate::experiment::source::{Contender, Source};
@@ -23,8 +24,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = Tree::all(setup, setup.triangulation, progress)?;
     let mut engines = vec![setup.engine.as_str()];
-    if setup.engine == "gpu-paper" {
-        engines.push("gpu");
+    if is_paper_kernel(&setup.engine) {
+        engines.push(GPU.name);
     }
     let source = Source::of(setup, &engines)?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
@@ -51,6 +52,11 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         panels,
     });
     Ok(())
+}
+
+/// Whether the engine called `name` is the paper's kernel, whose overhead the paper prints.
+fn is_paper_kernel(name: &str) -> bool {
+    EngineInfo::find(name).is_some_and(|info| info.capabilities.paper_options)
 }
 
 /// Share of the time that is overhead.
@@ -110,7 +116,7 @@ fn pair(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Orig
         number(&|run| percent(share(run).unwrap_or(0.0))),
         number(&|run| percent(1.0 - share(run).unwrap_or(0.0))),
     );
-    if engine == "gpu-paper" {
+    if is_paper_kernel(engine) {
         let printed = trees.iter().map(|tree| {
             let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
             known.map(|(_, share)| 100.0 * share)

@@ -1,6 +1,6 @@
 //! Figure 8: how the mapping tables lie in memory.
 
-use crate::engine::{MappingLayout, PaperOptions, WARP, sectors};
+use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions, WARP, sectors};
 use crate::experiment::paper;
 use crate::experiment::runs::bars;
 use crate::experiment::source::{Contender, Source};
@@ -47,7 +47,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .number("naive_transactions", Origin::Exact, naive_sectors)
         .number("interleaved_transactions", Origin::Exact, interleaved_sectors);
     // The addresses are known without a GPU and without a recording.
-    match Source::of(setup, &["gpu-paper"]) {
+    match Source::of(setup, &[GPU_PAPER.name]) {
         Ok(source) => {
             let [naive, interleaved] = times(setup, progress, record, &trees, source)?;
             let gain: Vec<Option<f64>> =
@@ -153,7 +153,7 @@ fn times(
     for tree in trees {
         for (layout, times) in MappingLayout::ALL.into_iter().zip(&mut all) {
             let paper = PaperOptions { layout, ..setup.paper };
-            let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+            let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
             let run = source.time(setup, progress, record, tree, &contender)?;
             times.push(run.map(|run| run.propagate_us.median));
         }

@@ -1,6 +1,6 @@
 //! From the paper's kernel to engine `gpu`, step by step, and the floor.
 
-use crate::engine::{MappingLayout, PaperOptions};
+use crate::engine::{GPU, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::floor::{FLOOR_IS_OF, floor_us};
 use crate::experiment::source::{Contender, Source};
 use crate::experiment::trees::Tree;
@@ -26,7 +26,7 @@ const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", "gpu", 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = Tree::all(setup, setup.triangulation, progress)?;
     let smaller = Tree::all(setup, Triangulation::Auto, progress)?;
-    let source = Source::of(setup, &["gpu-paper", "gpu"])?;
+    let source = Source::of(setup, &[GPU_PAPER.name, GPU.name])?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * (2 * BLOCK_SIZES.len() + 2) as f64);
     let mut rows: Vec<[Option<f64>; STEPS.len()]> = Vec::new();
@@ -36,7 +36,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         for layout in MappingLayout::ALL {
             for block_size in BLOCK_SIZES {
                 let paper = PaperOptions { block_size, layout };
-                let contender = Contender { paper, ..Contender::of("gpu-paper", setup) };
+                let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
                 runs.extend(source.time(setup, progress, record, tree, &contender)?);
             }
         }
@@ -49,7 +49,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let best = runs.iter().min_by(|a, b| median(a).total_cmp(&median(b)));
         best_options.push(best.and_then(|run| run.paper));
         let mut gpu = |tree: &Tree| -> Result<Option<f64>, ExperimentError> {
-            let contender = Contender::of("gpu", setup);
+            let contender = Contender::of(GPU.name, setup);
             let run = source.time(setup, progress, record, tree, &contender)?;
             Ok(run.map(|run| run.propagate_us.median))
         };

@@ -1,6 +1,6 @@
 //! Merging small separators: the paper's future work (section 5).
 
-use crate::experiment::source::{Contender, Source};
+use crate::experiment::source::{Contender, Source, on_gpu};
 use crate::experiment::trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, Tree};
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, Panel, Parameter,
@@ -107,7 +107,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 fn entries(row: &Row, engine: &str) -> f64 {
-    if engine.starts_with("gpu") { row.work.parallel } else { row.work.sequential }
+    if on_gpu(engine) { row.work.parallel } else { row.work.sequential }
 }
 
 /// Equation 6 for the trees as they were; for a single network, for all of its trees.

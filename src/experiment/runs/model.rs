@@ -2,7 +2,7 @@
 
 use crate::experiment::paper;
 use crate::experiment::runs::{dots, labelled};
-use crate::experiment::source::{Contender, Source};
+use crate::experiment::source::{Contender, Source, on_gpu};
 use crate::experiment::trees::Tree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
@@ -64,7 +64,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let (engine, baseline) = (fast.propagate_us.median, slow.propagate_us.median);
         rows.push(Row { tree, work: Work::of(&tree.messages(), threads), engine, baseline });
     }
-    let on_gpu = engine.starts_with("gpu");
+    let on_gpu = on_gpu(engine);
     let fits = fit(&rows, on_gpu);
     let origin = source.origin();
     record.tables.push(constants(engine, baseline, fits, launch_us, threads, origin));

@@ -1,6 +1,6 @@
 //! Table 1: junction trees and times, the paper's figures beside ours.
 
-use crate::engine;
+use crate::engine::{self, Algorithm, CPU, Device, EngineInfo, GPU, GPU_PAPER, SEQUENTIAL};
 use crate::experiment::paper::{self, PaperNetwork};
 use crate::experiment::runs::dots;
 use crate::experiment::source::{Contender, Source};
@@ -23,7 +23,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Engines that are timed; the first is what the others are compared with.
-const ENGINES: [&str; 4] = ["sequential", "gpu-paper", "cpu", "gpu"];
+const ENGINES: [&EngineInfo; 4] = [&SEQUENTIAL, &GPU_PAPER, &CPU, &GPU];
 
 /// One row of the table of times.
 struct Row {
@@ -126,9 +126,9 @@ fn times(
     record: &mut Record,
     trees: &[Tree],
 ) -> Result<Vec<Row>, ExperimentError> {
-    let here: Vec<&str> = ENGINES
+    let here: Vec<&EngineInfo> = ENGINES
         .into_iter()
-        .filter(|name| engine::by_name(name).is_some_and(|e| e.availability().is_ok()))
+        .filter(|info| engine::by_name(info.name).is_some_and(|e| e.availability().is_ok()))
         .collect();
     let mut sources = Vec::new();
     if !setup.prefer_recorded {
@@ -151,7 +151,7 @@ fn times(
             }
             let mut sequential_us = None;
             for engine in engines {
-                let contender = Contender::of(engine, setup);
+                let contender = Contender::of(engine.name, setup);
                 let run = source.time(setup, progress, record, tree, &contender)?;
                 let Some(run) = run else { continue };
                 if *engine == ENGINES[0] {
@@ -168,6 +168,12 @@ fn times(
         }
     }
     Ok(rows)
+}
+
+/// The device of one of the paper's two engines; `None` for the others.
+fn papers_device(run: &RecordedRun) -> Option<Device> {
+    let capabilities = run.info()?.capabilities;
+    (capabilities.algorithm == Algorithm::Hugin).then_some(capabilities.device)
 }
 
 fn time_table(rows: &[Row]) -> Table {
@@ -192,17 +198,17 @@ fn time_table(rows: &[Row]) -> Table {
         .number(
             "paper_us",
             Origin::Paper,
-            number(&|row| match row.run.engine.as_str() {
-                "sequential" => printed(row).map(|p| p.cpu_ms * 1e3),
-                "gpu-paper" => printed(row).map(|p| p.gpu_ms * 1e3),
-                _ => None,
+            number(&|row| match papers_device(&row.run)? {
+                Device::Cpu => printed(row).map(|p| p.cpu_ms * 1e3),
+                Device::Gpu => printed(row).map(|p| p.gpu_ms * 1e3),
             }),
         )
         .number(
             "speedup_paper",
             Origin::Paper,
             number(&|row| {
-                printed(row).filter(|_| row.run.engine == "gpu-paper").map(|p| p.speedup)
+                let on_gpu = papers_device(&row.run) == Some(Device::Gpu);
+                printed(row).filter(|_| on_gpu).map(|p| p.speedup)
             }),
         )
 }

@@ -37,8 +37,8 @@ fn without_messages(
          through this one. Choose engine sequential to see the messages of this tree."
     } else if compiled.plan().messages().is_empty() {
         "The junction tree is a single clique: there are no messages to pass."
-    } else if model.engine.engine.name() == "reference" {
-        "Engine reference passes no messages: it eliminates variables instead. \
+    } else if !model.engine.engine.info().capabilities.traces_messages {
+        "This engine passes no messages: it eliminates variables instead. \
          Choose engine sequential to see messages."
     } else {
         "This propagation reported no messages. Press F5 to propagate again."

@@ -3,8 +3,8 @@
 use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 
 use crate::app::state::model::Model;
-use crate::engine::{self, MappingLayout, PaperOptions};
-use crate::experiment::{BLOCK_SIZES, Experiment, Parameter};
+use crate::engine::{self, GPU_PAPER, MappingLayout, PaperOptions};
+use crate::experiment::{BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, Parameter};
 use crate::format::SAMPLES;
 use crate::graph::{Heuristic, Triangulation};
 use crate::session::{Source, Trial};
@@ -32,8 +32,8 @@ impl Parameters {
             samples: SAMPLES.iter().map(|sample| usual(&sample.name)).collect(),
             open: false,
             triangulation: Triangulation::By(Heuristic::WeightedMinFill),
-            engine: "gpu-paper".to_owned(),
-            baseline: "sequential".to_owned(),
+            engine: DEFAULT_ENGINE.name.to_owned(),
+            baseline: DEFAULT_BASELINE.name.to_owned(),
             repeat: 10,
             threads: model.engine.threads,
             paper: PaperOptions::default(),
@@ -100,7 +100,7 @@ impl Parameters {
                 ui.end_row();
             }
             if heeds(Parameter::Paper) {
-                ui.label("gpu-paper");
+                ui.label(GPU_PAPER.name);
                 ui.horizontal(|ui| {
                     for layout in MappingLayout::ALL {
                         ui.selectable_value(&mut self.paper.layout, layout, layout.name());

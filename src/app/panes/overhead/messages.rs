@@ -72,14 +72,14 @@ impl Run {
             Self::Here(_) => true,
             Self::Recorded(recorded) => match recorded.run.paper {
                 Some(paper) => paper == PaperOptions::default(),
-                None => ["gpu", "sequential"].contains(&recorded.run.engine.as_str()),
+                None => recorded.run.info().is_some_and(|info| !info.capabilities.parallel),
             },
         }
     }
 
     fn on_gpu(&self) -> bool {
         match self {
-            Self::Here(run) => run.engine.engine.name().starts_with("gpu"),
+            Self::Here(run) => run.engine.engine.info().capabilities.on_gpu(),
             Self::Recorded(recorded) => recorded.on_gpu(),
         }
     }

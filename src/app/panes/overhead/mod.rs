@@ -68,11 +68,12 @@ impl OverheadPane {
         let here = || model.overheads.last().map(|measured| &measured.engine);
         // The paper has its figure with the better layout of its mapping tables.
         let paper = || {
-            let of_figure = |engine: &&String| {
-                engine.starts_with("gpu-paper")
-                    && engine.contains(MappingLayout::Interleaved.name())
+            let of_figure = |recorded: &Recorded| {
+                let layout = recorded.run.paper.map(|paper| paper.layout);
+                layout == Some(MappingLayout::Interleaved) && recorded.run.overhead_us.is_some()
             };
-            engines.iter().find(of_figure)
+            let title = on_gpus(model).find(of_figure)?.engine();
+            engines.iter().find(|engine| **engine == title)
         };
         chosen.or_else(here).or_else(paper).or(engines.first()).cloned()
     }

@@ -86,7 +86,7 @@ impl TimelinePane {
         }
         let on_gpu = match document.shown {
             Some(recorded) => recorded.on_gpu(),
-            None => document.traced_engine().engine.name().starts_with("gpu"),
+            None => document.traced_engine().engine.info().capabilities.on_gpu(),
         };
         let mut rows = rows::rows(&trace, compiled.plan(), Grouping::ByWorker);
         let many_workers = rows.len() > MAX_WORKER_ROWS;

@@ -128,7 +128,7 @@ fn an_engine_without_messages_is_named() {
     let model = model_with("asia", "reference", &[]);
     let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
     harness.run();
-    harness.get_by_label_contains("Engine reference passes no messages");
+    harness.get_by_label_contains("This engine passes no messages");
 }
 
 #[test]

@@ -20,7 +20,9 @@ use std::time::Duration;
 use self::gpu::Gpu;
 use self::tables::Tables;
 use super::device::device;
-use crate::engine::{Engine, LoadError, LoadOptions, Propagator, RunError};
+use crate::engine::{
+    Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
+};
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Posteriors, Stage, Watch};
@@ -29,20 +31,12 @@ use crate::propagation::{CompiledNetwork, Forecast, MessageId, Posteriors, Stage
 pub struct GpuPaper;
 
 impl Engine for GpuPaper {
-    fn name(&self) -> &'static str {
-        "gpu-paper"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the paper's GPU kernel: HUGIN, one launch a message, one thread a separator entry"
+    fn info(&self) -> &'static EngineInfo {
+        &GPU_PAPER
     }
 
     fn availability(&self) -> Result<(), String> {
         device().map(|_| ())
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F32]
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
@@ -116,6 +110,12 @@ impl<E: Executor> Propagator for Loaded<E> {
         self.bytes
     }
 
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        Some(self)
+    }
+}
+
+impl<E: Executor> GpuPropagator for Loaded<E> {
     fn set_block_size(&mut self, threads: u32) -> bool {
         // The buffers are the same for all sizes.
         self.tables.set_block_size(threads);

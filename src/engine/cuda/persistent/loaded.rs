@@ -8,7 +8,7 @@ use super::{Executor, Flow};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::Lanes;
 use crate::engine::{
-    BatchAnswers, LoadOptions, Propagator, RunError, one_at_a_time, rerun_impossible,
+    BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time, rerun_impossible,
 };
 use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
@@ -78,6 +78,12 @@ impl<E: Executor> Propagator for Loaded<E> {
         self.executor.lists()
     }
 
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        Some(self)
+    }
+}
+
+impl<E: Executor> GpuPropagator for Loaded<E> {
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
         self.executor.empty_run(repeat)
     }

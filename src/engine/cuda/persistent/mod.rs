@@ -33,7 +33,9 @@ use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
 use crate::engine::factors::least;
-use crate::engine::{Engine, LoadError, LoadOptions, Propagator, RunError, too_many_entries};
+use crate::engine::{
+    Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, RunError, too_many_entries,
+};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
@@ -44,20 +46,12 @@ const MAX_LISTS: usize = 4096;
 pub struct GpuPersistent;
 
 impl Engine for GpuPersistent {
-    fn name(&self) -> &'static str {
-        "gpu"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a whole propagation in one launch on an NVIDIA GPU, its blocks handing messages on"
+    fn info(&self) -> &'static EngineInfo {
+        &GPU
     }
 
     fn availability(&self) -> Result<(), String> {
         device().map(|_| ())
-    }
-
-    fn precisions(&self) -> &'static [Precision] {
-        &[Precision::F32]
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

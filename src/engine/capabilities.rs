@@ -1,0 +1,182 @@
+//! What each engine can do, as data.
+//!
+//! Every engine the program knows is described here, whichever features are compiled in: a recording
+//! made on another machine may name an engine that this build does not have. Code that treats engines
+//! differently asks their [`Capabilities`] and never compares names.
+
+use crate::potential::Precision;
+
+/// An engine's name and what it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineInfo {
+    /// The name on the command line and in files.
+    pub name: &'static str,
+    /// What the engine is, in one line.
+    pub summary: &'static str,
+    /// What the engine can do.
+    pub capabilities: Capabilities,
+}
+
+/// What an engine can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Where it computes.
+    pub device: Device,
+    /// How it computes.
+    pub algorithm: Algorithm,
+    /// Whether it passes messages, which a [`Watch`](crate::propagation::Watch) can time.
+    pub traces_messages: bool,
+    /// Whether it heeds [`PaperOptions`](crate::engine::PaperOptions): block size and mapping layout.
+    pub paper_options: bool,
+    /// Whether it has a way of its own to propagate many cases together; the others propagate
+    /// one case after another.
+    pub batch: bool,
+    /// Whether it computes on several threads of the CPU, as many as
+    /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads) allows.
+    pub parallel: bool,
+    /// The number types it can compute in, the default first.
+    pub precisions: &'static [Precision],
+}
+
+/// Where an engine computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// On the CPU.
+    Cpu,
+    /// On an NVIDIA GPU.
+    Gpu,
+}
+
+/// How an engine computes posteriors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// HUGIN as Zheng, Mengshoel and Chong describe it: the messages of the plan one after another,
+    /// each over all entries of its tables.
+    Hugin,
+    /// Contractions planned from the junction tree, which skip work that the zeros of the network or
+    /// the evidence make unnecessary.
+    Contraction,
+    /// Variable elimination, without a junction tree.
+    Elimination,
+}
+
+impl Capabilities {
+    /// Whether the engine computes on a GPU.
+    #[must_use]
+    pub fn on_gpu(&self) -> bool {
+        self.device == Device::Gpu
+    }
+}
+
+impl EngineInfo {
+    /// Every engine the program knows, whether or not this build has it. The default comes first.
+    pub const ALL: [&'static Self; 5] = [&CPU, &SEQUENTIAL, &GPU, &GPU_PAPER, &REFERENCE];
+
+    /// The engine called `name`, such as one named in a recording.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        Self::ALL.into_iter().find(|info| info.name == name)
+    }
+}
+
+const SINGLE: &[Precision] = &[Precision::F32];
+const DOUBLE: &[Precision] = &[Precision::F64];
+const DOUBLE_OR_SINGLE: &[Precision] = &[Precision::F64, Precision::F32];
+
+/// The default engine, tuned for CPUs.
+pub static CPU: EngineInfo = EngineInfo {
+    name: "cpu",
+    summary: "read-only tables, zeros left out, small trees for evidence, vectors and threads",
+    capabilities: Capabilities {
+        device: Device::Cpu,
+        algorithm: Algorithm::Contraction,
+        traces_messages: true,
+        paper_options: false,
+        batch: true,
+        parallel: true,
+        precisions: DOUBLE_OR_SINGLE,
+    },
+};
+
+/// The CPU baseline of Zheng, Mengshoel and Chong.
+pub static SEQUENTIAL: EngineInfo = EngineInfo {
+    name: "sequential",
+    summary: "the paper's CPU baseline: HUGIN on one thread, one message after another",
+    capabilities: Capabilities {
+        device: Device::Cpu,
+        algorithm: Algorithm::Hugin,
+        traces_messages: true,
+        paper_options: false,
+        batch: false,
+        parallel: false,
+        precisions: DOUBLE_OR_SINGLE,
+    },
+};
+
+/// The engine tuned for GPUs.
+pub static GPU: EngineInfo = EngineInfo {
+    name: "gpu",
+    summary: "a whole propagation in one launch on an NVIDIA GPU, its blocks handing messages on",
+    capabilities: Capabilities {
+        device: Device::Gpu,
+        algorithm: Algorithm::Contraction,
+        traces_messages: true,
+        paper_options: false,
+        batch: true,
+        parallel: false,
+        precisions: SINGLE,
+    },
+};
+
+/// The GPU kernel of Zheng, Mengshoel and Chong.
+pub static GPU_PAPER: EngineInfo = EngineInfo {
+    name: "gpu-paper",
+    summary: "the paper's GPU kernel: HUGIN, one launch a message, one thread a separator entry",
+    capabilities: Capabilities {
+        device: Device::Gpu,
+        algorithm: Algorithm::Hugin,
+        traces_messages: true,
+        paper_options: true,
+        batch: false,
+        parallel: false,
+        precisions: SINGLE,
+    },
+};
+
+/// Variable elimination, against which the others are checked.
+pub static REFERENCE: EngineInfo = EngineInfo {
+    name: "reference",
+    summary: "variable elimination for one variable after another: slow, for checking the others",
+    capabilities: Capabilities {
+        device: Device::Cpu,
+        algorithm: Algorithm::Elimination,
+        traces_messages: false,
+        paper_options: false,
+        batch: false,
+        parallel: false,
+        precisions: DOUBLE,
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine;
+
+    #[test]
+    fn every_engine_of_this_build_is_described() {
+        for engine in engine::all() {
+            assert_eq!(EngineInfo::find(engine.name()), Some(engine.info()));
+        }
+        assert_eq!(engine::default_engine().info(), EngineInfo::ALL[0]);
+        assert_eq!(EngineInfo::find("no such engine"), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for info in EngineInfo::ALL {
+            let same = EngineInfo::ALL.iter().filter(|other| other.name == info.name);
+            assert_eq!(same.count(), 1, "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Why engines fail.
+
+use super::ImpossibleEvidence;
+use crate::cancel::Cancelled;
+use crate::potential::Precision;
+use crate::propagation::{TooLarge, human_bytes};
+
+/// Why one run returned no posteriors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The run was cancelled.
+    Cancelled,
+    /// The evidence has probability zero.
+    Impossible,
+    /// The GPU failed or is lost; the text says what happened, phrased for the user. The propagator
+    /// cannot be used any more, but the network can be loaded again or into another engine.
+    Device(String),
+}
+
+impl From<Cancelled> for RunError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Why evidence has no posteriors: a [`RunError`] with the conflict in impossible evidence found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PropagationError {
+    /// The propagation was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The evidence has probability zero.
+    #[error(transparent)]
+    Impossible(#[from] ImpossibleEvidence),
+    /// The GPU failed or is lost.
+    #[error("the GPU failed while propagating: {0}")]
+    Device(String),
+}
+
+/// Why [`query`](super::query) returned no posteriors.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QueryError {
+    /// The network could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The evidence could not be propagated.
+    #[error(transparent)]
+    Propagation(#[from] PropagationError),
+}
+
+impl From<Cancelled> for QueryError {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Propagation(cancelled.into())
+    }
+}
+
+/// Why an engine did not load a network.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The engine cannot run on this machine.
+    #[error("engine {engine} cannot run here: {reason}")]
+    Unavailable {
+        /// Name of the engine.
+        engine: &'static str,
+        /// The reason, phrased for the user.
+        reason: String,
+    },
+    /// The engine does not compute in the requested precision.
+    #[error("engine {engine} does not compute in {precision}")]
+    Precision {
+        /// Name of the engine.
+        engine: &'static str,
+        /// The requested precision.
+        precision: Precision,
+    },
+    /// The network needs more memory than the limit, or the engine does not support it.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The GPU has too little free memory, or failed.
+    #[error(
+        "engine {engine} needs {} of GPU memory, of which {} is free: {reason}",
+        human_bytes(*.needed),
+        human_bytes(*.free)
+    )]
+    Device {
+        /// Name of the engine.
+        engine: &'static str,
+        /// Bytes of GPU memory that the network needs.
+        needed: u64,
+        /// Bytes of GPU memory that are free.
+        free: u64,
+        /// The driver's message.
+        reason: String,
+    },
+}
+
+impl LoadError {
+    /// Whether the cause is the engine or its device rather than the request, so that another
+    /// engine may load the network.
+    #[must_use]
+    pub fn another_engine_may_load(&self) -> bool {
+        match self {
+            Self::Device { .. } | Self::Unavailable { .. } => true,
+            Self::TooLarge(refusal) => refusal.forecast.unsupported.is_some(),
+            Self::Precision { .. } => false,
+        }
+    }
+}

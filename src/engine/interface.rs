@@ -1,0 +1,127 @@
+//! What an engine is to its callers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{EngineInfo, LoadError, LoadOptions, RunError, one_at_a_time};
+use crate::cancel::Cancelled;
+use crate::network::Evidence;
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
+
+/// A way to propagate evidence through a junction tree.
+pub trait Engine: Send + Sync {
+    /// Its name and what it can do.
+    fn info(&self) -> &'static EngineInfo;
+
+    /// Its name on the command line.
+    fn name(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// What it is, in one line.
+    fn summary(&self) -> &'static str {
+        self.info().summary
+    }
+
+    /// The number types it can compute in, the default first.
+    fn precisions(&self) -> &'static [Precision] {
+        self.info().capabilities.precisions
+    }
+
+    /// Checks that it can run on this machine.
+    ///
+    /// # Errors
+    /// The reason it cannot, phrased for the user.
+    fn availability(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What it would allocate for `compiled`. Allocates nothing itself.
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
+
+    /// Allocates and fills the tables for `compiled`.
+    ///
+    /// # Errors
+    /// If the engine cannot run here, does not support the precision, or needs more memory than
+    /// `options` allow.
+    fn load(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError>;
+}
+
+/// A compiled network loaded into an engine.
+pub trait Propagator: Send {
+    /// Propagates `evidence` and returns the posteriors of all variables.
+    ///
+    /// A cancelled or failed call does not affect later ones. An engine may reuse messages that
+    /// earlier evidence and this have in common; that changes no posterior beyond rounding.
+    ///
+    /// # Errors
+    /// [`RunError::Impossible`] if the evidence has probability zero,
+    /// [`RunError::Cancelled`] once `watch` is cancelled,
+    /// [`RunError::Device`] if the GPU failed.
+    ///
+    /// # Panics
+    /// If `evidence` names variables or states that the loaded network does not have.
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError>;
+
+    /// Propagates each of `cases` separately and returns their answers in the same order.
+    ///
+    /// Engines with the [`batch`](super::Capabilities::batch) capability compute many cases together.
+    /// `watch` can cancel the call; it neither times nor counts messages.
+    ///
+    /// # Errors
+    /// Only if `watch` was cancelled. A case of probability zero has an error as its answer.
+    ///
+    /// # Panics
+    /// If a case names variables or states that the loaded network does not have.
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
+    }
+
+    /// Drops everything reusable from earlier runs, so that the next run does all its work.
+    ///
+    /// Call this before timing a propagation. It changes no posterior beyond rounding.
+    fn forget(&mut self) {}
+
+    /// The most bytes it holds at any time, including during a run.
+    fn peak_bytes(&self) -> u64;
+
+    /// Workers it computes with: threads of the CPU, or blocks of a GPU.
+    fn threads(&self) -> usize {
+        1
+    }
+
+    /// What only propagators on a GPU offer; `None` for those on the CPU.
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        None
+    }
+}
+
+/// What only a propagator on a GPU offers.
+pub trait GpuPropagator {
+    /// Sets the threads per block for further runs. Returns `false` if the engine does not have the
+    /// [`paper_options`](super::Capabilities::paper_options) capability.
+    fn set_block_size(&mut self, threads: u32) -> bool {
+        let _ = threads;
+        false
+    }
+
+    /// The time of all launches and copies of one propagation with empty kernels, the median of
+    /// `repeat` runs; `None` if the driver reports an error.
+    fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
+
+    /// The time of the kernel without evidence, first without and then with the time stamps that
+    /// trace messages: medians of `repeat` runs by the device's clock. `None` if the engine's kernel
+    /// takes no time stamps.
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
+        let _ = repeat;
+        None
+    }
+}
+
+/// The answer to each case of a batch, in the order of the cases.
+pub type BatchAnswers = Vec<Result<Posteriors, RunError>>;

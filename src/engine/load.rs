@@ -1,0 +1,49 @@
+//! Checks that engines share before they load a network.
+
+use super::{Engine, LoadError, LoadOptions};
+use crate::numbers::thousands;
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast};
+
+/// Refuses a precision that `engine` does not support.
+pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
+    if engine.precisions().contains(&precision) {
+        Ok(())
+    } else {
+        Err(LoadError::Precision { engine: engine.name(), precision })
+    }
+}
+
+/// Why an engine whose indices go up to `limit` does not support a `table` of this many entries;
+/// `None` if it does.
+pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<String> {
+    let limit = u64::from(limit);
+    (entries > limit).then(|| format!("it numbers up to {} entries of a {table}", thousands(limit)))
+}
+
+/// The forecast for `engine`. `bytes` is only called if the network is not `unsupported`.
+pub(super) fn forecast(
+    engine: &dyn Engine,
+    compiled: &CompiledNetwork,
+    precision: Precision,
+    unsupported: Option<String>,
+    bytes: impl FnOnce() -> u64,
+) -> Forecast {
+    match unsupported {
+        Some(reason) => Forecast::unsupported(engine.name(), precision, compiled, reason),
+        None => Forecast::new(engine.name(), precision, compiled, bytes()),
+    }
+}
+
+/// Checks that `engine` can load `compiled` with `options`, and returns the bytes it needs.
+pub(super) fn admit(
+    engine: &dyn Engine,
+    compiled: &CompiledNetwork,
+    options: &LoadOptions,
+) -> Result<u64, LoadError> {
+    check_precision(engine, options.precision)?;
+    let forecast = engine.forecast(compiled, options.precision);
+    let bytes = forecast.bytes;
+    forecast.check(options.memory)?;
+    Ok(bytes)
+}

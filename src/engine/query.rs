@@ -1,0 +1,116 @@
+//! From evidence to posteriors, with impossible evidence explained.
+
+use std::sync::Arc;
+
+use super::{
+    BatchAnswers, ImpossibleEvidence, LoadOptions, PropagationError, Propagator, QueryError,
+    RunError, default_engine, diagnosis,
+};
+use crate::cancel::{CancelToken, Cancelled};
+use crate::network::{Evidence, Network};
+use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, compile};
+
+/// The posteriors of all variables of `network` given `evidence`.
+///
+/// Compiles the network, loads it into the default engine with default options and propagates once.
+/// To ask about one network repeatedly, compile and load it once instead and call
+/// [`propagate`] for each evidence.
+///
+/// # Errors
+/// If the junction tree does not fit into half of the available memory, or the evidence has
+/// probability zero.
+///
+/// # Panics
+/// If `evidence` names variables or states that `network` does not have.
+pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, QueryError> {
+    let cancel = CancelToken::new();
+    let compiled = compile(Arc::clone(network), &CompileOptions::default(), &cancel)?.into();
+    let mut propagator = default_engine().load(&compiled, &LoadOptions::default())?;
+    Ok(propagate(&mut *propagator, &compiled, evidence, &Watch::untimed(cancel))?)
+}
+
+/// Propagates `evidence` through the network loaded into `propagator`. If the evidence is
+/// impossible, the error names the findings in conflict.
+///
+/// # Errors
+/// If the evidence is impossible, `watch` was cancelled, or the GPU failed.
+pub fn propagate(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    evidence: &Evidence,
+    watch: &Watch,
+) -> Result<Posteriors, PropagationError> {
+    watch.begin();
+    let result = propagator.run(evidence, watch);
+    watch.finish();
+    match result {
+        Ok(posteriors) => Ok(posteriors),
+        Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::Impossible) => {
+            Err(diagnosis::explain(propagator, compiled.network(), evidence, watch)?.into())
+        }
+    }
+}
+
+/// As [`Propagator::run_batch`]. For each impossible case, the answer names the findings in conflict.
+///
+/// # Errors
+/// If `watch` was cancelled or the GPU failed. An impossible case has an error as its answer.
+pub fn propagate_batch(
+    propagator: &mut dyn Propagator,
+    compiled: &CompiledNetwork,
+    cases: &[Evidence],
+    watch: &Watch,
+) -> Result<Vec<Result<Posteriors, ImpossibleEvidence>>, PropagationError> {
+    let answers = propagator.run_batch(cases, watch)?;
+    let mut explain = |(case, answer): (&Evidence, Result<_, _>)| match answer {
+        Ok(posteriors) => Ok(Ok(posteriors)),
+        Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::Impossible) => {
+            diagnosis::explain(propagator, compiled.network(), case, watch).map(Err)
+        }
+    };
+    cases.iter().zip(answers).map(&mut explain).collect()
+}
+
+/// Answers each case by a separate run.
+pub(super) fn one_at_a_time(
+    cases: &[Evidence],
+    watch: &Watch,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, RunError>,
+) -> Result<BatchAnswers, Cancelled> {
+    let mut answers = Vec::with_capacity(cases.len());
+    for case in cases {
+        watch.check()?;
+        match run(case, &watch.untimed_child()) {
+            Err(RunError::Cancelled) => return Err(Cancelled),
+            answer => answers.push(answer),
+        }
+    }
+    Ok(answers)
+}
+
+/// Answers the cases that a batch found impossible by separate runs.
+///
+/// A batch has less numerical range than a single run, so it may take evidence that is possible but
+/// very unlikely for impossible.
+pub(super) fn rerun_impossible(
+    answers: BatchAnswers,
+    cases: &[Evidence],
+    watch: &Watch,
+    mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, RunError>,
+) -> Result<BatchAnswers, Cancelled> {
+    let rerun = |(answer, case): (_, &Evidence)| match answer {
+        Err(RunError::Impossible) => {
+            watch.check()?;
+            match run(case, &watch.untimed_child()) {
+                Err(RunError::Cancelled) => Err(Cancelled),
+                answer => Ok(answer),
+            }
+        }
+        answer => Ok(answer),
+    };
+    answers.into_iter().zip(cases).map(rerun).collect()
+}
