@@ -161,13 +161,13 @@ fn the_worker_outlives_a_panic_and_another_in_its_wake() {
 #[cfg(feature = "app")]
 #[test]
 fn the_window_says_what_stands_in_and_tries_again() {
-    use cliquescope::app::state::command::Command;
+    use cliquescope::app::state::command::EngineCommand;
     use egui_kittest::kittest::Queryable;
 
     let mut harness = common::window::open("asia");
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, Command::SetEngine(engine.choice()));
+    harness.state_mut().ask(&ctx, EngineCommand::SetEngine(engine.choice()));
     common::window::settle(&mut harness);
     assert!(harness.query_by_label_contains("in place of").is_none());
     harness.get_by_label_contains("xray = yes").click();

@@ -6,7 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cliquescope::app::state::command::Command;
+use cliquescope::app::state::command::{CaseCommand, Command, ExperimentCommand, ViewCommand};
 use cliquescope::app::state::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
@@ -167,18 +167,18 @@ fn cases_and_results_are_there_in_the_next_run() {
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     for name in ["ill", "forgotten"] {
-        harness.state_mut().ask(&ctx, Command::KeepCase(name.to_owned()));
-        harness.state_mut().ask(&ctx, Command::OpenResult(result.clone()));
+        harness.state_mut().ask(&ctx, CaseCommand::Add(name.to_owned()));
+        harness.state_mut().ask(&ctx, ExperimentCommand::OpenResult(result.clone()));
     }
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let numbers: Vec<u64> = document.cases.iter().map(|case| case.number).collect();
     let results: Vec<u64> =
         harness.state().model().laboratory.results.iter().map(|kept| kept.number).collect();
     let changes = [
-        Command::RemoveCase(numbers[1]),
-        Command::RenameCase(numbers[0], "very ill".to_owned()),
-        Command::RemoveResult(results[0]),
-        Command::RenameResult(results[1], "mine".to_owned()),
+        Command::Case(CaseCommand::Remove(numbers[1])),
+        Command::Case(CaseCommand::Rename(numbers[0], "very ill".to_owned())),
+        Command::Experiment(ExperimentCommand::RemoveResult(results[0])),
+        Command::Experiment(ExperimentCommand::RenameResult(results[1], "mine".to_owned())),
     ];
     for change in changes {
         harness.state_mut().ask(&ctx, change);
@@ -195,7 +195,7 @@ fn cases_and_results_are_there_in_the_next_run() {
     assert_eq!(results.iter().map(|kept| kept.name.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!(results[0].record.experiment, "fig4");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, Command::Show(Pane::Cases));
+    harness.state_mut().ask(&ctx, ViewCommand::Show(Pane::Cases));
     harness.run_steps(3);
     harness.get_by_label("Recall very ill").click();
     settle(&mut harness);

@@ -222,7 +222,7 @@ fn what_a_lesson_points_at_is_on_screen() {
                 targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
             });
             let ctx = harness.ctx.clone();
-            harness.state_mut().ask(&ctx, Command::Lesson(LessonCommand::Next));
+            harness.state_mut().ask(&ctx, LessonCommand::Next);
             harness.run_steps(3);
         }
     }

@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use eframe::egui;
 
-use crate::app::shell::file_dialog::{Dialog, Purpose};
+use crate::app::shell::file_dialog::Dialog;
 use crate::app::shell::menu::Palette;
 use crate::app::shell::pane_layout;
 use crate::app::shell::path_box::PathBox;
 use crate::app::shell::picture::Picture;
-use crate::app::state::command::Command;
+use crate::app::state::command::{
+    CaseCommand, Command, DocumentCommand, EngineCommand, EvidenceCommand, ExperimentCommand,
+    HistoryCommand, TreeCommand, ViewCommand, WindowCommand,
+};
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::history::Past;
 use crate::app::state::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
@@ -27,43 +31,47 @@ impl Workbench {
     /// Does `command`.
     pub(crate) fn apply(&mut self, ctx: &egui::Context, command: Command) {
         match command {
-            Command::OpenDialog => self.ask_for_file(ctx, Purpose::OpenNetwork),
-            Command::Open(source) => self.begin_opening(source, Vec::new()),
-            Command::Reload => self.reload(),
-            Command::ToggleState(variable, state) => self.change_evidence(|evidence| {
-                if evidence.observed(variable) == Some(state) {
-                    evidence.retract(variable);
-                } else {
-                    evidence.insert(variable, Finding::Observed(state));
-                }
-            }),
-            Command::SetFinding(variable, finding) => {
+            Command::Window(WindowCommand::ChooseFile(purpose)) => self.ask_for_file(ctx, purpose),
+            Command::Document(DocumentCommand::Open(source)) => {
+                self.begin_opening(source, Vec::new())
+            }
+            Command::Document(DocumentCommand::Reload) => self.reload(),
+            Command::Evidence(EvidenceCommand::Toggle(variable, state)) => {
+                self.change_evidence(|evidence| {
+                    if evidence.observed(variable) == Some(state) {
+                        evidence.retract(variable);
+                    } else {
+                        evidence.insert(variable, Finding::Observed(state));
+                    }
+                })
+            }
+            Command::Evidence(EvidenceCommand::Set(variable, finding)) => {
                 self.change_evidence(|evidence| evidence.insert(variable, finding));
             }
-            Command::Retract(variable) => self.change_evidence(|evidence| {
-                evidence.retract(variable);
-            }),
-            Command::ClearEvidence => self.change_evidence(Evidence::clear),
-            Command::Undo => self.step_history(true),
-            Command::Redo => self.step_history(false),
-            Command::LoadEvidenceDialog => self.ask_for_file(ctx, Purpose::LoadEvidence),
-            Command::LoadEvidence(path) => self.load_evidence(&path),
-            Command::SaveEvidenceDialog => self.ask_for_file(ctx, Purpose::SaveEvidence),
-            Command::KeepCase(name) => self.keep_case(&name),
-            Command::RecallCase(number) => self.recall_case(number),
-            Command::RenameCase(number, name) => self.rename_case(number, &name),
-            Command::ReplaceCase(number) => self.replace_case(number),
-            Command::RemoveCase(number) => self.remove_case(number),
-            Command::OpenCasesDialog => self.ask_for_file(ctx, Purpose::OpenCases),
-            Command::OpenCases(path) => self.open_cases(&path),
-            Command::SaveCasesDialog => self.ask_for_file(ctx, Purpose::SaveCases),
-            Command::SaveCases(path) => self.save_cases(&path),
-            Command::Select(item) => self.select(item),
-            Command::Hover(_) => {}
-            Command::Show(pane) => pane_layout::show_pane(&mut self.layout, pane),
-            Command::Fit => self.model.fit_serial += 1,
-            Command::ResetLayout => self.layout = pane_layout::initial_layout(),
-            Command::SetEngine(engine) => {
+            Command::Evidence(EvidenceCommand::Retract(variable)) => {
+                self.change_evidence(|evidence| {
+                    evidence.retract(variable);
+                })
+            }
+            Command::Evidence(EvidenceCommand::Clear) => self.change_evidence(Evidence::clear),
+            Command::History(HistoryCommand::Undo) => self.step_history(true),
+            Command::History(HistoryCommand::Redo) => self.step_history(false),
+            Command::Evidence(EvidenceCommand::Load(path)) => self.load_evidence(&path),
+            Command::Case(CaseCommand::Add(name)) => self.keep_case(&name),
+            Command::Case(CaseCommand::Enter(number)) => self.recall_case(number),
+            Command::Case(CaseCommand::Rename(number, name)) => self.rename_case(number, &name),
+            Command::Case(CaseCommand::Replace(number)) => self.replace_case(number),
+            Command::Case(CaseCommand::Remove(number)) => self.remove_case(number),
+            Command::Case(CaseCommand::Open(path)) => self.open_cases(&path),
+            Command::Case(CaseCommand::SaveAll(path)) => self.save_cases(&path),
+            Command::View(ViewCommand::Select(item)) => self.select(item),
+            Command::View(ViewCommand::Hover(_)) => {}
+            Command::View(ViewCommand::Show(pane)) => {
+                pane_layout::show_pane(&mut self.layout, pane)
+            }
+            Command::View(ViewCommand::Fit) => self.model.fit_serial += 1,
+            Command::View(ViewCommand::ResetLayout) => self.layout = pane_layout::initial_layout(),
+            Command::Engine(EngineCommand::SetEngine(engine)) => {
                 self.model.engine = engine;
                 if let Some(document) = self.document() {
                     document.engine = engine;
@@ -73,66 +81,71 @@ impl Workbench {
                 self.settings.paper = engine.paper;
                 self.request();
             }
-            Command::SetTriangulation(method) => {
+            Command::Engine(EngineCommand::SetTriangulation(method)) => {
                 self.model.triangulation = method;
                 self.forget_improvement();
                 self.settings.triangulation = method.name().to_owned();
                 self.request();
             }
-            Command::SetMemoryLimit(limit) => {
+            Command::Engine(EngineCommand::SetMemoryLimit(limit)) => {
                 self.model.memory = limit;
                 self.settings.memory = limit;
                 self.request();
             }
-            Command::SetAutoPropagate(auto) => {
+            Command::Engine(EngineCommand::SetAutoPropagate(auto)) => {
                 self.model.auto_propagate = auto;
                 self.settings.auto_propagate = auto;
                 if auto {
                     self.request();
                 }
             }
-            Command::ShowRecording(recorded) => {
+            Command::View(ViewCommand::ShowRecording(recorded)) => {
                 if let Some(document) = self.document() {
                     document.shown = recorded;
                 }
             }
-            Command::Propagate => {
+            Command::Engine(EngineCommand::Propagate) => {
                 self.run_serial += 1;
                 self.request_evidence();
             }
-            Command::DismissFailure => self.forget_failure(),
-            Command::Cancel => self.session.cancel(),
-            Command::RunExperiment(trial) => self.run_experiment(*trial),
-            Command::CancelExperiment => self.cancel_experiment(),
-            Command::RenameResult(number, name) => self.rename_result(number, name),
-            Command::RemoveResult(number) => self.remove_result(number),
-            Command::ExportResultDialog(number) => {
-                self.ask_for_file(ctx, Purpose::ExportResult(number));
+            Command::Engine(EngineCommand::DismissFailure) => self.forget_failure(),
+            Command::Engine(EngineCommand::Cancel) => self.session.cancel(),
+            Command::Experiment(ExperimentCommand::Run(trial)) => self.run_experiment(*trial),
+            Command::Experiment(ExperimentCommand::Cancel) => self.cancel_experiment(),
+            Command::Experiment(ExperimentCommand::RenameResult(number, name)) => {
+                self.rename_result(number, name)
             }
-            Command::ExportResult(number, folder) => self.export_result(number, &folder),
-            Command::OpenResultDialog => self.ask_for_file(ctx, Purpose::OpenResult),
-            Command::OpenResult(path) => self.open_result(&path),
-            Command::ImproveTree => self.improve_tree(),
-            Command::StopImproving => self.stop_improving(),
-            Command::SetKeepImproving(keep) => self.set_keep_improving(keep),
-            Command::ShowFillEdges(show) => self.model.fill_edges = show,
+            Command::Experiment(ExperimentCommand::RemoveResult(number)) => {
+                self.remove_result(number)
+            }
+            Command::Experiment(ExperimentCommand::ExportResult(number, folder)) => {
+                self.export_result(number, &folder)
+            }
+            Command::Experiment(ExperimentCommand::OpenResult(path)) => self.open_result(&path),
+            Command::Tree(TreeCommand::Improve) => self.improve_tree(),
+            Command::Tree(TreeCommand::StopImproving) => self.stop_improving(),
+            Command::Tree(TreeCommand::SetKeepImproving(keep)) => self.set_keep_improving(keep),
+            Command::View(ViewCommand::ShowFillEdges(show)) => self.model.fill_edges = show,
             Command::Lesson(command) => self.teach(ctx, command),
-            Command::Walk(walk) => self.walk(ctx, walk),
-            Command::Explain(_) => {}
-            Command::SetTheme(theme) => {
+            Command::Step(walk) => self.walk(ctx, walk),
+            Command::View(ViewCommand::Explain(_)) => {}
+            Command::View(ViewCommand::SetTheme(theme)) => {
                 self.settings.theme = theme;
                 set_theme(ctx, theme);
             }
-            Command::SetZoom(zoom) => ctx.set_zoom_factor(zoom),
-            Command::ToggleHelp => self.help = !self.help,
-            Command::TogglePalette => {
+            Command::View(ViewCommand::SetZoom(zoom)) => ctx.set_zoom_factor(zoom),
+            Command::Window(WindowCommand::ToggleHelp) => self.help = !self.help,
+            Command::Window(WindowCommand::TogglePalette) => {
                 self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) };
             }
-            Command::Restore => self.restore(),
-            Command::Decline => self.recovery.discard(),
-            Command::SavePictureDialog(pane) => self.ask_for_file(ctx, Purpose::SavePicture(pane)),
-            Command::SavePicture(pane, path) => self.picture = Some(Picture::new(pane, path)),
-            Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+            Command::Document(DocumentCommand::Restore) => self.restore(),
+            Command::Document(DocumentCommand::DiscardAutosave) => self.recovery.discard(),
+            Command::Window(WindowCommand::SavePicture(pane, path)) => {
+                self.picture = Some(Picture::new(pane, path))
+            }
+            Command::Window(WindowCommand::Quit) => {
+                ctx.send_viewport_cmd(egui::ViewportCommand::Close)
+            }
         }
     }
 
@@ -247,7 +260,7 @@ impl Workbench {
         });
     }
 
-    fn ask_for_file(&mut self, ctx: &egui::Context, purpose: Purpose) {
+    fn ask_for_file(&mut self, ctx: &egui::Context, purpose: FilePurpose) {
         if self.dialog.is_some() {
             return;
         }
@@ -270,7 +283,12 @@ impl Workbench {
     }
 
     /// Takes the answer of a dialog, which came after `took`. Where none came up a path can be typed.
-    pub(crate) fn take_answer(&mut self, purpose: Purpose, path: Option<PathBuf>, took: Duration) {
+    pub(crate) fn take_answer(
+        &mut self,
+        purpose: FilePurpose,
+        path: Option<PathBuf>,
+        took: Duration,
+    ) {
         match path {
             Some(path) => self.use_path(purpose, path),
             None if took < NOBODY => self.path_box = Some(PathBox::new(purpose)),
@@ -289,16 +307,20 @@ impl Workbench {
         }
     }
 
-    fn use_path(&mut self, purpose: Purpose, path: PathBuf) {
+    fn use_path(&mut self, purpose: FilePurpose, path: PathBuf) {
         match purpose {
-            Purpose::OpenNetwork => self.commands.push(Command::Open(Source::File(path))),
-            Purpose::LoadEvidence => self.load_evidence(&path),
-            Purpose::SaveEvidence => self.save_evidence(&path),
-            Purpose::OpenCases => self.open_cases(&path),
-            Purpose::SaveCases => self.save_cases(&path),
-            Purpose::ExportResult(number) => self.export_result(number, &path),
-            Purpose::OpenResult => self.open_result(&path),
-            Purpose::SavePicture(pane) => self.commands.push(Command::SavePicture(pane, path)),
+            FilePurpose::OpenNetwork => {
+                self.commands.push(DocumentCommand::Open(Source::File(path)))
+            }
+            FilePurpose::LoadEvidence => self.load_evidence(&path),
+            FilePurpose::SaveEvidence => self.save_evidence(&path),
+            FilePurpose::OpenCases => self.open_cases(&path),
+            FilePurpose::SaveCases => self.save_cases(&path),
+            FilePurpose::ExportResult(number) => self.export_result(number, &path),
+            FilePurpose::OpenResult => self.open_result(&path),
+            FilePurpose::SavePicture(pane) => {
+                self.commands.push(WindowCommand::SavePicture(pane, path))
+            }
         }
     }
 }

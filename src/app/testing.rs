@@ -7,7 +7,7 @@ use eframe::egui::Ui;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, Node};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Command, Commands, ViewCommand};
 use crate::app::state::experiments::Laboratory;
 use crate::app::state::highlight::Highlight;
 use crate::app::state::model::{Document, Model};
@@ -45,15 +45,15 @@ impl Bench {
         let mut hovered = None;
         for command in commands.drain() {
             match command {
-                Command::Hover(item) => hovered = Some(item),
-                Command::Select(item) => {
+                Command::View(ViewCommand::Hover(item)) => hovered = Some(item),
+                Command::View(ViewCommand::Select(item)) => {
                     self.model.selection = self.light(item.clone());
-                    self.pushed.push(Command::Select(item));
+                    self.pushed.push(ViewCommand::Select(item).into());
                 }
-                Command::ShowRecording(recorded) => {
+                Command::View(ViewCommand::ShowRecording(recorded)) => {
                     let document = self.model.document.as_mut().expect("an open network");
                     document.shown = recorded;
-                    self.pushed.push(Command::ShowRecording(recorded));
+                    self.pushed.push(ViewCommand::ShowRecording(recorded).into());
                 }
                 other => self.pushed.push(other),
             }

@@ -13,7 +13,7 @@ use crate::app::shell::menu::{self, Palette};
 use crate::app::shell::path_box::PathBox;
 use crate::app::shell::picture::Picture;
 use crate::app::state::cases::CaseStore;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Command, Commands, HistoryCommand, ViewCommand};
 use crate::app::state::experiments::Laboratory;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::history::History;
@@ -198,8 +198,8 @@ impl Workbench {
     }
 
     /// Does `command` as if the user had asked for it.
-    pub fn ask(&mut self, ctx: &egui::Context, command: Command) {
-        self.apply(ctx, command);
+    pub fn ask(&mut self, ctx: &egui::Context, command: impl Into<Command>) {
+        self.apply(ctx, command.into());
     }
 
     /// Opens `source`, and observes `findings` (variable and state by name) in it.
@@ -269,7 +269,7 @@ impl Workbench {
             .into_iter()
             .filter_map(|action| Some((action.shortcut?, action.command)))
             .collect();
-        keyed.push((actions::REDO_TOO, Command::Redo));
+        keyed.push((actions::REDO_TOO, Command::History(HistoryCommand::Redo)));
         let escape = |input: &mut egui::InputState| {
             input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)
         };
@@ -302,8 +302,8 @@ impl Workbench {
         let mut hovered = None;
         for command in self.commands.drain() {
             match command {
-                Command::Hover(item) => hovered = Some(item),
-                Command::Explain(message) => self.explain(message),
+                Command::View(ViewCommand::Hover(item)) => hovered = Some(item),
+                Command::View(ViewCommand::Explain(message)) => self.explain(message),
                 command => self.apply(ctx, command),
             }
         }

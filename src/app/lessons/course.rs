@@ -4,11 +4,13 @@ use eframe::egui;
 
 use super::{Action, LESSONS, Lesson, LessonCommand, LessonStep, Until};
 use crate::app::shell::pane_layout;
-use crate::app::state::command::Command;
+use crate::app::state::command::{
+    Command, DocumentCommand, EngineCommand, EvidenceCommand, ViewCommand,
+};
 use crate::app::state::highlight::Item;
 use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model, Pane};
-use crate::app::state::stepping::{Clock, Walk};
+use crate::app::state::stepping::{Clock, StepCommand};
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::network::{Evidence, VariableId};
@@ -166,26 +168,31 @@ impl Workbench {
             return;
         };
         let command = match action {
-            Action::Open(name) => Command::Open(Source::Named(name)),
+            Action::Open(name) => Command::Document(DocumentCommand::Open(Source::Named(name))),
             Action::Observe(..) => {
                 let pointed = self.course.as_ref().and_then(|course| course.pointed(&self.model));
                 let Some((variable, state)) = pointed else { return };
-                Command::SetFinding(variable, crate::network::Finding::Observed(state))
+                Command::Evidence(EvidenceCommand::Set(
+                    variable,
+                    crate::network::Finding::Observed(state),
+                ))
             }
-            Action::FillEdges => Command::ShowFillEdges(true),
-            Action::SelectClique => Command::Select(Some(Item::Clique(CliqueId::new(0)))),
+            Action::FillEdges => Command::View(ViewCommand::ShowFillEdges(true)),
+            Action::SelectClique => {
+                Command::View(ViewCommand::Select(Some(Item::Clique(CliqueId::new(0)))))
+            }
             Action::SelectLargest => {
                 let Some(compiled) = self.model.compiled() else { return };
-                Command::Select(Some(Item::Clique(largest(compiled.tree()))))
+                Command::View(ViewCommand::Select(Some(Item::Clique(largest(compiled.tree())))))
             }
             Action::SelectVariable(name) => {
                 let document = self.model.document.as_ref();
                 let found = document.and_then(|document| document.network().find(&name));
-                Command::Select(found.map(Item::Variable))
+                Command::View(ViewCommand::Select(found.map(Item::Variable)))
             }
-            Action::Walk => Command::Walk(Walk::Begin),
-            Action::WalkToEnd => Command::Walk(Walk::Last),
-            Action::SlowMotion => Command::Walk(Walk::SlowMotion),
+            Action::Walk => Command::Step(StepCommand::Begin),
+            Action::WalkToEnd => Command::Step(StepCommand::Last),
+            Action::SlowMotion => Command::Step(StepCommand::SlowMotion),
         };
         self.apply(ctx, command);
     }
@@ -214,7 +221,7 @@ impl Workbench {
         self.model.document = Some(document);
         self.list_cases();
         self.select(before.selected);
-        self.apply(ctx, Command::SetEngine(before.engine));
+        self.apply(ctx, Command::Engine(EngineCommand::SetEngine(before.engine)));
     }
 }
 

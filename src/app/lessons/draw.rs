@@ -5,7 +5,7 @@ use eframe::egui::{
 };
 
 use super::{Course, LessonCommand};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::Commands;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::targets;
@@ -72,13 +72,13 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             } else if asks {
                 let button = ui.button("Do it for me");
                 if button.clicked() {
-                    commands.push(Command::Lesson(LessonCommand::DoIt));
+                    commands.push(LessonCommand::DoIt);
                 }
             }
         });
         ui.horizontal(|ui| {
             if ui.add_enabled(course.number() > 0, Button::new("Back")).clicked() {
-                commands.push(Command::Lesson(LessonCommand::Back));
+                commands.push(LessonCommand::Back);
             }
             let last = course.number() + 1 == course.lesson().steps.len();
             let next = if last { "Finish" } else { "Next" };
@@ -87,18 +87,18 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             let button = ui.add(button);
             let button = if last { button.on_hover_text(hint) } else { button };
             if button.clicked() {
-                commands.push(Command::Lesson(LessonCommand::Next));
+                commands.push(LessonCommand::Next);
             }
             ui.add_space(16.0);
             let leave = ui.button("Leave").on_hover_text(
                 "Back to what was open before; the lesson can be taken up again at this step",
             );
             if leave.clicked() {
-                commands.push(Command::Lesson(LessonCommand::Leave));
+                commands.push(LessonCommand::Leave);
             }
             let stay = ui.button("Keep this open");
             if stay.on_hover_text("End the lesson and go on with its network").clicked() {
-                commands.push(Command::Lesson(LessonCommand::Stay));
+                commands.push(LessonCommand::Stay);
             }
         });
     });

@@ -7,7 +7,7 @@ use eframe::egui::{Id, ScrollArea, TextEdit, Ui};
 use egui_extras::{Column, TableBody, TableBuilder};
 
 use crate::app::panes::common::empty_state;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
@@ -154,11 +154,11 @@ impl CliquesPane {
             }
             cell(&mut row, "");
             if response.hovered() {
-                commands.push(Command::Hover(Item::Clique(clique)));
+                commands.push(ViewCommand::Hover(Item::Clique(clique)));
             }
             let at = |index: usize| rows.get(index).copied();
             if let Some(chosen) = self.cursor.follow(&response, clique, index, rows.len(), at) {
-                commands.push(Command::Select(Some(Item::Clique(chosen))));
+                commands.push(ViewCommand::Select(Some(Item::Clique(chosen))));
             }
         });
     }

@@ -9,7 +9,7 @@ use egui_extras::{Column, TableBody, TableBuilder};
 use crate::app::panes::common::{
     DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
 };
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
@@ -298,12 +298,12 @@ impl MessagesPane {
             number(&mut row, numbers::share(line.duration, lines.whole));
             cell(&mut row, "");
             if response.hovered() {
-                commands.push(Command::Hover(Item::Message(line.message)));
+                commands.push(ViewCommand::Hover(Item::Message(line.message)));
             }
             let at = |index: usize| rows.get(index).map(|line| line.message);
             let chosen = self.cursor.follow(&response, line.message, index, rows.len(), at);
             if let Some(chosen) = chosen {
-                commands.push(Command::Select(Some(Item::Message(chosen))));
+                commands.push(ViewCommand::Select(Some(Item::Message(chosen))));
             }
         });
     }

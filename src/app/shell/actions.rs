@@ -4,9 +4,12 @@
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use crate::app::lessons::{LESSONS, LessonCommand};
-use crate::app::state::command::Command;
+use crate::app::state::command::{
+    CaseCommand, Command, DocumentCommand, EngineCommand, EvidenceCommand, HistoryCommand,
+    StepCommand, TreeCommand, ViewCommand, WindowCommand,
+};
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::{Pane, ThemeChoice};
-use crate::app::state::stepping::Walk;
 
 /// A command that the user can find by name.
 #[derive(Clone, Debug)]
@@ -75,44 +78,86 @@ pub fn action_for(command: &Command) -> Option<Action> {
 pub fn all() -> Vec<Action> {
     let action = |title, shortcut, command| Action { title, shortcut, command };
     let mut actions = vec![
-        action("Open…", command(Key::O), Command::OpenDialog),
-        action("Reload", command(Key::R), Command::Reload),
-        action("Load evidence…", command_shift(Key::O), Command::LoadEvidenceDialog),
-        action("Save evidence…", command(Key::S), Command::SaveEvidenceDialog),
-        action("Keep the evidence as a case", command(Key::K), Command::KeepCase(String::new())),
-        action("Open cases…", None, Command::OpenCasesDialog),
-        action("Save all cases…", None, Command::SaveCasesDialog),
-        action("Save a picture of the window…", None, Command::SavePictureDialog(None)),
-        action("Quit", command(Key::Q), Command::Quit),
-        action("Undo", command(Key::Z), Command::Undo),
-        action("Redo", command_shift(Key::Z), Command::Redo),
-        action("Clear all evidence", command(Key::Delete), Command::ClearEvidence),
-        action("Propagate now", key(Key::F5), Command::Propagate),
-        action("Cancel", command(Key::Period), Command::Cancel),
-        action("Improve the tree", None, Command::ImproveTree),
-        action("Stop improving the tree", None, Command::StopImproving),
-        action("Keep improving the tree", None, Command::SetKeepImproving(true)),
-        action("Improve the tree only when asked", None, Command::SetKeepImproving(false)),
-        action("Step through the messages", key(Key::F8), Command::Walk(Walk::Begin)),
+        action(
+            "Open…",
+            command(Key::O),
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenNetwork)),
+        ),
+        action("Reload", command(Key::R), Command::Document(DocumentCommand::Reload)),
+        action(
+            "Load evidence…",
+            command_shift(Key::O),
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::LoadEvidence)),
+        ),
+        action(
+            "Save evidence…",
+            command(Key::S),
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveEvidence)),
+        ),
+        action(
+            "Keep the evidence as a case",
+            command(Key::K),
+            Command::Case(CaseCommand::Add(String::new())),
+        ),
+        action(
+            "Open cases…",
+            None,
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenCases)),
+        ),
+        action(
+            "Save all cases…",
+            None,
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveCases)),
+        ),
+        action(
+            "Save a picture of the window…",
+            None,
+            Command::Window(WindowCommand::ChooseFile(FilePurpose::SavePicture(None))),
+        ),
+        action("Quit", command(Key::Q), Command::Window(WindowCommand::Quit)),
+        action("Undo", command(Key::Z), Command::History(HistoryCommand::Undo)),
+        action("Redo", command_shift(Key::Z), Command::History(HistoryCommand::Redo)),
+        action(
+            "Clear all evidence",
+            command(Key::Delete),
+            Command::Evidence(EvidenceCommand::Clear),
+        ),
+        action("Propagate now", key(Key::F5), Command::Engine(EngineCommand::Propagate)),
+        action("Cancel", command(Key::Period), Command::Engine(EngineCommand::Cancel)),
+        action("Improve the tree", None, Command::Tree(TreeCommand::Improve)),
+        action("Stop improving the tree", None, Command::Tree(TreeCommand::StopImproving)),
+        action("Keep improving the tree", None, Command::Tree(TreeCommand::SetKeepImproving(true))),
+        action(
+            "Improve the tree only when asked",
+            None,
+            Command::Tree(TreeCommand::SetKeepImproving(false)),
+        ),
+        action("Step through the messages", key(Key::F8), Command::Step(StepCommand::Begin)),
         action(
             "Play the propagation in slow motion",
             key(Key::F9),
-            Command::Walk(Walk::SlowMotion),
+            Command::Step(StepCommand::SlowMotion),
         ),
-        action("Select nothing", key(Key::Escape), Command::Select(None)),
-        action("Fit the picture", key(Key::F), Command::Fit),
-        action("Reset the panes", None, Command::ResetLayout),
-        action("Theme: as the system", None, Command::SetTheme(ThemeChoice::System)),
-        action("Theme: dark", None, Command::SetTheme(ThemeChoice::Dark)),
-        action("Theme: light", None, Command::SetTheme(ThemeChoice::Light)),
-        action("Find a command…", command(Key::P), Command::TogglePalette),
-        action("Keys and help", key(Key::F1), Command::ToggleHelp),
+        action("Select nothing", key(Key::Escape), Command::View(ViewCommand::Select(None))),
+        action("Fit the picture", key(Key::F), Command::View(ViewCommand::Fit)),
+        action("Reset the panes", None, Command::View(ViewCommand::ResetLayout)),
+        action(
+            "Theme: as the system",
+            None,
+            Command::View(ViewCommand::SetTheme(ThemeChoice::System)),
+        ),
+        action("Theme: dark", None, Command::View(ViewCommand::SetTheme(ThemeChoice::Dark))),
+        action("Theme: light", None, Command::View(ViewCommand::SetTheme(ThemeChoice::Light))),
+        action("Find a command…", command(Key::P), Command::Window(WindowCommand::TogglePalette)),
+        action("Keys and help", key(Key::F1), Command::Window(WindowCommand::ToggleHelp)),
     ];
     for (index, lesson) in LESSONS.iter().enumerate() {
         let start = Command::Lesson(LessonCommand::Start(index));
         actions.push(action(lesson.title.as_str(), None, start));
     }
-    actions.extend(PANES.map(|(pane, title)| action(title, None, Command::Show(pane))));
+    actions.extend(
+        PANES.map(|(pane, title)| action(title, None, Command::View(ViewCommand::Show(pane)))),
+    );
     actions
 }
 
@@ -124,10 +169,23 @@ mod tests {
     fn keys_that_edit_text_are_told_from_those_that_do_not() {
         let of = |command| all().into_iter().find(|action| action.command == command);
         let edits = |command| edits_text(of(command).and_then(|action| action.shortcut).unwrap());
-        assert!(edits(Command::Undo) && edits(Command::Redo) && edits_text(REDO_TOO));
-        assert!(edits(Command::ClearEvidence) && edits(Command::Fit));
-        assert!(!edits(Command::Propagate) && !edits(Command::ToggleHelp));
-        assert!(!edits(Command::OpenDialog) && !edits(Command::TogglePalette));
+        assert!(
+            edits(Command::History(HistoryCommand::Undo))
+                && edits(Command::History(HistoryCommand::Redo))
+                && edits_text(REDO_TOO)
+        );
+        assert!(
+            edits(Command::Evidence(EvidenceCommand::Clear))
+                && edits(Command::View(ViewCommand::Fit))
+        );
+        assert!(
+            !edits(Command::Engine(EngineCommand::Propagate))
+                && !edits(Command::Window(WindowCommand::ToggleHelp))
+        );
+        assert!(
+            !edits(Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenNetwork)))
+                && !edits(Command::Window(WindowCommand::TogglePalette))
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Command, Commands, DocumentCommand, EvidenceCommand};
 use crate::app::theme::Palette;
 use crate::format::cases::CaseFormat;
 use crate::session::Source;
@@ -22,9 +22,9 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     if let Some(path) = chosen(&dropped) {
         let path = path.clone();
         commands.push(if is_evidence(&path) {
-            Command::LoadEvidence(path)
+            Command::Evidence(EvidenceCommand::Load(path))
         } else {
-            Command::Open(Source::File(path))
+            Command::Document(DocumentCommand::Open(Source::File(path)))
         });
     }
 }

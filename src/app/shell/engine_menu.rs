@@ -2,7 +2,7 @@
 
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::model::{Model, Pane};
 use crate::app::state::recordings::Recorded;
 use crate::app::widgets::targets;
@@ -49,7 +49,7 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
                 }
             };
             if response.clicked() {
-                commands.push(Command::SetEngine(choice));
+                commands.push(EngineCommand::SetEngine(choice));
             }
         }
         if let Err(reason) = &available {
@@ -68,8 +68,8 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
         any = true;
         let text = format!("{}, {}", recorded.engine(), recorded.credit());
         if ui.selectable_label(document.shown == Some(*recorded), text).clicked() {
-            commands.push(Command::ShowRecording(Some(*recorded)));
-            commands.push(Command::Show(Pane::Timeline));
+            commands.push(ViewCommand::ShowRecording(Some(*recorded)));
+            commands.push(ViewCommand::Show(Pane::Timeline));
         }
     }
     let title = document.title();
@@ -86,7 +86,7 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
 fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let now = model.engine.paper;
     let mut choose = |paper: PaperOptions| {
-        commands.push(Command::SetEngine(EngineChoice { paper, ..model.engine }));
+        commands.push(EngineCommand::SetEngine(EngineChoice { paper, ..model.engine }));
     };
     ui.weak("Mapping tables");
     for layout in MappingLayout::ALL {
@@ -121,6 +121,7 @@ mod tests {
     use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
     use super::*;
+    use crate::app::state::command::Command;
     use crate::app::testing::{drive_model, model, record_on_gpu};
     use crate::engine::by_name;
 
@@ -142,7 +143,7 @@ mod tests {
             harness.run();
         }
         let chosen = harness.state().pushed.iter().map(|command| match command {
-            Command::SetEngine(choice) => choice.paper,
+            Command::Engine(EngineCommand::SetEngine(choice)) => choice.paper,
             other => panic!("{other:?}"),
         });
         let now = PaperOptions::default();
@@ -171,7 +172,7 @@ mod tests {
         harness.run();
         let document = harness.state().model.document.as_ref().unwrap();
         assert_eq!(document.shown.map(|shown| shown.engine()), Some("gpu f32".to_owned()));
-        assert!(harness.state().pushed.contains(&Command::Show(Pane::Timeline)));
+        assert!(harness.state().pushed.contains(&Command::View(ViewCommand::Show(Pane::Timeline))));
     }
 
     #[test]

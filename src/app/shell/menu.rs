@@ -5,11 +5,14 @@ use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 use crate::app::lessons::{LESSONS, LessonCommand};
 use crate::app::shell::actions::{self, Action, action_for};
 use crate::app::shell::engine_menu;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{
+    CaseCommand, Command, Commands, DocumentCommand, EngineCommand, EvidenceCommand,
+    HistoryCommand, StepCommand, ViewCommand, WindowCommand,
+};
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::improvement;
 use crate::app::state::model::{Model, Pane, ThemeChoice};
 use crate::app::state::settings::Settings;
-use crate::app::state::stepping::Walk;
 use crate::app::widgets::targets;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
@@ -25,23 +28,35 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
     let bar = egui::MenuBar::new().ui(ui, |ui| {
         ui.menu_button("File", |ui| file(ui, model, settings, commands));
         ui.menu_button("Edit", |ui| {
-            for command in [Command::Undo, Command::Redo, Command::ClearEvidence] {
+            for command in [
+                Command::History(HistoryCommand::Undo),
+                Command::History(HistoryCommand::Redo),
+                Command::Evidence(EvidenceCommand::Clear),
+            ] {
                 item(ui, &command, commands);
             }
             ui.separator();
-            item(ui, &Command::LoadEvidenceDialog, commands);
-            item(ui, &Command::SaveEvidenceDialog, commands);
+            item(
+                ui,
+                &Command::Window(WindowCommand::ChooseFile(FilePurpose::LoadEvidence)),
+                commands,
+            );
+            item(
+                ui,
+                &Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveEvidence)),
+                commands,
+            );
             ui.separator();
-            item(ui, &Command::KeepCase(String::new()), commands);
-            item(ui, &Command::OpenCasesDialog, commands);
-            item(ui, &Command::SaveCasesDialog, commands);
+            item(ui, &Command::Case(CaseCommand::Add(String::new())), commands);
+            item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenCases)), commands);
+            item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveCases)), commands);
         });
         ui.menu_button("Tree", |ui| improvement::menu(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
         ui.menu_button("Learn", |ui| learn(ui, model, settings, commands));
         ui.menu_button("Help", |ui| {
-            item(ui, &Command::TogglePalette, commands);
-            item(ui, &Command::ToggleHelp, commands);
+            item(ui, &Command::Window(WindowCommand::TogglePalette), commands);
+            item(ui, &Command::Window(WindowCommand::ToggleHelp), commands);
         });
         let paper = if model.engine.heeds_paper() { PAPER_WIDTH } else { 0.0 };
         if ui.available_width() >= CHOICES_WIDTH + paper {
@@ -76,12 +91,12 @@ fn shortcut_text(ui: &Ui, action: &Action) -> String {
 }
 
 fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
-    item(ui, &Command::OpenDialog, commands);
+    item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenNetwork)), commands);
     ui.menu_button("Samples", |ui| {
         for sample in SAMPLES {
             let text = format!("{} ({} variables)", sample.name, sample.variables);
             if ui.button(text).on_hover_text(sample.summary).clicked() {
-                commands.push(Command::Open(Source::Named(sample.name.to_owned())));
+                commands.push(DocumentCommand::Open(Source::Named(sample.name.to_owned())));
                 ui.close();
             }
         }
@@ -92,19 +107,21 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         }
         for path in &settings.recent {
             if ui.button(path.display().to_string()).clicked() {
-                commands.push(Command::Open(Source::File(path.clone())));
+                commands.push(DocumentCommand::Open(Source::File(path.clone())));
                 ui.close();
             }
         }
     });
-    ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, &Command::Reload, commands));
+    ui.add_enabled_ui(model.document.is_some(), |ui| {
+        item(ui, &Command::Document(DocumentCommand::Reload), commands)
+    });
     ui.separator();
     ui.menu_button("Save a picture", |ui| {
         let is_shown = |(_, title): &(Pane, &'static str)| targets::find(ui.ctx(), title).is_some();
         let shown: Vec<_> = actions::PANES.into_iter().filter(is_shown).collect();
         let mut choice = |title: &str, pane: Option<Pane>| {
             if ui.button(title).clicked() {
-                commands.push(Command::SavePictureDialog(pane));
+                commands.push(WindowCommand::ChooseFile(FilePurpose::SavePicture(pane)));
                 ui.close();
             }
         };
@@ -114,7 +131,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         }
     });
     ui.separator();
-    item(ui, &Command::Quit, commands);
+    item(ui, &Command::Window(WindowCommand::Quit), commands);
 }
 
 /// What shows how a propagation works.
@@ -126,25 +143,25 @@ fn learn(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Command
         };
         let hint = "A guided tour. What is open comes back when it is left.";
         if ui.button(title).on_hover_text(hint).clicked() {
-            commands.push(Command::Lesson(LessonCommand::Start(index)));
+            commands.push(LessonCommand::Start(index));
             ui.close();
         }
     }
     ui.separator();
     ui.add_enabled_ui(model.compiled().is_some(), |ui| {
-        item(ui, &Command::Walk(Walk::Begin), commands);
-        item(ui, &Command::Walk(Walk::SlowMotion), commands);
-        item(ui, &Command::Show(Pane::Inside), commands);
+        item(ui, &Command::Step(StepCommand::Begin), commands);
+        item(ui, &Command::Step(StepCommand::SlowMotion), commands);
+        item(ui, &Command::View(ViewCommand::Show(Pane::Inside)), commands);
     });
 }
 
 fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
     for (pane, _) in actions::PANES {
-        item(ui, &Command::Show(pane), commands);
+        item(ui, &Command::View(ViewCommand::Show(pane)), commands);
     }
     ui.separator();
-    item(ui, &Command::Fit, commands);
-    item(ui, &Command::ResetLayout, commands);
+    item(ui, &Command::View(ViewCommand::Fit), commands);
+    item(ui, &Command::View(ViewCommand::ResetLayout), commands);
     ui.separator();
     ui.menu_button("Theme", |ui| {
         let themes = [
@@ -154,7 +171,7 @@ fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         ];
         for (theme, title) in themes {
             if ui.radio(settings.theme == theme, title).clicked() {
-                commands.push(Command::SetTheme(theme));
+                commands.push(ViewCommand::SetTheme(theme));
                 ui.close();
             }
         }
@@ -162,7 +179,7 @@ fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
     ui.menu_button("Size", |ui| {
         for percent in [80, 100, 125, 150, 200] {
             if ui.button(format!("{percent}%")).clicked() {
-                commands.push(Command::SetZoom(percent as f32 / 100.0));
+                commands.push(ViewCommand::SetZoom(percent as f32 / 100.0));
                 ui.close();
             }
         }
@@ -174,7 +191,7 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     use crate::propagation::MemoryLimit;
     let mut choice = |ui: &mut Ui, limit: Option<MemoryLimit>, title: String| {
         if ui.radio(model.memory == limit, title).clicked() {
-            commands.push(Command::SetMemoryLimit(limit));
+            commands.push(EngineCommand::SetMemoryLimit(limit));
             ui.close();
         }
     };
@@ -193,13 +210,13 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let button = button.fill(ui.visuals().widgets.inactive.bg_fill);
         let run = ui.add(button).on_hover_text("Compute all posteriors anew (F5)");
         if run.clicked() {
-            commands.push(Command::Propagate);
+            commands.push(EngineCommand::Propagate);
         }
     });
     let mut auto = model.auto_propagate;
     let toggle = ui.checkbox(&mut auto, "Auto");
     if toggle.on_hover_text("Propagate whenever evidence changes").changed() {
-        commands.push(Command::SetAutoPropagate(auto));
+        commands.push(EngineCommand::SetAutoPropagate(auto));
     }
     ui.separator();
     engine_menu::show(ui, model, commands);
@@ -210,7 +227,7 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         .show_ui(ui, |ui| {
             for method in Triangulation::ALL {
                 if ui.selectable_label(model.triangulation == method, method.name()).clicked() {
-                    commands.push(Command::SetTriangulation(method));
+                    commands.push(EngineCommand::SetTriangulation(method));
                 }
             }
         })
@@ -313,7 +330,10 @@ impl Palette {
             actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));
         let samples = SAMPLES.iter().map(|sample| {
             let source = Source::Named(sample.name.to_owned());
-            (format!("Open sample {}", sample.name), Command::Open(source))
+            (
+                format!("Open sample {}", sample.name),
+                Command::Document(DocumentCommand::Open(source)),
+            )
         });
         let wanted = self.search.to_lowercase();
         let matches = |title: &str| {

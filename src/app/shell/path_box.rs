@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use eframe::egui::{self, Key, Modifiers};
 
-use crate::app::shell::file_dialog::Purpose;
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::theme::Palette;
 
 /// The box, with the path so far.
 pub(crate) struct PathBox {
-    purpose: Purpose,
+    purpose: FilePurpose,
     path: String,
     /// The path has the focus, and what is suggested was selected.
     has_begun: bool,
@@ -21,7 +21,7 @@ pub(crate) struct PathBox {
 
 impl PathBox {
     /// A box for `purpose`, which begins with what a dialog would suggest.
-    pub(crate) fn new(purpose: Purpose) -> Self {
+    pub(crate) fn new(purpose: FilePurpose) -> Self {
         Self {
             purpose,
             path: purpose.suggestion().to_owned(),
@@ -32,7 +32,7 @@ impl PathBox {
     }
 
     /// What the path is for.
-    pub(crate) fn purpose(&self) -> Purpose {
+    pub(crate) fn purpose(&self) -> FilePurpose {
         self.purpose
     }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_path_that_cannot_be_used_can_be_put_right() {
-        let mut path_box = PathBox::new(Purpose::OpenNetwork);
+        let mut path_box = PathBox::new(FilePurpose::OpenNetwork);
         path_box.path = "/no/such/file.bif".to_owned();
         let mut harness = Harness::new_ui_state(
             |ui, (path_box, answer): &mut (PathBox, Option<Option<PathBuf>>)| {
@@ -149,18 +149,18 @@ mod tests {
         }
         let typed = "This system shows no file dialog. Path:";
         let slowly = Duration::from_secs(3);
-        harness.state_mut().take_answer(Purpose::SaveEvidence, None, slowly);
+        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, slowly);
         harness.run_steps(3);
         assert!(harness.query_by_label(typed).is_none(), "the user has closed a dialog");
 
         let at_once = Duration::from_millis(9);
-        harness.state_mut().take_answer(Purpose::SaveEvidence, None, at_once);
+        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         harness.key_press(Key::Escape);
         harness.run_steps(3);
         assert!(harness.query_by_label(typed).is_none());
 
-        harness.state_mut().take_answer(Purpose::SaveEvidence, None, at_once);
+        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         let path = folder.path().join("known.json");
         let edit = |harness: &Harness<'_, Workbench>, text: &str| {
@@ -176,7 +176,7 @@ mod tests {
         assert!(harness.query_by_label(typed).is_none());
 
         std::fs::write(&path, "mine").unwrap();
-        harness.state_mut().take_answer(Purpose::SaveEvidence, None, at_once);
+        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         edit(&harness, &path.display().to_string());
         harness.run_steps(2);
@@ -195,7 +195,7 @@ mod tests {
             harness.step();
         }
         let slowly = Duration::from_secs(3);
-        harness.state_mut().take_answer(Purpose::SaveEvidence, Some(network.clone()), slowly);
+        harness.state_mut().take_answer(FilePurpose::SaveEvidence, Some(network.clone()), slowly);
         harness.run_steps(3);
         assert!(std::fs::read_to_string(&network).unwrap().starts_with("BAYES"));
     }

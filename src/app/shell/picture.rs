@@ -100,7 +100,7 @@ mod tests {
     use egui_kittest::Harness;
 
     use super::*;
-    use crate::app::state::command::Command;
+    use crate::app::state::command::WindowCommand;
     use crate::app::{Settings, Workbench};
 
     /// The picture of `pane` in a window of 900 by 600 points, `scale` pixels each. Where a pixel is
@@ -117,7 +117,7 @@ mod tests {
             );
         harness.run_steps(3);
         let ctx = harness.ctx.clone();
-        harness.state_mut().ask(&ctx, Command::SavePicture(pane, path.clone()));
+        harness.state_mut().ask(&ctx, WindowCommand::SavePicture(pane, path.clone()));
         harness.run_steps(6);
         assert!(!path.exists(), "nothing was given yet");
         let size = [900.0, 600.0].map(|points| (points * scale) as usize);

@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Align, Layout, RichText, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EngineCommand};
 use crate::app::state::improvement;
 use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
@@ -38,7 +38,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
-            commands.push(Command::DismissFailure);
+            commands.push(EngineCommand::DismissFailure);
         }
         if ui.button("Copy").clicked() {
             ui.ctx().copy_text(failure.to_owned());
@@ -65,7 +65,7 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
         }
     }
     if ui.button("Cancel").clicked() {
-        commands.push(Command::Cancel);
+        commands.push(EngineCommand::Cancel);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Evidence under names: what the user keeps of what is known, recalls and compares.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::state::command::Command;
+use crate::app::state::command::ViewCommand;
 use crate::app::state::history::Past;
 use crate::app::state::model::{Document, Pane};
 use crate::app::state::recovery::NetworkLocation;
@@ -18,6 +18,25 @@ use crate::store::{EntryId, Store};
 
 /// Cases of a network that can be kept: all of them are propagated when they are compared.
 pub const MOST_CASES: usize = 200;
+
+/// A command about named cases. Cases are identified by their number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CaseCommand {
+    /// Add the evidence as a case of this name.
+    Add(String),
+    /// Enter the evidence of a case.
+    Enter(u64),
+    /// Rename a case.
+    Rename(u64, String),
+    /// Replace the evidence of a case by the present evidence.
+    Replace(u64),
+    /// Remove a case.
+    Remove(u64),
+    /// Add the cases of this file.
+    Open(PathBuf),
+    /// Save all cases of the open network to this file.
+    SaveAll(PathBuf),
+}
 
 /// Evidence under a name.
 #[derive(Clone, Debug)]
@@ -321,7 +340,7 @@ impl Workbench {
         let several = read.cases.len();
         if several > 1 {
             self.add_cases(named(path, read));
-            self.commands.push(Command::Show(Pane::Cases));
+            self.commands.push(ViewCommand::Show(Pane::Cases));
             self.toasts.info(format!("The first of {several} cases was entered"));
         }
         if let Some(first) = first {

@@ -8,6 +8,23 @@ use crate::experiment::{ExperimentError, Progress, Record, by_name};
 use crate::session::Trial;
 use crate::store::{EntryId, Store, write_atomically};
 
+/// A command about experiments and their results. Results are identified by their number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExperimentCommand {
+    /// Run an experiment.
+    Run(Box<Trial>),
+    /// Cancel the running experiment.
+    Cancel,
+    /// Rename a result.
+    RenameResult(u64, String),
+    /// Remove a result.
+    RemoveResult(u64),
+    /// Write a result into this folder.
+    ExportResult(u64, PathBuf),
+    /// Open the result in this file.
+    OpenResult(PathBuf),
+}
+
 /// What is known of experiments.
 #[derive(Clone, Debug, Default)]
 pub struct Laboratory {

@@ -3,6 +3,15 @@
 use crate::app::state::cases::Case;
 use crate::network::Evidence;
 
+/// A command about the history of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryCommand {
+    /// Undo the last change.
+    Undo,
+    /// Redo the change that was undone last.
+    Redo,
+}
+
 /// How many changes can be taken back.
 const DEPTH: usize = 200;
 

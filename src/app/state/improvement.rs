@@ -8,12 +8,23 @@ use std::time::Duration;
 
 use eframe::egui::{RichText, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::Commands;
 use crate::app::state::model::Model;
 use crate::app::workbench::Workbench;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::numbers;
 use crate::session::Improvement;
+
+/// A command about the search for a better junction tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeCommand {
+    /// Search until no better tree can be found.
+    Improve,
+    /// Stop searching and use the best tree found.
+    StopImproving,
+    /// Search whenever a network is open, or only on request.
+    SetKeepImproving(bool),
+}
 
 /// While the search goes on, a tree comes into use once it has at most this share of the entries of
 /// the present one. What is left is taken when the search ends.
@@ -115,20 +126,20 @@ pub(crate) fn menu(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             "Search for a junction tree with smaller tables, beside everything else",
         );
         if improve.clicked() {
-            commands.push(Command::ImproveTree);
+            commands.push(TreeCommand::Improve);
             ui.close();
         }
     });
     ui.add_enabled_ui(searching, |ui| {
         if ui.button("Stop improving the tree").clicked() {
-            commands.push(Command::StopImproving);
+            commands.push(TreeCommand::StopImproving);
             ui.close();
         }
     });
     ui.separator();
     let mut keep = model.keep_improving;
     if ui.checkbox(&mut keep, "Keep improving in the background").changed() {
-        commands.push(Command::SetKeepImproving(keep));
+        commands.push(TreeCommand::SetKeepImproving(keep));
         ui.close();
     }
 }
@@ -149,7 +160,7 @@ pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
          The search rests while something is propagated.",
     );
     if ui.button("Stop").on_hover_text("Use the best tree and search no further").clicked() {
-        commands.push(Command::StopImproving);
+        commands.push(TreeCommand::StopImproving);
     }
     ui.separator();
 }

@@ -2,13 +2,18 @@
 
 pub mod cases;
 pub mod command;
+pub mod compute;
 pub(crate) mod earlier;
+pub mod evidence;
 pub mod experiments;
+pub mod file_purpose;
 pub mod highlight;
-pub(crate) mod history;
-pub(crate) mod improvement;
+pub mod history;
+pub mod improvement;
 pub mod model;
+pub mod opening;
 pub mod recordings;
 pub(crate) mod recovery;
 pub(crate) mod settings;
 pub mod stepping;
+pub mod view;

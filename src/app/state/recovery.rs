@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{self, Ui};
 use egui_tiles::Tree;
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, DocumentCommand};
 use crate::app::state::model::Pane;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::app::{shell::pane_layout, state::settings};
@@ -225,10 +225,10 @@ pub(crate) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
                 "The last run did not end as it should. {title} was open with {known}."
             ));
             if ui.button(format!("Restore the evidence of {title}")).clicked() {
-                commands.push(Command::Restore);
+                commands.push(DocumentCommand::Restore);
             }
             if ui.button("Discard it").clicked() {
-                commands.push(Command::Decline);
+                commands.push(DocumentCommand::DiscardAutosave);
             }
         });
     });

@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Button, Key, Modifiers, Slider, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::Commands;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model, Pane};
 use crate::app::widgets::naming;
@@ -49,7 +49,7 @@ pub enum Clock {
 
 /// What a walk asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Walk {
+pub enum StepCommand {
     /// Begin, along the plan.
     Begin,
     /// Begin, or go on, along the trace.
@@ -153,16 +153,16 @@ impl Stepping {
     }
 
     /// Does `walk`, in a plan of `messages` messages with a trace of `total` nanoseconds.
-    fn step(&mut self, walk: Walk, messages: usize, total: f64) {
+    fn step(&mut self, walk: StepCommand, messages: usize, total: f64) {
         match (walk, &mut self.clock) {
-            (Walk::Begin, _) => *self = Self::along_plan(),
-            (Walk::SlowMotion, _) => {
+            (StepCommand::Begin, _) => *self = Self::along_plan(),
+            (StepCommand::SlowMotion, _) => {
                 let slower = (SLOW_MOTION_SECONDS * 1e9 / total.max(1.0)).max(1.0);
                 let slower = 10_f64.powf(slower.log10().round());
                 self.clock = Clock::Trace { now: 0.0, slower };
                 self.playing = true;
             }
-            (Walk::Play(play), clock) => {
+            (StepCommand::Play(play), clock) => {
                 // Who plays at the end wants to see it once more.
                 match clock {
                     Clock::Plan { position, .. } if play && *position >= messages => *position = 0,
@@ -171,27 +171,27 @@ impl Stepping {
                 }
                 self.playing = play;
             }
-            (Walk::To(to), Clock::Plan { position, .. }) => *position = to.min(messages),
-            (Walk::ToTime(to), Clock::Trace { now, .. }) => *now = to.clamp(0.0, total),
-            (Walk::Pace(to), Clock::Plan { pace, .. }) => *pace = to.clamp(0.1, 100.0),
-            (Walk::Slower(to), Clock::Trace { slower, .. }) => *slower = to.clamp(1.0, 1e9),
+            (StepCommand::To(to), Clock::Plan { position, .. }) => *position = to.min(messages),
+            (StepCommand::ToTime(to), Clock::Trace { now, .. }) => *now = to.clamp(0.0, total),
+            (StepCommand::Pace(to), Clock::Plan { pace, .. }) => *pace = to.clamp(0.1, 100.0),
+            (StepCommand::Slower(to), Clock::Trace { slower, .. }) => *slower = to.clamp(1.0, 1e9),
             (step, Clock::Plan { position, .. }) => {
                 self.playing = false;
                 *position = match step {
-                    Walk::Back => position.saturating_sub(1),
-                    Walk::Forward => (*position + 1).min(messages),
-                    Walk::First => 0,
-                    Walk::Last => messages,
+                    StepCommand::Back => position.saturating_sub(1),
+                    StepCommand::Forward => (*position + 1).min(messages),
+                    StepCommand::First => 0,
+                    StepCommand::Last => messages,
                     _ => *position,
                 };
             }
             (step, Clock::Trace { now, .. }) => {
                 self.playing = false;
                 *now = match step {
-                    Walk::Back => (*now - total / 100.0).max(0.0),
-                    Walk::Forward => (*now + total / 100.0).min(total),
-                    Walk::First => 0.0,
-                    Walk::Last => total,
+                    StepCommand::Back => (*now - total / 100.0).max(0.0),
+                    StepCommand::Forward => (*now + total / 100.0).min(total),
+                    StepCommand::First => 0.0,
+                    StepCommand::Last => total,
                     _ => *now,
                 };
             }
@@ -201,15 +201,15 @@ impl Stepping {
 
 impl Workbench {
     /// Does what was asked of the walk.
-    pub(crate) fn walk(&mut self, ctx: &egui::Context, walk: Walk) {
+    pub(crate) fn walk(&mut self, ctx: &egui::Context, walk: StepCommand) {
         let Some(compiled) = self.model.compiled().cloned() else { return };
         let total = self.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
         let messages = compiled.plan().messages().len();
-        if walk == Walk::End {
+        if walk == StepCommand::End {
             self.model.stepping = None;
             return;
         }
-        if walk == Walk::SlowMotion && total == 0.0 {
+        if walk == StepCommand::SlowMotion && total == 0.0 {
             self.complain(
                 "There are no times of this tree's messages to play. Press F5 to propagate, or \
                  choose engine sequential.",
@@ -230,10 +230,10 @@ impl Workbench {
             });
             pane_layout::show_pane(&mut self.layout, Pane::JunctionTree);
         }
-        if matches!(walk, Walk::Begin) {
+        if matches!(walk, StepCommand::Begin) {
             pane_layout::show_pane(&mut self.layout, Pane::Inside);
             pane_layout::make_room(&mut self.layout, Pane::Inside);
-        } else if matches!(walk, Walk::SlowMotion) {
+        } else if matches!(walk, StepCommand::SlowMotion) {
             pane_layout::show_pane(&mut self.layout, Pane::Timeline);
         }
         let stepping = self.model.stepping.get_or_insert_with(Stepping::along_plan);
@@ -296,16 +296,16 @@ impl Workbench {
             return;
         }
         let keys = [
-            (Key::ArrowLeft, Walk::Back),
-            (Key::ArrowRight, Walk::Forward),
-            (Key::Home, Walk::First),
-            (Key::End, Walk::Last),
-            (Key::Space, Walk::Play(!stepping.playing)),
-            (Key::Escape, Walk::End),
+            (Key::ArrowLeft, StepCommand::Back),
+            (Key::ArrowRight, StepCommand::Forward),
+            (Key::Home, StepCommand::First),
+            (Key::End, StepCommand::Last),
+            (Key::Space, StepCommand::Play(!stepping.playing)),
+            (Key::Escape, StepCommand::End),
         ];
         for (key, walk) in keys {
             if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                self.commands.push(Command::Walk(walk));
+                self.commands.push(walk);
             }
         }
     }
@@ -314,22 +314,22 @@ impl Workbench {
 /// Draws the bar with everything that a walk can be told.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some((stepping, compiled)) = model.stepping.as_ref().zip(model.compiled()) else { return };
-    let mut walk = |walk| commands.push(Command::Walk(walk));
+    let mut walk = |walk| commands.push(walk);
     let response = ui.horizontal_wrapped(|ui| {
         let along_plan = matches!(stepping.clock, Clock::Plan { .. });
         let traced = model.document.as_ref().is_some_and(|d| d.traced_nanoseconds() > 0.0);
         if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {
-            walk(Walk::Begin);
+            walk(StepCommand::Begin);
         }
         let slow = ui.add_enabled(traced, Button::selectable(!along_plan, "Slow motion"));
         targets::mark(&slow, "slow motion");
         if slow.on_hover_text("The newest propagation as it was measured").clicked() && along_plan {
-            walk(Walk::SlowMotion);
+            walk(StepCommand::SlowMotion);
         }
         ui.separator();
         for (sign, name, key, step) in [
-            ("⏮", "First message", "Home", Walk::First),
-            ("⏴", "Message before", "Left arrow", Walk::Back),
+            ("⏮", "First message", "Home", StepCommand::First),
+            ("⏴", "Message before", "Left arrow", StepCommand::Back),
         ] {
             if button(ui, sign, name, key) {
                 walk(step);
@@ -337,11 +337,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
         let play = if stepping.playing { ("⏸", "Pause") } else { ("⏵", "Play") };
         if button(ui, play.0, play.1, "Space") {
-            walk(Walk::Play(!stepping.playing));
+            walk(StepCommand::Play(!stepping.playing));
         }
         for (sign, name, key, step) in [
-            ("⏵|", "Next message", "Right arrow", Walk::Forward),
-            ("⏭", "Last message", "End", Walk::Last),
+            ("⏵|", "Next message", "Right arrow", StepCommand::Forward),
+            ("⏭", "Last message", "End", StepCommand::Last),
         ] {
             if button(ui, sign, name, key) {
                 walk(step);
@@ -358,7 +358,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
         ui.separator();
         if ui.button("Leave").on_hover_text("Stop stepping (Esc)").clicked() {
-            walk(Walk::End);
+            walk(StepCommand::End);
         }
     });
     targets::mark(&response.response, "stepping");
@@ -368,13 +368,13 @@ fn plan_controls(
     ui: &mut Ui,
     compiled: &CompiledNetwork,
     (position, pace): (usize, f32),
-    walk: &mut impl FnMut(Walk),
+    walk: &mut impl FnMut(StepCommand),
 ) {
     let messages = compiled.plan().messages().len();
     let mut to = position;
     let slider = Slider::new(&mut to, 0..=messages).show_value(false);
     if ui.add(slider).on_hover_text("Messages passed").changed() {
-        walk(Walk::To(to));
+        walk(StepCommand::To(to));
     }
     let said = match compiled.plan().messages().get(position) {
         Some(message) => format!(
@@ -392,15 +392,19 @@ fn plan_controls(
     let slider =
         Slider::new(&mut pace, 0.2..=50.0).logarithmic(true).max_decimals(1).suffix(" a second");
     if ui.add(slider).on_hover_text("How fast it plays").changed() {
-        walk(Walk::Pace(pace));
+        walk(StepCommand::Pace(pace));
     }
 }
 
-fn trace_controls(ui: &mut Ui, (now, slower, total): (f64, f64, f64), walk: &mut impl FnMut(Walk)) {
+fn trace_controls(
+    ui: &mut Ui,
+    (now, slower, total): (f64, f64, f64),
+    walk: &mut impl FnMut(StepCommand),
+) {
     let mut to = now;
     let slider = Slider::new(&mut to, 0.0..=total.max(1.0)).show_value(false);
     if ui.add(slider).on_hover_text("Time since the start of the propagation").changed() {
-        walk(Walk::ToTime(to));
+        walk(StepCommand::ToTime(to));
     }
     ui.strong(format!(
         "{} of {}",
@@ -413,7 +417,7 @@ fn trace_controls(ui: &mut Ui, (now, slower, total): (f64, f64, f64), walk: &mut
         .logarithmic(true)
         .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
     if ui.add(slider).on_hover_text("How much slower than it was").changed() {
-        walk(Walk::Slower(factor));
+        walk(StepCommand::Slower(factor));
     }
 }
 
@@ -439,16 +443,16 @@ mod tests {
     #[test]
     fn steps_stay_within_the_plan() {
         let mut stepping = Stepping::along_plan();
-        stepping.step(Walk::Back, 14, 0.0);
+        stepping.step(StepCommand::Back, 14, 0.0);
         assert_eq!(position(&stepping), 0);
-        stepping.step(Walk::Forward, 14, 0.0);
+        stepping.step(StepCommand::Forward, 14, 0.0);
         assert_eq!(position(&stepping), 1);
-        stepping.step(Walk::Last, 14, 0.0);
-        stepping.step(Walk::Forward, 14, 0.0);
+        stepping.step(StepCommand::Last, 14, 0.0);
+        stepping.step(StepCommand::Forward, 14, 0.0);
         assert_eq!(position(&stepping), 14);
-        stepping.step(Walk::Play(true), 14, 0.0);
+        stepping.step(StepCommand::Play(true), 14, 0.0);
         assert_eq!((position(&stepping), stepping.playing), (0, true), "once more");
-        stepping.step(Walk::To(99), 14, 0.0);
+        stepping.step(StepCommand::To(99), 14, 0.0);
         assert_eq!(position(&stepping), 14);
     }
 
@@ -459,7 +463,7 @@ mod tests {
         let messages = compiled.plan().messages();
         for at in 0..=messages.len() {
             let mut stepping = Stepping::along_plan();
-            stepping.step(Walk::To(at), messages.len(), 0.0);
+            stepping.step(StepCommand::To(at), messages.len(), 0.0);
             let progress = stepping.progress(compiled, None);
             assert_eq!(progress.active.len(), usize::from(at < messages.len()));
             let sent = progress.sent.iter().flatten().count();
@@ -475,17 +479,17 @@ mod tests {
         let trace = document.finished_trace().unwrap();
         let total = document.traced_nanoseconds();
         let mut stepping = Stepping::along_plan();
-        stepping.step(Walk::SlowMotion, trace.messages.len(), total);
+        stepping.step(StepCommand::SlowMotion, trace.messages.len(), total);
         assert!(stepping.playing);
         for timing in &trace.messages {
             let middle = (timing.start + timing.duration / 2).as_nanos() as f64;
-            stepping.step(Walk::ToTime(middle), trace.messages.len(), total);
+            stepping.step(StepCommand::ToTime(middle), trace.messages.len(), total);
             let progress = stepping.progress(compiled, Some(trace));
             if timing.duration.as_nanos() > 1 {
                 assert!(progress.active.contains(&timing.message));
             }
         }
-        stepping.step(Walk::Last, trace.messages.len(), total);
+        stepping.step(StepCommand::Last, trace.messages.len(), total);
         let progress = stepping.progress(compiled, Some(trace));
         assert!(progress.active.is_empty());
         assert!(progress.sent.iter().all(|phase| *phase == Some(Phase::Distribute)));

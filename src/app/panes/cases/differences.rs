@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Color32, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use crate::app::state::cases::Case;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Document;
 use crate::app::theme::Palette;
@@ -106,10 +106,10 @@ impl Comparison {
                         let link = egui::Label::new(named.name()).truncate();
                         let response = words(ui, |ui| ui.add(link.sense(egui::Sense::click())));
                         if response.clicked() {
-                            commands.push(Command::Select(Some(Item::Variable(variable))));
+                            commands.push(ViewCommand::Select(Some(Item::Variable(variable))));
                         }
                         if response.hovered() {
-                            commands.push(Command::Hover(Item::Variable(variable)));
+                            commands.push(ViewCommand::Hover(Item::Variable(variable)));
                         }
                     });
                     let label = egui::Label::new(&named.states()[state]).truncate();

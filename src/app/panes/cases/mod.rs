@@ -8,7 +8,8 @@ use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType
 
 use crate::app::panes::common::describe_finding;
 use crate::app::state::cases::Case;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{CaseCommand, Command, Commands, WindowCommand};
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
 
@@ -72,15 +73,15 @@ impl CasesPane {
             let entered =
                 response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
             if keep.clicked() || entered {
-                commands.push(Command::KeepCase(std::mem::take(&mut self.name)));
+                commands.push(CaseCommand::Add(std::mem::take(&mut self.name)));
             }
         });
         ui.horizontal(|ui| {
             if ui.button("Open…").on_hover_text("Add the cases of a file").clicked() {
-                commands.push(Command::OpenCasesDialog);
+                commands.push(WindowCommand::ChooseFile(FilePurpose::OpenCases));
             }
             if ui.button("Save…").on_hover_text("Write all cases to a file").clicked() {
-                commands.push(Command::SaveCasesDialog);
+                commands.push(WindowCommand::ChooseFile(FilePurpose::SaveCases));
             }
         });
         ui.separator();
@@ -99,7 +100,7 @@ impl CasesPane {
             let response = ui.text_edit_singleline(name);
             if response.lost_focus() {
                 if !name.trim().is_empty() {
-                    commands.push(Command::RenameCase(case.number, name.trim().to_owned()));
+                    commands.push(CaseCommand::Rename(case.number, name.trim().to_owned()));
                 }
                 self.renaming = None;
             } else {
@@ -135,7 +136,7 @@ impl CasesPane {
                 });
                 let hint = format!("{}\n{}\nClick: enter it", case.name, known(document, case));
                 if recall.on_hover_text(hint).clicked() {
-                    commands.push(Command::RecallCase(case.number));
+                    commands.push(CaseCommand::Enter(case.number));
                 }
             });
         });
@@ -153,9 +154,9 @@ impl CasesPane {
         if item(ui, "Rename", None) {
             self.renaming = Some((case.number, case.name.clone()));
         }
-        let replace = Command::ReplaceCase(case.number);
+        let replace = Command::Case(CaseCommand::Replace(case.number));
         item(ui, "Put the present evidence in its place", Some(replace));
-        item(ui, "Forget the case", Some(Command::RemoveCase(case.number)));
+        item(ui, "Forget the case", Some(Command::Case(CaseCommand::Remove(case.number))));
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
+use crate::app::state::command::{CaseCommand, Command};
 use crate::app::testing::{Bench, drive_model, model_with};
 use crate::network::Evidence;
 
@@ -42,8 +43,11 @@ fn cases_are_kept_recalled_and_forgotten() {
     harness.run_steps(3);
     harness.get_by_label("Forget the case").click();
     harness.run_steps(2);
-    let expected =
-        [Command::RecallCase(1), Command::KeepCase("third".to_owned()), Command::RemoveCase(2)];
+    let expected = [
+        Command::Case(CaseCommand::Enter(1)),
+        Command::Case(CaseCommand::Add("third".to_owned())),
+        Command::Case(CaseCommand::Remove(2)),
+    ];
     assert_eq!(harness.state().pushed, expected);
 }
 
@@ -59,7 +63,10 @@ fn a_case_is_renamed_in_its_place() {
     harness.run_steps(2);
     harness.key_press(egui::Key::Enter);
     harness.run_steps(2);
-    assert_eq!(harness.state().pushed, [Command::RenameCase(1, "well and at home".to_owned())]);
+    assert_eq!(
+        harness.state().pushed,
+        [Command::Case(CaseCommand::Rename(1, "well and at home".to_owned()))]
+    );
 }
 
 #[test]

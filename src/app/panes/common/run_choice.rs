@@ -2,7 +2,7 @@
 
 use eframe::egui::{ComboBox, RichText, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 
@@ -20,13 +20,13 @@ pub(in crate::app::panes) fn run_choice(ui: &mut Ui, model: &Model, commands: &m
         let shown = document.shown.map_or_else(|| here.clone(), |recorded| recorded.engine());
         ComboBox::from_id_salt("shown run").selected_text(shown).width(180.0).show_ui(ui, |ui| {
             if ui.selectable_label(document.shown.is_none(), &here).clicked() {
-                commands.push(Command::ShowRecording(None));
+                commands.push(ViewCommand::ShowRecording(None));
             }
             for recorded in &document.recorded {
                 let text = format!("{}, recorded", recorded.engine());
                 let button = ui.selectable_label(document.shown == Some(*recorded), text);
                 if button.on_hover_text(recorded.credit()).clicked() {
-                    commands.push(Command::ShowRecording(Some(*recorded)));
+                    commands.push(ViewCommand::ShowRecording(Some(*recorded)));
                 }
             }
         });

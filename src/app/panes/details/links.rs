@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
@@ -27,10 +27,10 @@ impl Links<'_> {
         let text = RichText::new(text);
         let response = ui.link(if lit { text.underline() } else { text });
         if response.hovered() {
-            self.commands.push(Command::Hover(item.clone()));
+            self.commands.push(ViewCommand::Hover(item.clone()));
         }
         if response.clicked() {
-            self.commands.push(Command::Select(Some(item)));
+            self.commands.push(ViewCommand::Select(Some(item)));
         }
         response
     }

@@ -5,7 +5,7 @@ use eframe::egui::{Button, Grid, RichText, Ui};
 use super::Scene;
 use super::links::{Links, facts, section, title};
 use crate::app::panes::common::Equations;
-use crate::app::state::command::Command;
+use crate::app::state::command::ViewCommand;
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
@@ -60,10 +60,10 @@ fn steps(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Lin
             let button = ui.add_enabled(target.is_some(), Button::new(title));
             if let Some(target) = target {
                 if button.clicked() {
-                    links.commands.push(Command::Select(Some(Item::Message(target))));
+                    links.commands.push(ViewCommand::Select(Some(Item::Message(target))));
                 }
                 if button.hovered() {
-                    links.commands.push(Command::Hover(Item::Message(target)));
+                    links.commands.push(ViewCommand::Hover(Item::Message(target)));
                 }
             }
         };

@@ -2,7 +2,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
-use crate::app::state::command::Command;
+use crate::app::state::command::{Command, EvidenceCommand};
 use crate::app::state::highlight::Highlight;
 use crate::app::testing::{Bench, drive_model, label_containing, model, model_with};
 use crate::network::{FactorId, VariableId};
@@ -70,7 +70,10 @@ fn a_finding_can_be_retracted_and_a_state_observed() {
     harness.run();
     follow(&mut harness, "no");
     let no = harness.state().model.document.as_ref().unwrap().network()[xray].state_index("no");
-    let asked = [Command::Retract(xray), Command::ToggleState(xray, no.unwrap())];
+    let asked = [
+        Command::Evidence(EvidenceCommand::Retract(xray)),
+        Command::Evidence(EvidenceCommand::Toggle(xray, no.unwrap())),
+    ];
     assert_eq!(harness.state().pushed, asked);
 }
 

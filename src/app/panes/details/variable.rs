@@ -4,7 +4,7 @@ use eframe::egui::{Grid, RichText, Ui};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
@@ -61,7 +61,7 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
         };
         ui.label(RichText::new(text).strong().color(colour));
         if ui.button("Retract").on_hover_text("Forget what is known of this variable").clicked() {
-            commands.push(Command::Retract(id));
+            commands.push(EvidenceCommand::Retract(id));
         }
     });
 }
@@ -91,7 +91,7 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
             let name = if observed { name.strong().color(palette.evidence) } else { name };
             let hint = if observed { "Retract this finding" } else { "Observe this state" };
             if ui.link(name).on_hover_text(hint).clicked() {
-                commands.push(Command::ToggleState(id, state));
+                commands.push(EvidenceCommand::Toggle(id, state));
             }
             let now = of(posterior, state);
             let colour = if observed { palette.evidence } else { palette.posterior };

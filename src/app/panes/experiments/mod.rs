@@ -8,7 +8,7 @@ mod table;
 
 use eframe::egui::{self, Id, Panel, RichText, ScrollArea, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ExperimentCommand};
 use crate::app::state::experiments::RunningTrial;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
@@ -92,7 +92,7 @@ impl ExperimentsPane {
                 let run = egui::Button::new(RichText::new("Run the experiment").strong());
                 if ui.add(run).clicked() {
                     commands
-                        .push(Command::RunExperiment(Box::new(parameters.trial(chosen, model))));
+                        .push(ExperimentCommand::Run(Box::new(parameters.trial(chosen, model))));
                     self.results.show_next(model);
                 }
             });
@@ -115,7 +115,7 @@ fn progress(ui: &mut Ui, running: &RunningTrial, commands: &mut Commands) {
         let bar = egui::ProgressBar::new(status.share as f32).desired_width(180.0);
         ui.add(bar.text(format!("{:.0}%", 100.0 * status.share)));
         if ui.button("Cancel the experiment").clicked() {
-            commands.push(Command::CancelExperiment);
+            commands.push(ExperimentCommand::Cancel);
         }
         ui.add(egui::Label::new(said(&running.title, &status)).truncate());
     });

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use eframe::egui::{self, RichText, TextEdit, Ui};
 
 use super::{compare, plot_id, table};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ExperimentCommand, WindowCommand};
 use crate::app::state::experiments::KeptResult;
+use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::figure;
@@ -77,7 +78,7 @@ impl Results {
         }
         ui.add_space(6.0);
         if ui.button("Open a result…").clicked() {
-            commands.push(Command::OpenResultDialog);
+            commands.push(WindowCommand::ChooseFile(FilePurpose::OpenResult));
         }
     }
 
@@ -112,7 +113,7 @@ impl Results {
                 && let Some((number, name)) = self.renamed.take()
                 && !name.trim().is_empty()
             {
-                commands.push(Command::RenameResult(number, name.trim().to_owned()));
+                commands.push(ExperimentCommand::RenameResult(number, name.trim().to_owned()));
             }
             let label = ui.label("Folder");
             let field = TextEdit::singleline(&mut self.path).hint_text("results");
@@ -121,13 +122,13 @@ impl Results {
             if ui.button("Export").on_hover_text(hint).clicked() {
                 let typed = self.path.trim();
                 let folder = PathBuf::from(if typed.is_empty() { "results" } else { typed });
-                commands.push(Command::ExportResult(kept.number, folder));
+                commands.push(ExperimentCommand::ExportResult(kept.number, folder));
             }
             if ui.button("Export to…").on_hover_text("Choose the folder").clicked() {
-                commands.push(Command::ExportResultDialog(kept.number));
+                commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(kept.number)));
             }
             if ui.button("Forget").on_hover_text("Take it off the list").clicked() {
-                commands.push(Command::RemoveResult(kept.number));
+                commands.push(ExperimentCommand::RemoveResult(kept.number));
             }
         });
         ui.separator();

@@ -4,6 +4,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
+use crate::app::state::command::{Command, ExperimentCommand};
 use crate::app::testing::{Bench, drive_model, label_containing, model};
 use crate::experiment::{
     Axis, Figure, Machine, Mark, MarkPosition, Origin, Panel as Axes, Progress, Provenance, Record,
@@ -100,9 +101,9 @@ fn a_result_is_named_written_and_forgotten() {
     let pushed = &harness.state().pushed;
     assert!(
         matches!(&pushed[..], [
-            Command::RenameResult(renamed, name),
-            Command::ExportResult(written, folder),
-            Command::RemoveResult(removed),
+            Command::Experiment(ExperimentCommand::RenameResult(renamed, name)),
+            Command::Experiment(ExperimentCommand::ExportResult(written, folder)),
+            Command::Experiment(ExperimentCommand::RemoveResult(removed)),
         ] if [*renamed, *written, *removed] == [number; 3]
             && name.contains("again")
             && folder.as_os_str() == "out"),
@@ -139,5 +140,5 @@ fn how_far_an_experiment_is_can_be_seen_and_it_can_be_cancelled() {
     label_containing(&harness, "Figure 6: asia: gpu; 0 s");
     harness.get_by_label("Cancel the experiment").click();
     harness.run();
-    assert!(harness.state().pushed.contains(&Command::CancelExperiment));
+    assert!(harness.state().pushed.contains(&Command::Experiment(ExperimentCommand::Cancel)));
 }

@@ -11,7 +11,7 @@ use eframe::egui::{
 };
 use egui_plot::{AxisHints, Bar, BarChart, GridMark, Plot, PlotPoint, PlotTransform};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::theme::{Palette, size_colour};
@@ -270,10 +270,10 @@ impl HistogramPane {
             painter.rect_stroke(column, 2, ui.visuals().selection.stroke, StrokeKind::Inside);
         }
         if response.hovered() {
-            commands.push(Command::Hover(kind.item(bin)));
+            commands.push(ViewCommand::Hover(kind.item(bin)));
         }
         if response.clicked() {
-            commands.push(Command::Select(Some(kind.item(bin))));
+            commands.push(ViewCommand::Select(Some(kind.item(bin))));
         }
         response.on_hover_ui_at_pointer(|ui| {
             ui.set_max_width(320.0);

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use eframe::egui::{self, Rect, RichText, ScrollArea, Ui, Vec2, pos2};
 
 use crate::app::panes::common::{Equations, empty_state};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::stepping::Walk;
 use crate::app::widgets::naming;
 use crate::app::widgets::targets;
 use crate::engine::Passing;
@@ -53,7 +52,7 @@ impl InsidePane {
             self.invite(ui, compiled, commands);
             return;
         };
-        commands.push(Command::Explain(message));
+        commands.push(ViewCommand::Explain(message));
         match &model.explained {
             Some((question, Ok(passing))) if Arc::ptr_eq(&question.compiled, compiled) => {
                 self.take(passing);
@@ -145,7 +144,7 @@ impl InsidePane {
             ui.add_space(0.3 * ui.available_height());
             ui.weak("Select a message to see how it is computed, or walk through all of them.");
             if ui.button("Step through the messages").on_hover_text("F8").clicked() {
-                commands.push(Command::Walk(Walk::Begin));
+                commands.push(StepCommand::Begin);
             }
         });
     }

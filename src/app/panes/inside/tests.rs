@@ -3,6 +3,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use super::*;
+use crate::app::state::command::{Command, ViewCommand};
 use crate::app::testing::{Bench, drive_model, label_containing, model_with};
 use crate::cancel::CancelToken;
 use crate::engine::Walk as Walker;
@@ -56,7 +57,7 @@ fn every_entry_says_where_it_goes() {
 #[test]
 fn the_pane_asks_for_the_numbers_of_its_message() {
     let harness = pane(2);
-    let asked = Command::Explain(MessageId::new(2));
+    let asked = Command::View(ViewCommand::Explain(MessageId::new(2)));
     assert!(harness.state().pushed.contains(&asked));
 }
 

@@ -15,10 +15,9 @@ use std::sync::Arc;
 use eframe::egui::{self, Align2, Ui, Vec2};
 
 use crate::app::panes::common::{LIVE_INTERVAL, empty_state, zoom_buttons};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::stepping::Walk;
 use crate::app::widgets::graph_view::{GraphCanvas, Target};
 use crate::app::widgets::targets;
 use crate::graph::{CliqueId, SeparatorId};
@@ -75,12 +74,12 @@ impl JunctionTreePane {
         self.update(ui, model, &compiled);
         let pointing = self.canvas.interact(ui);
         if let Some(target) = pointing.hovered {
-            commands.push(Command::Hover(item_of(target)));
+            commands.push(ViewCommand::Hover(item_of(target)));
         }
         if let Some(target) = pointing.clicked {
             let item = target.map(item_of);
             self.last_selected.clone_from(&item);
-            commands.push(Command::Select(item));
+            commands.push(ViewCommand::Select(item));
         }
         let key = TreeKey::new(model, &compiled, self.search.matches());
         if key.is_running() {
@@ -131,7 +130,7 @@ impl JunctionTreePane {
         ui.horizontal(|ui| {
             if let Some(clique) = self.search.show(ui, compiled) {
                 self.canvas.centre_on(clique.index());
-                commands.push(Command::Select(Some(Item::Clique(clique))));
+                commands.push(ViewCommand::Select(Some(Item::Clique(clique))));
             }
             if ui.button("Fit").on_hover_text("Show the whole tree (F)").clicked() {
                 self.canvas.fit();
@@ -146,7 +145,7 @@ impl JunctionTreePane {
                 .on_hover_text("Go through the messages one by one, with their tables (F8)")
                 .clicked()
             {
-                commands.push(Command::Walk(Walk::Begin));
+                commands.push(StepCommand::Begin);
             }
             let statistics = compiled.statistics();
             let summary = format!(

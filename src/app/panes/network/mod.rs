@@ -13,7 +13,7 @@ use eframe::egui::{self, RichText, Ui, Vec2};
 
 use crate::app::layout::from_file;
 use crate::app::panes::common::{empty_state, zoom_buttons};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model};
 use crate::app::widgets::graph_view::{GraphCanvas, Target};
@@ -77,12 +77,12 @@ impl NetworkPane {
         };
         let hovered = pointing.hovered.and_then(item);
         if let Some(item) = &hovered {
-            commands.push(Command::Hover(item.clone()));
+            commands.push(ViewCommand::Hover(item.clone()));
         }
         if let Some(target) = pointing.clicked {
             let item = target.and_then(item);
             self.last_selected.clone_from(&item);
-            commands.push(Command::Select(item));
+            commands.push(ViewCommand::Select(item));
         }
         self.charts.update(ui, document);
         let key = NetworkKey::new(model, document);
@@ -116,7 +116,7 @@ impl NetworkPane {
             let edges = ui.checkbox(&mut fill_edges, "Moral and fill edges");
             targets::mark(&edges, "moral and fill edges");
             if edges.changed() {
-                commands.push(Command::ShowFillEdges(fill_edges));
+                commands.push(ViewCommand::ShowFillEdges(fill_edges));
             }
             edges.on_hover_text(
                 "Dashed: moral edges, between parents of the same child. Dotted: fill edges, which make \

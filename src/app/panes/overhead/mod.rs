@@ -10,7 +10,7 @@ use std::sync::Arc;
 use eframe::egui::containers::menu::{MenuButton, MenuConfig};
 use eframe::egui::{ComboBox, Id, PopupCloseBehavior, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
@@ -173,10 +173,10 @@ impl OverheadPane {
         let (hit, response) = view.show(ui);
         let message = hit.and_then(|hit| cloud.message(hit));
         if response.clicked() {
-            commands.push(Command::Select(message.map(Item::Message)));
+            commands.push(ViewCommand::Select(message.map(Item::Message)));
         }
         if let Some((message, hit)) = message.zip(hit) {
-            commands.push(Command::Hover(Item::Message(message)));
+            commands.push(ViewCommand::Hover(Item::Message(message)));
             response.on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(360.0);
                 messages::card(ui, compiled, &cloud, hit, message);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use eframe::egui::{self, Color32, RichText, Sense, Ui};
 
 use super::Scene;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
@@ -59,10 +59,10 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
             ui.weak("slowest");
             let link = ui.link(text).on_hover_text("Select the slowest message");
             if link.clicked() {
-                commands.push(Command::Select(Some(Item::Message(slowest.message))));
+                commands.push(ViewCommand::Select(Some(Item::Message(slowest.message))));
             }
             if link.hovered() {
-                commands.push(Command::Hover(Item::Message(slowest.message)));
+                commands.push(ViewCommand::Hover(Item::Message(slowest.message)));
             }
         }
         ui.weak("(?)").on_hover_text(

@@ -6,7 +6,7 @@ use super::axis::View;
 use super::draw::Drawing;
 use super::rows::Span;
 use super::{Scene, TimelinePane};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::propagation::MessageId;
 
@@ -43,7 +43,7 @@ impl TimelinePane {
         } else if response.clicked() {
             response.request_focus();
             self.range = None;
-            commands.push(Command::Select(pointed.map(|span| Item::Message(span.message))));
+            commands.push(ViewCommand::Select(pointed.map(|span| Item::Message(span.message))));
         }
     }
 
@@ -85,7 +85,7 @@ impl TimelinePane {
         if step != 0
             && let Some(next) = neighbour(scene, step)
         {
-            commands.push(Command::Select(Some(Item::Message(next.message))));
+            commands.push(ViewCommand::Select(Some(Item::Message(next.message))));
             if let Some(view) = self.view {
                 self.set_view(view.revealing(next.start, next.end, scene.total), scene.total);
             }

@@ -15,7 +15,7 @@ use eframe::egui::{self, Response, Sense, Ui, WidgetInfo, WidgetType};
 use crate::app::panes::common::{
     DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
 };
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
@@ -174,7 +174,7 @@ impl TimelinePane {
         self.handle_pointer(ui, &response, scene, &drawing, pointed, commands);
         self.handle_keys(ui, &response, scene, rect, commands);
         if let Some(span) = pointed {
-            commands.push(Command::Hover(Item::Message(span.message)));
+            commands.push(ViewCommand::Hover(Item::Message(span.message)));
             if !response.dragged() {
                 response.on_hover_ui_at_pointer(|ui| card::show(ui, scene.compiled, span));
             }

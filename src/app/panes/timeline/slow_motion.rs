@@ -7,9 +7,8 @@ use eframe::egui::{
 
 use super::axis::{View, ticks};
 use super::rows::{self, Grouping};
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, StepCommand};
 use crate::app::state::model::Document;
-use crate::app::state::stepping::Walk;
 use crate::app::theme::Palette;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace, Phase};
@@ -54,7 +53,7 @@ pub(super) fn show(
     });
     if let Some(pos) = response.interact_pointer_pos() {
         let share = f64::from((pos.x - rect.left()) / rect.width());
-        commands.push(Command::Walk(Walk::ToTime(view.at(share))));
+        commands.push(StepCommand::ToTime(view.at(share)));
     }
     let chart = Chart { painter: ui.painter_at(rect), rect, view, now: now.time };
     chart.axis(ui);

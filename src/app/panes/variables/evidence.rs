@@ -3,7 +3,7 @@
 use eframe::egui::{self, RichText, Ui};
 
 use crate::app::panes::common::describe_finding;
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Document;
 use crate::app::theme::Palette;
@@ -60,17 +60,17 @@ fn row(
             egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("Retract {name}"))
         });
         if retract.on_hover_text(format!("Retract what is known of {name}")).clicked() {
-            commands.push(Command::Retract(variable));
+            commands.push(EvidenceCommand::Retract(variable));
         }
         let colour = if in_conflict { palette.error } else { palette.evidence };
         let text = RichText::new(describe_finding(document, variable, finding)).color(colour);
         let label = egui::Label::new(text).truncate().sense(egui::Sense::click());
         let response = ui.add(label);
         if response.clicked() {
-            commands.push(Command::Select(Some(Item::Variable(variable))));
+            commands.push(ViewCommand::Select(Some(Item::Variable(variable))));
         }
         if response.hovered() {
-            commands.push(Command::Hover(Item::Variable(variable)));
+            commands.push(ViewCommand::Hover(Item::Variable(variable)));
         }
     });
 }

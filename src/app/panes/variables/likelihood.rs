@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::model::Document;
 use crate::network::{Finding, VariableId};
 
@@ -59,11 +59,11 @@ impl LikelihoodEditor {
                     let enter = ui.add_enabled(usable, egui::Button::new("Enter"));
                     if enter.on_disabled_hover_text("Not all weights can be zero").clicked() {
                         let finding = Finding::Likelihood(self.weights.clone().into());
-                        commands.push(Command::SetFinding(self.variable, finding));
+                        commands.push(EvidenceCommand::Set(self.variable, finding));
                         done = true;
                     }
                     if ui.button("Retract").clicked() {
-                        commands.push(Command::Retract(self.variable));
+                        commands.push(EvidenceCommand::Retract(self.variable));
                         done = true;
                     }
                     if ui.button("Close").clicked() {

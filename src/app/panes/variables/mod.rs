@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, ScrollArea, Ui};
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model};
 use crate::network::{Network, VariableId};
@@ -198,6 +198,6 @@ impl VariablesPane {
 /// Clears all evidence.
 fn clear_button(ui: &mut Ui, commands: &mut Commands) {
     if ui.button("Clear all").on_hover_text("Retract all findings").clicked() {
-        commands.push(Command::ClearEvidence);
+        commands.push(EvidenceCommand::Clear);
     }
 }

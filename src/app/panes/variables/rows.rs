@@ -6,7 +6,7 @@ use eframe::egui::{
     vec2,
 };
 
-use crate::app::state::command::{Command, Commands};
+use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
@@ -90,10 +90,10 @@ impl Row<'_> {
             asked.toggle_fold = true;
         }
         if title.clicked() {
-            commands.push(Command::Select(Some(Item::Variable(self.variable))));
+            commands.push(ViewCommand::Select(Some(Item::Variable(self.variable))));
         }
         if title.hovered() {
-            commands.push(Command::Hover(Item::Variable(self.variable)));
+            commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
         }
         title.context_menu(|ui| self.menu(ui, asked, commands));
 
@@ -125,7 +125,7 @@ impl Row<'_> {
         }
         let known = self.document.evidence.get(self.variable).is_some();
         if ui.add_enabled(known, egui::Button::new("Retract")).clicked() {
-            commands.push(Command::Retract(self.variable));
+            commands.push(EvidenceCommand::Retract(self.variable));
             ui.close();
         }
         ui.separator();
@@ -134,7 +134,7 @@ impl Row<'_> {
             for (state, label) in self.document.network()[self.variable].states().iter().enumerate()
             {
                 if ui.selectable_label(self.observed(state), label).clicked() {
-                    commands.push(Command::ToggleState(self.variable, state));
+                    commands.push(EvidenceCommand::Toggle(self.variable, state));
                     ui.close();
                 }
             }
@@ -225,7 +225,7 @@ impl Row<'_> {
             commands.push(self.click(state, modifiers));
         }
         if response.hovered() {
-            commands.push(Command::Hover(Item::Variable(self.variable)));
+            commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
         }
         let response = response.on_hover_ui(|ui| hover_card(ui, label, posterior, prior));
 
@@ -271,7 +271,7 @@ impl Row<'_> {
     /// states are left possible.
     fn click(&self, state: usize, modifiers: Modifiers) -> Command {
         if !modifiers.alt && !modifiers.command {
-            return Command::ToggleState(self.variable, state);
+            return Command::Evidence(EvidenceCommand::Toggle(self.variable, state));
         }
         let states = 0..self.document.network()[self.variable].cardinality();
         let finding = self.document.evidence.get(self.variable);
@@ -286,12 +286,12 @@ impl Row<'_> {
         let weights: Box<[f64]> = states.map(|s| f64::from(u8::from(keep(s)))).collect();
         let kept = weights.iter().filter(|weight| **weight > 0.0).count();
         if kept == 0 || kept == weights.len() {
-            Command::Retract(self.variable)
+            Command::Evidence(EvidenceCommand::Retract(self.variable))
         } else if kept == 1 {
             let only = weights.iter().position(|weight| *weight > 0.0).unwrap_or(state);
-            Command::SetFinding(self.variable, Finding::Observed(only))
+            Command::Evidence(EvidenceCommand::Set(self.variable, Finding::Observed(only)))
         } else {
-            Command::SetFinding(self.variable, Finding::Likelihood(weights))
+            Command::Evidence(EvidenceCommand::Set(self.variable, Finding::Likelihood(weights)))
         }
     }
 

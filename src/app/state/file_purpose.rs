@@ -1,0 +1,77 @@
+//! What a path that the user chooses is for.
+
+use std::path::Path;
+
+use crate::app::state::model::Pane;
+
+/// What a chosen path is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePurpose {
+    /// Open a network.
+    OpenNetwork,
+    /// Load evidence.
+    LoadEvidence,
+    /// Save the evidence.
+    SaveEvidence,
+    /// Add the cases of a file.
+    OpenCases,
+    /// Save all cases.
+    SaveCases,
+    /// Write the result of an experiment with this number into a folder.
+    ExportResult(u64),
+    /// Open the result of an experiment.
+    OpenResult,
+    /// Save a picture of a pane, or of the window.
+    SavePicture(Option<Pane>),
+}
+
+impl FilePurpose {
+    /// What stands over the dialog.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::OpenNetwork => "Open a Bayesian network",
+            Self::LoadEvidence => "Load evidence",
+            Self::SaveEvidence => "Save the evidence",
+            Self::OpenCases => "Open cases",
+            Self::SaveCases => "Save all cases",
+            Self::ExportResult(_) => "Choose a folder for the result",
+            Self::OpenResult => "Open the result of an experiment",
+            Self::SavePicture(_) => "Save a picture",
+        }
+    }
+
+    /// Whether a file is written to the path.
+    #[must_use]
+    pub fn writes_file(self) -> bool {
+        matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))
+    }
+
+    /// Why nothing can be read from `path` or written to it, if that is seen at once.
+    #[must_use]
+    pub fn problem(self, path: &Path) -> Option<&'static str> {
+        // What may not be looked at may be there all the same.
+        let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match self {
+            Self::ExportResult(_) => None,
+            _ if path.as_os_str().is_empty() => None,
+            _ if path.is_dir() => Some("This is a folder."),
+            _ if self.writes_file() => {
+                folder.is_some_and(is_missing).then_some("There is no such folder.")
+            }
+            _ => is_missing(path).then_some("There is no such file."),
+        }
+    }
+
+    /// What a file that is to be written may be called; nothing for one that is read.
+    #[must_use]
+    pub fn suggestion(self) -> &'static str {
+        match self {
+            Self::SaveEvidence => "evidence.json",
+            Self::SaveCases => "cases.json",
+            Self::SavePicture(_) => "picture.png",
+            _ => "",
+        }
+    }
+}
