@@ -38,6 +38,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`numbers`] | numbers as people read them |
+//! | [`palette`] | all colours and what they mean |
 //! | [`statistics`] | medians and quartiles of what was measured |
 //! | [`store`] | what is kept on disk: whole-file writes, stores of entries, autosave |
 //! | [`network`] | variables, conditional probability tables, evidence |
@@ -60,6 +61,7 @@ mod id;
 mod mailbox;
 pub mod network;
 pub mod numbers;
+pub mod palette;
 pub mod potential;
 pub mod propagation;
 pub mod session;

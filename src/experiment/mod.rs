@@ -31,7 +31,6 @@ pub use record::{Origin, Record};
 pub use recorder::{Recorder, RecordingSetup};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording, RecordingSettings};
 pub use setup::{DEFAULT_BASELINE, DEFAULT_ENGINE, Setup, Subject};
-pub use svg::COLOURS;
 pub use table::{Cell, Cells, Column, Table};
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 

@@ -110,7 +110,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     }
     if let Some(target) = target {
         let dark = ctx.global_style().visuals.dark_mode;
-        let colour = if dark { Palette::DARK.active } else { Palette::LIGHT.active };
+        let colour = Palette::of_theme(dark).active;
         // Above the panes, below every window.
         let layer = LayerId::new(Order::Background, Id::new("lesson callout"));
         let painter = ctx.layer_painter(layer);

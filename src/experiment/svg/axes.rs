@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::panel::Plot;
 use super::{LEFT, text, text_width};
 use crate::experiment::chart::{Axis, Panel, Scale};
+use crate::palette::svg::{AXIS, HORIZONTAL_GRID, VERTICAL_GRID};
 
 /// Draws the axes of `panel`.
 pub(super) fn draw(body: &mut String, panel: &Panel, plot: &Plot) {
@@ -12,18 +13,18 @@ pub(super) fn draw(body: &mut String, panel: &Panel, plot: &Plot) {
     let (right, bottom) = (area.x + area.width, area.y + area.height);
     vertical_ticks(body, plot);
     horizontal_ticks(body, panel, plot);
-    rule(body, (area.x, bottom), (right, bottom), "#444");
-    rule(body, (area.x, area.y), (area.x, bottom), "#444");
+    rule(body, (area.x, bottom), (right, bottom), AXIS);
+    rule(body, (area.x, area.y), (area.x, bottom), AXIS);
     if plot.layout.y.base() == 0.0 {
         let zero = plot.y(0.0);
-        rule(body, (area.x, zero), (right, zero), "#444");
+        rule(body, (area.x, zero), (right, zero), AXIS);
     }
     if !panel.x.label.is_empty() {
         let (middle, below) = (area.x + area.width / 2.0, bottom + label_height(&panel.x) + 12.0);
-        text(body, middle, below, "middle", "fill='#444'", &panel.x.label);
+        text(body, middle, below, "middle", &format!("fill='{AXIS}'"), &panel.x.label);
     }
     let (left, middle) = (area.x - LEFT + 12.0, area.y + area.height / 2.0);
-    let turned = format!("fill='#444' transform='rotate(-90 {left:.1} {middle:.1})'");
+    let turned = format!("fill='{AXIS}' transform='rotate(-90 {left:.1} {middle:.1})'");
     text(body, left, middle, "middle", &turned, &panel.y.label);
 }
 
@@ -32,7 +33,7 @@ fn vertical_ticks(body: &mut String, plot: &Plot) {
     let area = plot.area;
     for tick in plot.layout.y.ticks().iter().filter(|tick| !tick.is_minor) {
         let y = plot.y(tick.coordinate);
-        rule(body, (area.x, y), (area.x + area.width, y), "#e6e6e6");
+        rule(body, (area.x, y), (area.x + area.width, y), HORIZONTAL_GRID);
         text(body, area.x - 6.0, y + 4.0, "end", "", &tick.label);
     }
 }
@@ -53,7 +54,7 @@ fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
     for (index, tick) in ticks.enumerate() {
         let x = plot.x(tick.coordinate);
         if !matches!(panel.x.scale, Scale::Categories(_)) {
-            rule(body, (x, area.y), (x, bottom), "#f0f0f0");
+            rule(body, (x, area.y), (x, bottom), VERTICAL_GRID);
         }
         if !index.is_multiple_of(label_every.max(1)) {
             continue;

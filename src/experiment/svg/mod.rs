@@ -11,6 +11,7 @@ use std::fmt::Write;
 use self::figure::FigureLayout;
 use super::Record;
 use crate::numbers::wrapped;
+use crate::palette::{self, svg};
 
 /// Space around everything and between panels, in pixels.
 const MARGIN: f64 = 16.0;
@@ -20,18 +21,6 @@ const LEFT: f64 = 56.0;
 
 /// Width of the narrowest document, in pixels.
 const MIN_WIDTH: f64 = 480.0;
-
-/// Colours of the series on a light background, as red, green and blue, in the order of the legend.
-/// They can be told apart with any kind of colour vision, after Okabe and Ito (2008).
-pub const COLOURS: [[u8; 3]; 7] = [
-    [0x1f, 0x77, 0xb4],
-    [0xd0, 0x6a, 0x0c],
-    [0x14, 0x8a, 0x68],
-    [0xa0, 0x4a, 0x86],
-    [0x94, 0x7a, 0x00],
-    [0xb8, 0x2e, 0x10],
-    [0x5c, 0x66, 0x70],
-];
 
 impl Record {
     /// All figures of the record, one below the other, as an SVG document.
@@ -46,7 +35,8 @@ impl Record {
         text(&mut body, MARGIN, y + 14.0, "start", bold, &self.title);
         y += 22.0;
         for line in wrapped(&self.credit_line(), (width / 6.2) as usize).lines() {
-            text(&mut body, MARGIN, y + 12.0, "start", "font-size='11' fill='#555'", line);
+            let style = format!("font-size='11' fill='{}'", svg::WEAK);
+            text(&mut body, MARGIN, y + 12.0, "start", &style, line);
             y += 15.0;
         }
         y += 8.0;
@@ -57,8 +47,10 @@ impl Record {
         format!(
             "<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0}' height='{0:.0}' \
              viewBox='0 0 {width:.0} {0:.0}' font-family='Helvetica, Arial, sans-serif' \
-             font-size='11' fill='#222'>\n<rect width='100%' height='100%' fill='#fff'/>\n{body}</svg>\n",
-            y + MARGIN
+             font-size='11' fill='{1}'>\n<rect width='100%' height='100%' fill='{2}'/>\n{body}</svg>\n",
+            y + MARGIN,
+            svg::TEXT,
+            svg::BACKGROUND
         )
     }
 
@@ -87,6 +79,7 @@ fn text_width(text: &str, font_size: f64) -> f64 {
 
 /// The colour of series `index` as SVG has it.
 fn series_colour(index: usize) -> String {
-    let [red, green, blue] = COLOURS[index % COLOURS.len()];
+    let series = palette::LIGHT.series;
+    let [red, green, blue] = series[index % series.len()];
     format!("#{red:02x}{green:02x}{blue:02x}")
 }

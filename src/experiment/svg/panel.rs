@@ -6,6 +6,7 @@ use super::shapes::{bar, dot, line};
 use super::{axes, series_colour, text, text_width};
 use crate::experiment::Origin;
 use crate::experiment::chart::{Legend, MarkPosition, Panel, PanelLayout, Shape, place_labels};
+use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
 /// Font size of the labels of points and marks.
 const LABEL_FONT: f64 = 10.0;
@@ -71,7 +72,7 @@ fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot) {
     for mark in &panel.marks {
         let Some([from, to]) = plot.layout.mark(mark.position) else { continue };
         let (from, to) = ((plot.x(from.0), plot.y(from.1)), (plot.x(to.0), plot.y(to.1)));
-        let colour = if mark.origin == Origin::Paper { "#b00020" } else { "#555" };
+        let colour = if mark.origin == Origin::Paper { PAPER_MARK } else { WEAK };
         let _ = writeln!(
             body,
             "<line x1='{:.1}' y1='{:.1}' x2='{:.1}' y2='{:.1}' stroke='{colour}' \
@@ -103,7 +104,7 @@ fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) {
     let edges = (plot.area.x, plot.area.x + plot.area.width);
     for (label, place) in labels.into_iter().zip(place_labels(&points, &dots, edges)) {
         let place = place.label;
-        let style = format!("font-size='{LABEL_FONT}' fill='#444'");
+        let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
         text(body, place.left, place.bottom - 2.0, "start", &style, label);
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::experiment::Origin;
 use crate::experiment::chart::{LineStyle, Marker};
+use crate::palette::svg::BACKGROUND;
 
 /// A dot centred at `x`, `y`.
 pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: Origin) {
@@ -21,7 +22,7 @@ pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: O
         ),
         Marker::Square => writeln!(
             body,
-            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' stroke='#fff'/>",
+            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' stroke='{BACKGROUND}'/>",
             x - 3.2,
             y - 3.2
         ),

@@ -6,7 +6,8 @@ use eframe::egui::{
     WidgetType, pos2,
 };
 
-use crate::app::theme::Palette;
+use crate::app::theme::{self, Palette};
+use crate::palette::SEPARATOR_ENTRIES;
 
 /// Height of a row.
 pub const ROW: f32 = 18.0;
@@ -268,18 +269,7 @@ impl Grid<'_> {
     }
 }
 
-/// The colour of separator entry `j`: neighbours differ for every kind of sight.
+/// The colour of separator entry `j`; neighbours differ.
 pub fn colour(j: usize) -> Color32 {
-    /// Okabe and Ito's colours without black, darkened where they would hide the text.
-    const COLOURS: [[u8; 3]; 7] = [
-        [0x00, 0x72, 0xb2],
-        [0xe6, 0x9f, 0x00],
-        [0x00, 0x9e, 0x73],
-        [0xcc, 0x79, 0xa7],
-        [0x56, 0xb4, 0xe9],
-        [0xd5, 0x5e, 0x00],
-        [0xb8, 0xac, 0x30],
-    ];
-    let [r, g, b] = COLOURS[j % COLOURS.len()];
-    egui::Color32::from_rgb(r, g, b)
+    theme::colour(SEPARATOR_ENTRIES[j % SEPARATOR_ENTRIES.len()])
 }

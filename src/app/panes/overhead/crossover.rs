@@ -1,52 +1,54 @@
-//! From what size on one of two machines is the faster.
+//! From which table size on one of two machines is faster.
+
+use std::collections::BTreeMap;
 
 use crate::statistics::median;
 
-/// Sizes within this many powers of ten are one size.
-const WIDTH: f64 = 0.25;
+/// Width of a bin of sizes, in powers of ten: the times of a bin are compared by their medians.
+const BIN_DECADES: f64 = 0.25;
 
 /// How the times of two machines compare over sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossover {
-    /// From this size on the second is the faster.
+    /// From this size on the second is faster.
     At(f64),
-    /// The first is the faster for every size.
+    /// The first is faster for every size.
     FirstAlways,
-    /// The second is the faster for every size.
+    /// The second is faster for every size.
     SecondAlways,
-    /// No size is known of both.
+    /// There is no size for which both have times.
     Unknown,
 }
 
-/// Compares points of size and time by the medians of sizes that are about the same. Where the
-/// second becomes the faster more than once, the last time counts.
+/// Compares two machines by points of size and time. If the second becomes faster more than once,
+/// the last time counts.
 pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossover {
     let (first, second) = (medians(first), medians(second));
-    // Logarithms of the size and of how much longer the first takes.
-    let mut compared: Vec<(f64, f64)> = Vec::new();
+    // The decimal logarithms of the size and of the ratio of the times, first over second.
+    let mut ratios: Vec<(f64, f64)> = Vec::new();
     for (bin, time) in &first {
-        if let Some((_, other)) = second.iter().find(|(of, _)| of == bin) {
-            compared.push(((*bin as f64 + 0.5) * WIDTH, (time / other).log10()));
+        if let Some(other) = second.get(bin) {
+            ratios.push(((*bin as f64 + 0.5) * BIN_DECADES, (time / other).log10()));
         }
     }
-    let Some((_, at_end)) = compared.last() else { return Crossover::Unknown };
-    if *at_end <= 0.0 {
+    let Some((_, last)) = ratios.last() else { return Crossover::Unknown };
+    if *last <= 0.0 {
         return Crossover::FirstAlways;
     }
-    let Some(before) = compared.iter().rposition(|(_, longer)| *longer <= 0.0) else {
+    let Some(before) = ratios.iter().rposition(|(_, ratio)| *ratio <= 0.0) else {
         return Crossover::SecondAlways;
     };
-    let ((from, below), (to, above)) = (compared[before], compared[before + 1]);
+    let ((from, below), (to, above)) = (ratios[before], ratios[before + 1]);
     let share = if above > below { -below / (above - below) } else { 0.0 };
     Crossover::At(10_f64.powf(from + share * (to - from)))
 }
 
-/// The median time of each size that occurs, by growing size.
-fn medians(points: &[(f64, f64)]) -> Vec<(i64, f64)> {
-    let mut bins: std::collections::BTreeMap<i64, Vec<f64>> = std::collections::BTreeMap::new();
+/// The median time in each bin of sizes.
+fn medians(points: &[(f64, f64)]) -> BTreeMap<i64, f64> {
+    let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for &(size, time) in points {
         if size > 0.0 && time > 0.0 {
-            bins.entry((size.log10() / WIDTH).floor() as i64).or_default().push(time);
+            bins.entry((size.log10() / BIN_DECADES).floor() as i64).or_default().push(time);
         }
     }
     bins.into_iter().filter_map(|(bin, times)| Some((bin, median(times)?))).collect()
@@ -56,13 +58,16 @@ fn medians(points: &[(f64, f64)]) -> Vec<(i64, f64)> {
 mod tests {
     use super::*;
 
-    /// Times that grow with the size from what an empty message takes.
-    fn line(empty: f64, each: f64) -> Vec<(f64, f64)> {
-        (0..60).map(|i| 10_f64.powf(f64::from(i) / 10.0)).map(|s| (s, empty + each * s)).collect()
+    /// Times that grow linearly with the size.
+    fn line(overhead: f64, each: f64) -> Vec<(f64, f64)> {
+        (0..60)
+            .map(|i| 10_f64.powf(f64::from(i) / 10.0))
+            .map(|s| (s, overhead + each * s))
+            .collect()
     }
 
     #[test]
-    fn a_machine_that_starts_slower_and_grows_slower_overtakes_in_between() {
+    fn a_machine_with_more_overhead_and_less_time_per_entry_is_faster_from_some_size_on() {
         // 0.1 + 0.01 s = 5 + 0.0001 s at s = 495.
         let Crossover::At(size) = crossover(&line(0.1, 0.01), &line(5.0, 0.0001)) else {
             panic!("there is a crossover");
@@ -71,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_may_be_faster_throughout() {
+    fn one_machine_may_be_faster_for_every_size() {
         let (fast, slow) = (line(1.0, 0.001), line(2.0, 0.01));
         assert_eq!(crossover(&fast, &slow), Crossover::FirstAlways);
         assert_eq!(crossover(&slow, &fast), Crossover::SecondAlways);

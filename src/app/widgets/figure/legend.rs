@@ -3,30 +3,17 @@
 use eframe::egui::{self, Color32, Sense, Stroke, Ui};
 use egui_plot::{LineStyle as PlotLineStyle, MarkerShape};
 
+use crate::app::theme::Palette;
+use crate::experiment::Origin;
 use crate::experiment::chart::{Legend, LegendEntry, LineStyle, Marker, Shape};
-use crate::experiment::{COLOURS, Origin};
-
-/// Told apart by people of every kind of sight, after the set of Okabe and Ito (2008).
-const ON_DARK: [Color32; 7] = [
-    Color32::from_rgb(0x56, 0xa8, 0xe8),
-    Color32::from_rgb(0xf0, 0x96, 0x3c),
-    Color32::from_rgb(0x2f, 0xb0, 0x88),
-    Color32::from_rgb(0xd5, 0x84, 0xb8),
-    Color32::from_rgb(0xf0, 0xdc, 0x50),
-    Color32::from_rgb(0xe8, 0x5d, 0x3a),
-    Color32::from_rgb(0x9a, 0xa4, 0xae),
-];
 
 /// Size of the sample of a series in a legend, in points.
 const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
 
 /// The colour of series `index` in the theme of `ui`.
 pub(super) fn series_colour(ui: &Ui, index: usize) -> Color32 {
-    if ui.visuals().dark_mode {
-        return ON_DARK[index % ON_DARK.len()];
-    }
-    let [red, green, blue] = COLOURS[index % COLOURS.len()];
-    Color32::from_rgb(red, green, blue)
+    let series = Palette::of(ui).series;
+    series[index % series.len()]
 }
 
 /// Draws a legend in one line, or in several if there is too little room.
