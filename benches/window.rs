@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use cliquescope::app::{Settings, Workbench};
-use cliquescope::session::Source;
+use cliquescope::format::NetworkSource;
 use divan::Bencher;
 use eframe::egui::{Event, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::Harness;
@@ -19,7 +19,7 @@ fn main() {
 /// The window on Munin4, with posteriors and a picture of the tree.
 fn munin4() -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.open(Source::Named("munin4".to_owned()), Vec::new());
+    workbench.open(NetworkSource::Named("munin4".to_owned()), Vec::new());
     let mut harness = Harness::builder()
         .with_size(Vec2::new(1920.0, 1080.0))
         .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);

@@ -24,7 +24,6 @@ impl<M> Default for Mailbox<M> {
     }
 }
 
-#[allow(dead_code)] // the session uses the rest
 impl<M> Mailbox<M> {
     /// Sends `message` in place of the one that was not taken yet.
     pub fn put(&self, message: M) {

@@ -11,7 +11,7 @@ use cliquescope::app::state::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::experiment::{self, Progress, Setup, Subject};
-use cliquescope::session::Source;
+use cliquescope::format::NetworkSource;
 use common::window::{settle, show, wait_for};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -20,7 +20,7 @@ use egui_kittest::kittest::Queryable;
 fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.recover_in(folder);
-    workbench.open(Source::Named(network.to_owned()), Vec::new());
+    workbench.open(NetworkSource::Named(network.to_owned()), Vec::new());
     show(workbench)
 }
 
@@ -153,7 +153,7 @@ fn cases_and_results_are_there_in_the_next_run() {
     let begin = || {
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.keep_in(folder.path());
-        workbench.open(Source::Named("asia".to_owned()), Vec::new());
+        workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
         show(workbench)
     };
     let names = |harness: &Harness<'_, Workbench>| -> Vec<String> {
@@ -184,7 +184,7 @@ fn cases_and_results_are_there_in_the_next_run() {
         harness.state_mut().ask(&ctx, change);
     }
     // Other networks have cases of their own.
-    harness.state_mut().open(Source::Named("cancer".to_owned()), Vec::new());
+    harness.state_mut().open(NetworkSource::Named("cancer".to_owned()), Vec::new());
     settle(&mut harness);
     assert!(names(&harness).is_empty());
     drop(harness);

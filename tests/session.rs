@@ -4,16 +4,18 @@ mod common;
 
 use std::sync::{Arc, Barrier};
 
-use cliquescope::cancel::Cancelled;
+use cliquescope::cancel::{CancelToken, Cancelled};
 use cliquescope::engine::{
     self, Engine, EngineInfo, LoadError, LoadOptions, PaperOptions, Propagator, RunError,
     SEQUENTIAL,
 };
+use cliquescope::experiment::{ExperimentRequest, Progress};
+use cliquescope::format::NetworkSource;
 use cliquescope::graph::{Heuristic, Triangulation};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, MemoryLimit, Posteriors, Watch};
-use cliquescope::session::{Failure, Request, Session, Source, Step, Trial, Update};
+use cliquescope::session::{Failure, Request, Session, Step, Update};
 use common::session::{
     engine_choice, evidence_of, last_propagation, request, sample, started_steps,
     updates_until_idle,
@@ -387,11 +389,16 @@ fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
 }
 
 #[test]
-fn an_experiment_that_there_is_not_fails_with_its_name_and_a_cancelled_one_says_so() {
-    let mut session = Session::start(|| {});
-    let trial = Trial {
+fn an_unknown_experiment_fails_with_its_name_and_a_cancelled_one_says_so() {
+    let session = Session::start(|| {});
+    let start = |request: ExperimentRequest| {
+        let cancel = CancelToken::new();
+        let progress = Progress::new(cancel.clone());
+        session.start_measuring_job("experiment", cancel, move || request.run(&progress))
+    };
+    let request = ExperimentRequest {
         experiment: "fig99".to_owned(),
-        networks: vec![Source::Named("asia".to_owned())],
+        networks: vec![NetworkSource::Named("asia".to_owned())],
         triangulation: Triangulation::Auto,
         engine: "gpu".to_owned(),
         baseline: "sequential".to_owned(),
@@ -401,13 +408,11 @@ fn an_experiment_that_there_is_not_fails_with_its_name_and_a_cancelled_one_says_
         paper: PaperOptions::default(),
         threshold: 8,
     };
-    let _progress = session.run_trial(3, trial.clone());
-    let Some((3, Update::Tried(Err(error)))) = session.wait() else { panic!("it cannot run") };
+    let Some(Ok(Err(error))) = start(request.clone()).wait() else { panic!("it cannot run") };
     assert!(error.to_string().contains("fig99"), "{error}");
-    let many = vec![Source::Named("munin4".to_owned()); 50];
-    let trial = Trial { experiment: "fig4".to_owned(), networks: many, ..trial };
-    let _progress = session.run_trial(4, trial);
-    session.cancel_trial();
-    let Some((4, Update::Tried(Err(error)))) = session.wait() else { panic!("it was given up") };
+    let many = vec![NetworkSource::Named("munin4".to_owned()); 50];
+    let job = start(ExperimentRequest { experiment: "fig4".to_owned(), networks: many, ..request });
+    job.cancel();
+    let Some(Ok(Err(error))) = job.wait() else { panic!("it was cancelled") };
     assert_eq!(error, Cancelled.into());
 }

@@ -11,9 +11,9 @@ use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::model::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
+use cliquescope::format::NetworkSource;
 use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};
 use cliquescope::network::Finding;
-use cliquescope::session::Source;
 use common::window::{open, open_with, settle, wait_for};
 use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
@@ -145,7 +145,7 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     settle(&mut harness);
     let ctx = harness.ctx.clone();
     let open = |harness: &mut Harness<'_, Workbench>, name: &str| {
-        let source = Source::Named(name.to_owned());
+        let source = NetworkSource::Named(name.to_owned());
         harness.state_mut().ask(&ctx, DocumentCommand::Open(source));
         wait_for(harness, |workbench| {
             let document = workbench.model().document.as_ref();
@@ -240,7 +240,7 @@ fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
     // What is kept on the disk is what is seen.
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.keep_in(folder.path());
-    workbench.open(Source::Named("asia".to_owned()), Vec::new());
+    workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
     let mut harness = Harness::builder()
         .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
     settle(&mut harness);
@@ -306,7 +306,7 @@ fn the_window_rests_when_nothing_changes() {
 #[test]
 fn a_file_that_cannot_be_opened_leaves_the_network_open() {
     let mut harness = open("asia");
-    harness.state_mut().open(Source::Named("no/such/file.bif".to_owned()), Vec::new());
+    harness.state_mut().open(NetworkSource::Named("no/such/file.bif".to_owned()), Vec::new());
     settle(&mut harness);
     let model = harness.state().model();
     assert!(model.failure.as_ref().is_some_and(|failure| failure.contains("no/such/file.bif")));
@@ -323,7 +323,7 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     std::fs::write(&path, "network x { } garbage").expect("it can be written to");
     let mut harness = open("asia");
     let bars = harness.get_by_label_contains("xray = yes").rect();
-    harness.state_mut().open(Source::File(path.clone()), Vec::new());
+    harness.state_mut().open(NetworkSource::File(path.clone()), Vec::new());
     settle(&mut harness);
     harness.get_by_label_contains("broken.bif:1:15: expected");
     assert_eq!(harness.get_by_label_contains("xray = yes").rect(), bars, "nothing moves");
@@ -331,11 +331,11 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
     // Also while much is still to be done for the network that stays open.
-    harness.state_mut().open(Source::Named("munin4".to_owned()), Vec::new());
+    harness.state_mut().open(NetworkSource::Named("munin4".to_owned()), Vec::new());
     wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")
     });
-    harness.state_mut().open(Source::File(path), Vec::new());
+    harness.state_mut().open(NetworkSource::File(path), Vec::new());
     settle(&mut harness);
     wait_for(&mut harness, |workbench| workbench.model().compiled().is_some());
     harness.run_steps(5);

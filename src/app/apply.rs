@@ -19,10 +19,11 @@ use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::history::Past;
 use crate::app::state::model::ThemeChoice;
 use crate::app::workbench::{NamedFinding, Opening, Workbench};
+use crate::format::NetworkSource;
 use crate::graph::{KnownOrders, TriangulationOptions};
 use crate::network::{Evidence, Finding};
 use crate::propagation::CompileOptions;
-use crate::session::{Request, Source};
+use crate::session::Request;
 
 /// Nobody closes a dialog sooner after it was asked for: it did not come up.
 const NOBODY: Duration = Duration::from_millis(400);
@@ -149,7 +150,11 @@ impl Workbench {
         }
     }
 
-    pub(crate) fn begin_opening(&mut self, source: Source, evidence: Vec<(String, NamedFinding)>) {
+    pub(crate) fn begin_opening(
+        &mut self,
+        source: NetworkSource,
+        evidence: Vec<(String, NamedFinding)>,
+    ) {
         self.source_serial += 1;
         self.forget_improvement();
         let mut known = (*KnownOrders::shipped()).clone();
@@ -310,7 +315,7 @@ impl Workbench {
     fn use_path(&mut self, purpose: FilePurpose, path: PathBuf) {
         match purpose {
             FilePurpose::OpenNetwork => {
-                self.commands.push(DocumentCommand::Open(Source::File(path)))
+                self.commands.push(DocumentCommand::Open(NetworkSource::File(path)))
             }
             FilePurpose::LoadEvidence => self.load_evidence(&path),
             FilePurpose::SaveEvidence => self.save_evidence(&path),

@@ -25,10 +25,10 @@ use std::path::PathBuf;
 use eframe::egui;
 
 use crate::app::state::model::ThemeChoice;
+use crate::format::NetworkSource;
 use crate::graph::Triangulation;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
-use crate::session::Source;
 
 pub use state::earlier::Earlier;
 pub use state::settings::Settings;
@@ -176,7 +176,7 @@ impl Window {
             workbench.recover_in(&folder.join("unfinished"));
         }
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
-        workbench.open(Source::Named(network), options.evidence);
+        workbench.open(NetworkSource::Named(network), options.evidence);
         Self { workbench, screenshot, store, title: String::new() }
     }
 }

@@ -17,6 +17,7 @@ use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
 use crate::experiment::{
     Gpu, Machine, MessageSizes, Provenance, RecordedNetwork, RecordedRun, Recording,
 };
+use crate::format::NetworkSource;
 use crate::format::open;
 use crate::graph::{JunctionTree, Triangulation};
 use crate::network::Evidence;
@@ -24,7 +25,7 @@ use crate::potential::Precision;
 use crate::propagation::{
     CompileOptions, MemoryLimit, MessageTiming, MessageTrace, Stage, StageTiming, Watch, compile,
 };
-use crate::session::{EngineChoice, Propagation, Source};
+use crate::session::{EngineChoice, Propagation};
 use crate::statistics::Quantiles;
 
 /// A pane's model with the commands of the frame before applied, as far as panes rely on it.
@@ -191,7 +192,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     }
     let (prior, result) = (run(&Evidence::none()), run(&evidence));
     Document {
-        source: Source::Named(name.to_owned()),
+        source: NetworkSource::Named(name.to_owned()),
         serial: 1,
         engine: choice,
         read,

@@ -21,12 +21,9 @@ impl Workbench {
         if let Some(answer) = self.explainer.answer() {
             self.model.explained = Some(answer);
         }
+        self.poll_experiment();
         let updates: Vec<(u64, Update)> = self.session.updates().collect();
         for (serial, update) in updates {
-            if let Update::Tried(outcome) = update {
-                self.tried(serial, outcome);
-                continue;
-            }
             let of_opening = self.opening.as_ref().is_some_and(|opening| opening.serial == serial);
             let document = self.model.document.as_ref();
             let of_document = document.is_some_and(|document| document.serial == serial);
@@ -111,8 +108,6 @@ impl Workbench {
                 }
             }
             Update::Answered(evidence, answer) => self.answered(&evidence, &answer),
-            // Heard before: it is about no network.
-            Update::Tried(_) => {}
             Update::Improved(orders) => self.improved(&orders),
             Update::ImprovementEnded => self.improvement_ended(),
             Update::Cancelled(step) => {

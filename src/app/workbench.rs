@@ -14,7 +14,7 @@ use crate::app::shell::path_box::PathBox;
 use crate::app::shell::picture::Picture;
 use crate::app::state::cases::CaseStore;
 use crate::app::state::command::{Command, Commands, HistoryCommand, ViewCommand};
-use crate::app::state::experiments::Laboratory;
+use crate::app::state::experiments::{ExperimentJob, Laboratory};
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model};
@@ -22,10 +22,11 @@ use crate::app::state::recovery::{self, Recovery};
 use crate::app::state::settings::Settings;
 use crate::app::{shell::drag_and_drop, shell::pane_layout, shell::status, state::stepping};
 use crate::experiment::Recording;
+use crate::format::NetworkSource;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::network::{Evidence, Finding, Network};
 use crate::propagation::MessageId;
-use crate::session::{Explainer, Question, Session, Source};
+use crate::session::{Explainer, Question, Session};
 
 /// Everything behind the window but the window itself; draws into any [`Ui`].
 pub struct Workbench {
@@ -64,6 +65,8 @@ pub struct Workbench {
     pub(crate) cases: CaseStore,
     /// Where results are kept from one run to the next, if anywhere.
     pub(crate) results: Option<crate::store::Store>,
+    /// The experiment that runs.
+    pub(crate) experiment: Option<ExperimentJob>,
     pub(crate) recovery: Recovery,
     /// The lesson that is being taken.
     pub(crate) course: Option<Course>,
@@ -79,7 +82,7 @@ pub struct Workbench {
 /// A network that was asked for and is not there yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
-    pub(crate) source: Source,
+    pub(crate) source: NetworkSource,
     pub(crate) serial: u64,
     /// Findings by name: those of the command line, or those of the network before it was reloaded.
     pub(crate) evidence: Vec<(String, NamedFinding)>,
@@ -164,6 +167,7 @@ impl Workbench {
             compared: [].into(),
             cases: CaseStore::default(),
             results: None,
+            experiment: None,
             recovery: Recovery::default(),
             course: None,
             step_due: None,
@@ -203,7 +207,7 @@ impl Workbench {
     }
 
     /// Opens `source`, and observes `findings` (variable and state by name) in it.
-    pub fn open(&mut self, source: Source, findings: Vec<(String, String)>) {
+    pub fn open(&mut self, source: NetworkSource, findings: Vec<(String, String)>) {
         let evidence = findings
             .into_iter()
             .map(|(variable, state)| (variable, NamedFinding::State(state)))

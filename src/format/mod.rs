@@ -17,6 +17,7 @@ mod expand;
 mod impossible;
 mod language;
 mod net;
+mod network_source;
 mod nodes;
 mod open;
 mod rows;
@@ -31,6 +32,7 @@ mod xmlbif;
 
 pub use decode::packed;
 pub use error::{FormatError, OpenError, Warning};
+pub use network_source::NetworkSource;
 pub use open::{Origin, ReadNetwork, open, open_bytes, open_path};
 pub use samples::{SAMPLES, Sample, sample};
 pub use write::{WriteError, Written, write};

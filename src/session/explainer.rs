@@ -1,22 +1,23 @@
-//! A second thread, which walks through a propagation to show how a message is computed.
+//! A thread that computes how a message comes about, for display.
 //!
-//! It never touches the worker's engine: evidence can be entered while it copies large tables.
+//! It never uses the worker's engine, so evidence can be entered while it copies large tables.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::cancel::CancelToken;
 use crate::engine::{Passing, RunError, Walk};
+use crate::mailbox::Mailbox;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
+use crate::session::panics::catch_panic;
 
-/// Which message is to be shown.
+/// Which message to explain.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The network it is a message of.
+    /// The network, whose plan has the message.
     pub compiled: Arc<CompiledNetwork>,
-    /// What is known.
+    /// The evidence that is propagated.
     pub evidence: Evidence,
     /// The message.
     pub message: MessageId,
@@ -33,76 +34,64 @@ impl PartialEq for Question {
     }
 }
 
-/// What is known of a question: the message with its numbers, or why there is none.
+/// A question with its answer: the message with its numbers, or why it cannot be shown.
 pub type Answer = (Question, Result<Arc<Passing>, String>);
 
-/// Tells the window that there is news.
+/// Wakes the window.
 type Wake = Box<dyn Fn() + Send>;
 
-/// The handle to the thread. The latest question wins; dropping the handle asks the thread to stop.
+/// The handle to the thread. A new question replaces the one before; dropping the handle asks the
+/// thread to stop.
 pub struct Explainer {
-    shared: Arc<Shared>,
+    tasks: Arc<Mailbox<Task>>,
+    /// Stops the task that was sent last.
+    cancel: CancelToken,
     answers: Receiver<Answer>,
-    /// What the thread is started with, at the first question.
-    idle: Option<(Sender<Answer>, Wake)>,
+    /// What the thread needs, until the first question starts it.
+    not_started: Option<(Sender<Answer>, Wake)>,
 }
 
-struct Shared {
-    inbox: Mutex<Inbox>,
-    arrived: Condvar,
-}
-
-#[derive(Default)]
-struct Inbox {
-    wanted: Option<Question>,
-    /// The tables that were loaded are not needed any more.
-    forget: bool,
-    at_work: CancelToken,
-    closed: bool,
-}
-
-impl Shared {
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        // A panic while the lock is held cannot leave an inbox half changed.
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+enum Task {
+    Explain(Question, CancelToken),
+    /// Free the tables.
+    Forget,
 }
 
 impl Explainer {
-    /// An explainer without a thread, which begins with the first question. It calls `wake` after
-    /// each answer, from its own thread.
+    /// An explainer whose thread starts with the first question. It calls `wake` after each answer,
+    /// from its own thread.
     #[must_use]
     pub fn new(wake: impl Fn() + Send + 'static) -> Self {
-        let shared = Arc::new(Shared { inbox: Mutex::default(), arrived: Condvar::new() });
         let (sender, answers) = channel();
-        Self { shared, answers, idle: Some((sender, Box::new(wake))) }
+        Self {
+            tasks: Arc::default(),
+            cancel: CancelToken::new(),
+            answers,
+            not_started: Some((sender, Box::new(wake))),
+        }
     }
 
-    /// Asks for a message, in place of what was asked for before.
+    /// Asks for a message, in place of the one asked for before.
     ///
     /// # Panics
-    /// If the operating system gives no thread.
+    /// If the operating system cannot start a thread.
     pub fn ask(&mut self, question: Question) {
-        if let Some((sender, wake)) = self.idle.take() {
-            let shared = Arc::clone(&self.shared);
+        if let Some((sender, wake)) = self.not_started.take() {
+            let tasks = Arc::clone(&self.tasks);
             std::thread::Builder::new()
                 .name("explainer".to_owned())
-                .spawn(move || work(&shared, &sender, &*wake))
-                .expect("a thread for the explainer");
+                .spawn(move || answer_questions(&tasks, &sender, &*wake))
+                .expect("the operating system starts a thread");
         }
-        let mut inbox = self.shared.inbox();
-        inbox.at_work.cancel();
-        inbox.wanted = Some(question);
-        self.shared.arrived.notify_one();
+        self.cancel.cancel();
+        self.cancel = CancelToken::new();
+        self.tasks.put(Task::Explain(question, self.cancel.clone()));
     }
 
-    /// Gives up what was asked for and frees the tables.
+    /// Drops the question and frees the tables.
     pub fn forget(&self) {
-        let mut inbox = self.shared.inbox();
-        inbox.at_work.cancel();
-        inbox.wanted = None;
-        inbox.forget = true;
-        self.shared.arrived.notify_one();
+        self.cancel.cancel();
+        self.tasks.put(Task::Forget);
     }
 
     /// The newest answer since the last call, if there is one.
@@ -111,10 +100,10 @@ impl Explainer {
         self.answers.try_iter().last()
     }
 
-    /// Waits for the next answer. `None` if the thread is gone, or there was no question.
+    /// Waits for the next answer. `None` if no question was ever asked.
     #[must_use]
     pub fn wait(&self) -> Option<Answer> {
-        if self.idle.is_some() {
+        if self.not_started.is_some() {
             return None;
         }
         self.answers.recv().ok()
@@ -123,52 +112,36 @@ impl Explainer {
 
 impl Drop for Explainer {
     fn drop(&mut self) {
-        let mut inbox = self.shared.inbox();
-        inbox.closed = true;
-        inbox.at_work.cancel();
-        self.shared.arrived.notify_one();
+        self.cancel.cancel();
+        self.tasks.close_and_discard();
     }
 }
 
-fn work(shared: &Shared, sender: &Sender<Answer>, wake: &dyn Fn()) {
+fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn Fn()) {
     let mut walk: Option<Walk> = None;
-    while let Some((question, token)) = next(shared, &mut walk) {
-        let answer = catch_unwind(AssertUnwindSafe(|| explain(&mut walk, &question, &token)));
-        let answer = match answer {
-            // A newer question is there, or none.
-            Ok(Err(Stopped::Cancelled)) => continue,
+    while let Some(task) = tasks.take() {
+        let Task::Explain(question, token) = task else {
+            walk = None;
+            continue;
+        };
+        let answer = match catch_panic(|| explain(&mut walk, &question, &token)) {
+            // The question was replaced or dropped.
+            Ok(Err(Interruption::Cancelled)) => continue,
             Ok(Ok(passing)) => Ok(Arc::new(passing)),
-            Ok(Err(Stopped::Failed(reason))) => Err(reason),
+            Ok(Err(Interruption::Failed(reason))) => Err(reason),
             Err(_) => {
                 walk = None;
                 Err("internal error: the message cannot be shown".to_owned())
             }
         };
-        // The handle may be gone already; then nobody wants to know.
-        let _ = sender.send((question, answer));
+        // The receiver is gone once the handle is dropped.
+        let _ = answers.send((question, answer));
         wake();
     }
 }
 
-/// Waits for a question. `None` once the handle is gone.
-fn next(shared: &Shared, walk: &mut Option<Walk>) -> Option<(Question, CancelToken)> {
-    let mut inbox = shared.inbox();
-    loop {
-        if inbox.closed {
-            return None;
-        }
-        if std::mem::take(&mut inbox.forget) {
-            *walk = None;
-        }
-        if let Some(question) = inbox.wanted.take() {
-            inbox.at_work = CancelToken::new();
-            return Some((question, inbox.at_work.clone()));
-        }
-        inbox = shared.arrived.wait(inbox).unwrap_or_else(PoisonError::into_inner);
-    }
-}
-
-enum Stopped {
+/// Why a question has no message as its answer.
+enum Interruption {
     Cancelled,
     Failed(String),
 }
@@ -177,23 +150,23 @@ fn explain(
     walk: &mut Option<Walk>,
     question: &Question,
     token: &CancelToken,
-) -> Result<Passing, Stopped> {
+) -> Result<Passing, Interruption> {
     if !walk.as_ref().is_some_and(|walk| Arc::ptr_eq(walk.compiled(), &question.compiled)) {
-        // The old tables go first, so that the two never have to fit into memory together.
+        // Free the old tables first, so that old and new need not fit into memory together.
         *walk = None;
         let memory = question.memory.unwrap_or_else(MemoryLimit::half_of_available);
-        let fresh = Walk::new(&question.compiled, question.evidence.clone(), memory);
-        let refused = |error| Stopped::Failed(format!("Messages cannot be shown: {error}"));
-        *walk = Some(fresh.map_err(refused)?);
+        let new = Walk::new(&question.compiled, question.evidence.clone(), memory);
+        let refused = |error| Interruption::Failed(format!("Messages cannot be shown: {error}"));
+        *walk = Some(new.map_err(refused)?);
     }
-    let walk = walk.as_mut().expect("made above");
+    let walk = walk.as_mut().expect("created above");
     walk.set_evidence(question.evidence.clone());
-    walk.message(question.message, token).map_err(|failure| match failure {
-        RunError::Cancelled => Stopped::Cancelled,
-        RunError::Impossible => {
-            Stopped::Failed("The evidence is impossible: this message is never passed.".to_owned())
-        }
-        RunError::Device(reason) => Stopped::Failed(reason),
+    walk.message(question.message, token).map_err(|error| match error {
+        RunError::Cancelled => Interruption::Cancelled,
+        RunError::Impossible => Interruption::Failed(
+            "The evidence is impossible: this message is never passed.".to_owned(),
+        ),
+        RunError::Device(reason) => Interruption::Failed(reason),
     })
 }
 
@@ -214,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_question_is_answered() {
+    fn the_newest_question_is_answered() {
         let mut explainer = Explainer::new(|| {});
-        assert!(explainer.wait().is_none(), "nothing was asked");
+        assert!(explainer.wait().is_none(), "no question was asked");
         let first = question(0);
         for message in 0..compiled_messages(&first) {
             explainer.ask(Question { message: MessageId::new(message), ..first.clone() });
@@ -240,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn tables_that_do_not_fit_are_refused() {
         let mut explainer = Explainer::new(|| {});
         explainer.ask(Question { memory: Some(MemoryLimit::of_bytes(1)), ..question(0) });
         let (_, answer) = explainer.wait().unwrap();

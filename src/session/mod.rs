@@ -1,32 +1,37 @@
-//! A worker thread that keeps up with what the user wants.
+//! Threads that compute for the window, so that it never waits.
 //!
-//! The front end states what it wants as a [`Request`]: which network, which tree, which engine,
-//! which evidence. The worker compares that with what it has and does what is missing, in the
-//! order of [`Step`]. A newer request replaces an older one, and interrupts the step at work where
-//! that step's result is no longer wanted; so the latest request wins and nothing queues up.
-//! Results come back as [`Update`]s that carry shared snapshots. Last come the
-//! [other cases](Request::cases) that the front end wants beside the evidence, one step a case.
+//! The window states what it wants as a [`Request`]: which network, which tree, which engine, which
+//! evidence. The worker thread compares that with the results it has, and does the missing
+//! [`Step`]s in order. A newer request replaces the older one, and interrupts the running step if
+//! its result is no longer wanted, so nothing queues up. Results are reported as [`Update`]s, which
+//! share large data instead of copying it. After the request's own evidence come the posteriors of
+//! its [cases](Request::cases), one step per case.
 //!
-//! A search for a better junction tree can go on beside the worker, on a thread of its own that rests
-//! while the worker has something to do, so that it disturbs no timing.
+//! Three more threads run next to the worker when they are needed: the [`Explainer`] computes how a
+//! message comes about, the search for a better junction tree ([`Session::improve`]) pauses while
+//! times are measured, and a [`Job`] runs anything else that takes long, such as an experiment.
 //!
-//! Experiments run on a thread of their own, too, one at a time.
-//!
-//! **Invariant:** the worker never dies. A panic in a step becomes an update, and the worker goes
-//! on with nothing loaded.
+//! **Invariant:** the worker never dies. A panic in a step becomes an update, after which nothing
+//! is loaded.
 
+mod control;
+mod engine_choice;
 mod explainer;
+mod handle;
 mod improver;
-mod quiet;
+mod job;
+mod panics;
+mod reporter;
 mod request;
 mod state;
-mod trial;
+mod timing_gate;
 mod update;
 mod worker;
 
+pub use engine_choice::EngineChoice;
 pub use explainer::{Answer, Explainer, Question};
+pub use handle::Session;
 pub use improver::Improvement;
-pub use request::{EngineChoice, Request, Source, Step};
-pub use trial::Trial;
+pub use job::Job;
+pub use request::{Request, Step};
 pub use update::{Failure, Propagation, Update};
-pub use worker::Session;

@@ -1,4 +1,4 @@
-//! What the worker has, and what is still to be done for a request.
+//! The results that the worker has, and the next step for a request.
 
 use std::sync::Arc;
 
@@ -8,47 +8,46 @@ use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit};
 use crate::session::{EngineChoice, Propagation, Request, Step};
 
-/// What the worker has, each with what it was made from. A part is dropped when what it was made
-/// from changes, so that a part that is there is right.
+/// The results of the steps, each with the part of the request that it was computed for.
+///
+/// A result is dropped as soon as one that it depends on changes, so every result here is valid.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) opened: Option<(u64, Arc<ReadNetwork>)>,
     pub(super) compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
-    pub(super) loaded: Option<Loaded>,
-    /// The engine that does not do, for the network that is compiled.
-    pub(super) lost: Option<Lost>,
+    pub(super) loaded: Option<LoadedEngine>,
+    /// The engine that failed for the current network.
+    pub(super) device_failure: Option<DeviceFailure>,
     pub(super) prior: Option<Arc<Propagation>>,
     pub(super) propagated: Option<(Evidence, u64)>,
-    /// What was propagated, while it is not known yet what it takes untraced.
+    /// The last propagation, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,
-    /// The other cases that were told of since the engine was loaded.
+    /// The cases whose posteriors were reported since the engine was loaded.
     pub(super) answered: Vec<Evidence>,
 }
 
 /// An engine with its tables.
-pub(super) struct Loaded {
-    /// What was asked for.
-    pub(super) wanted: EngineChoice,
+pub(super) struct LoadedEngine {
+    /// The engine that was requested.
+    pub(super) requested: EngineChoice,
     pub(super) memory: Option<MemoryLimit>,
-    /// What it is: what was asked for, or what stands in for it.
+    /// The engine that was loaded: the requested one or its fallback.
     pub(super) engine: EngineChoice,
-    /// If it stands in: the run at which what was asked for was tried last.
-    pub(super) tried: Option<u64>,
-    /// Whether it computes on a device, where the timing of messages takes time of its own.
-    pub(super) on_device: bool,
+    /// For a fallback: the run at which the requested engine was last tried.
+    pub(super) fallback_since: Option<u64>,
     pub(super) propagator: Box<dyn Propagator>,
 }
 
 /// An engine whose device failed.
-pub(super) struct Lost {
+pub(super) struct DeviceFailure {
     pub(super) engine: EngineChoice,
-    /// The run at which it failed. With another it is tried again.
+    /// The run at which it failed. In another run it is tried again.
     pub(super) run_serial: u64,
     pub(super) reason: String,
 }
 
 impl State {
-    /// The first step that is still to be done for `request`, after dropping what is outdated.
+    /// The first step whose result is missing or outdated for `request`.
     pub(super) fn next_step(&mut self, request: &Request) -> Option<Step> {
         if self.opened.as_ref().is_none_or(|(serial, _)| *serial != request.source_serial) {
             return Some(Step::Open);
@@ -56,44 +55,44 @@ impl State {
         if self.compiled.as_ref().is_none_or(|(options, _)| *options != request.compile) {
             return Some(Step::Compile);
         }
-        let outdated = |loaded: &Loaded| {
-            loaded.wanted != request.engine
+        let is_outdated = |loaded: &LoadedEngine| {
+            loaded.requested != request.engine
                 || loaded.memory != request.memory
-                || loaded.tried.is_some_and(|run_serial| run_serial != request.run_serial)
+                || loaded.fallback_since.is_some_and(|run_serial| run_serial != request.run_serial)
         };
-        if self.loaded.as_ref().is_none_or(outdated) {
+        if self.loaded.as_ref().is_none_or(is_outdated) {
             return Some(Step::Load);
         }
         if self.prior.is_none() {
             return Some(Step::Prior);
         }
-        let done = self.propagated.as_ref().is_some_and(|(evidence, run)| {
+        let is_propagated = self.propagated.as_ref().is_some_and(|(evidence, run)| {
             *evidence == request.evidence && *run == request.run_serial
         });
-        if !done {
+        if !is_propagated {
             return Some(Step::Propagate);
         }
         if self.traced.is_some() {
             return Some(Step::Untraced);
         }
-        self.answered.retain(|known| request.cases.contains(known));
-        self.unanswered(request).map(|_| Step::Compare)
+        self.answered.retain(|answered| request.cases.contains(answered));
+        self.first_unanswered(request).map(|_| Step::Compare)
     }
 
-    /// The first of the other cases that was not told of.
-    pub(super) fn unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
+    /// The first case of `request` whose posteriors were not reported.
+    pub(super) fn first_unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
         request.cases.iter().find(|case| !self.answered.contains(case))
     }
 
-    /// Forgets the results of `step` and all that was made from them.
+    /// Drops the result of `step` and all results that depend on it.
     pub(super) fn forget_from(&mut self, step: Step) {
         if step <= Step::Open {
             self.opened = None;
         }
         if step <= Step::Compile {
             self.compiled = None;
-            // What one network is too much for may do for another.
-            self.lost = None;
+            // An engine that failed with one network may work with another.
+            self.device_failure = None;
         }
         if step <= Step::Load {
             self.loaded = None;

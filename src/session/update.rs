@@ -1,10 +1,9 @@
-//! What the worker tells.
+//! What the session reports.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{ImpossibleEvidence, LoadError};
-use crate::experiment::{ExperimentError, Record};
 use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
@@ -16,45 +15,45 @@ use crate::session::{EngineChoice, Step};
 /// A finished propagation.
 #[derive(Clone, Debug)]
 pub struct Propagation {
-    /// What was known.
+    /// The evidence that was propagated.
     pub evidence: Evidence,
-    /// What follows.
+    /// The posteriors of all variables given the evidence.
     pub posteriors: Posteriors,
     /// When each message was computed.
     pub trace: MessageTrace,
-    /// What computed it.
+    /// The engine that computed it.
     pub engine: EngineChoice,
-    /// The tree it ran on.
+    /// The compiled network that it ran on.
     pub compiled: Arc<CompiledNetwork>,
-    /// What it takes on a device when its messages are not timed, which costs time there; told
-    /// [later](Update::Untraced) than all else.
+    /// Time of the same propagation on a GPU without timing its messages, which takes time there.
+    /// Measured and [reported](Update::Untraced) later.
     pub untraced: Option<Duration>,
 }
 
 impl Propagation {
-    /// From entering the evidence to the last posterior; without the timing of messages, where that
-    /// was measured.
+    /// Time from entering the evidence to the last posterior; without the timing of messages, where
+    /// that was measured.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.untraced.unwrap_or(self.trace.elapsed)
     }
 }
 
-/// One thing that happened in the worker, in order.
+/// Something that happened in the session. Updates arrive in order.
 #[derive(Clone, Debug)]
 pub enum Update {
-    /// A step was begun.
+    /// A step has started.
     Started(Step),
-    /// A network was read: the network and what its reader had to say.
+    /// A network was read, with the warnings of its reader.
     Opened(Arc<ReadNetwork>),
     /// The network was compiled.
     Compiled(Arc<CompiledNetwork>),
-    /// The engine that was asked for cannot be used, because its device is lost, has too little
-    /// memory or is not there; another stands in for it until it is [tried again](Request::run_serial).
+    /// The requested engine cannot be used, because its device has failed, has too little memory or
+    /// does not exist. Another engine replaces it until it is [tried again](Request::run_serial).
     FellBack {
-        /// What was asked for.
+        /// The requested engine.
         wanted: EngineChoice,
-        /// What stands in for it.
+        /// The engine that replaces it.
         engine: EngineChoice,
         /// Why, as a sentence for the user.
         reason: String,
@@ -63,35 +62,33 @@ pub enum Update {
     Loaded {
         /// The engine.
         engine: EngineChoice,
-        /// Bytes that it holds at most.
+        /// The most memory that it uses, in bytes.
         peak_bytes: u64,
-        /// What its launches and copies take with empty kernels, if it launches anything.
+        /// Time of one propagation's launches and copies with empty kernels, on a GPU.
         launch_overhead: Option<Duration>,
-        /// What one launch takes there.
+        /// Time of a single launch, on a GPU.
         launch: Option<Duration>,
     },
-    /// A propagation has begun; the watch can be read while it runs.
+    /// A propagation has started. The watch can be read while it runs.
     Propagating(Arc<Watch>),
-    /// The posteriors without evidence, once a network and engine.
+    /// The posteriors without evidence; once per network and engine.
     Prior(Arc<Propagation>),
-    /// The posteriors that were asked for.
+    /// The posteriors given the evidence of the request.
     Propagated(Arc<Propagation>),
-    /// The same once more, from an engine on a device, with what it takes
-    /// [untraced](Propagation::untraced).
+    /// The same propagation once more, from an engine on a GPU, with its
+    /// [untraced](Propagation::untraced) time.
     Untraced(Arc<Propagation>),
-    /// The posteriors of one of the [other cases](Request::cases), or why it has none.
+    /// The posteriors of one of the [cases](Request::cases), or why it is impossible.
     Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
-    /// The search for a better junction tree has found one. The orders hold it alone.
+    /// The search for a better junction tree found one. The orders contain only this one.
     Improved(Arc<KnownOrders>),
-    /// The search for a better junction tree has come to its end.
+    /// The search for a better junction tree has ended.
     ImprovementEnded,
-    /// An experiment has ended, well or not; told with the number of the [`Trial`](crate::session::Trial).
-    Tried(Result<Arc<Record>, ExperimentError>),
-    /// A step was given up because [`Session::cancel`](crate::session::Session::cancel) was called.
+    /// A step was stopped by [`Session::cancel`](crate::session::Session::cancel).
     Cancelled(Step),
     /// A step failed; the worker waits for another request.
     Failed(Step, Failure),
-    /// All that was asked for is there.
+    /// Everything that was requested is done.
     Idle,
 }
 
@@ -107,10 +104,10 @@ pub enum Failure {
     /// The evidence has probability zero.
     #[error(transparent)]
     Impossible(#[from] ImpossibleEvidence),
-    /// The GPU failed or is lost, and nothing stands in for it.
+    /// The GPU failed, and there is no other engine to replace it.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),
-    /// A step panicked: a defect of the program, with what the panic said.
+    /// A step panicked, which is a defect of the program; the message of the panic.
     #[error("internal error: {0}")]
     Panicked(String),
 }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use crate::clock::unix_time;
 use crate::store::writer::Writer;
 
 /// Largest file that is read as an entry, in bytes. Far above the largest result of an experiment;
@@ -68,7 +69,7 @@ impl Store {
 
     /// An id for a new entry, which sorts after all earlier ones.
     pub(super) fn new_id(&mut self) -> EntryId {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = unix_time();
         // Process ids are reused and two processes can see the same time, so the name has both.
         let name = format!("{:020}-{:06}-{}", now.as_nanos(), self.added, std::process::id());
         self.added += 1;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use cliquescope::engine::{self, Engine, PaperOptions};
+use cliquescope::format::NetworkSource;
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::CompileOptions;
-use cliquescope::session::{EngineChoice, Propagation, Request, Session, Source, Step, Update};
+use cliquescope::session::{EngineChoice, Propagation, Request, Session, Step, Update};
 
 /// Chooses `engine` in double precision on one thread.
 pub fn engine_choice(engine: &'static dyn Engine) -> EngineChoice {
@@ -21,7 +22,7 @@ pub fn default_choice() -> EngineChoice {
 /// Asks for the posteriors of a sample without evidence.
 pub fn request(network: &str, serial: u64) -> Request {
     Request {
-        source: Source::Named(network.to_owned()),
+        source: NetworkSource::Named(network.to_owned()),
         source_serial: serial,
         compile: CompileOptions::default(),
         engine: default_choice(),

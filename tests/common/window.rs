@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cliquescope::app::{Settings, Workbench};
-use cliquescope::session::Source;
+use cliquescope::format::NetworkSource;
 use eframe::egui::Vec2;
 use egui_kittest::Harness;
 
@@ -15,7 +15,7 @@ pub fn open(network: &str) -> Harness<'static, Workbench> {
 /// [`open`] with the settings of an earlier run.
 pub fn open_with(settings: Settings, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(settings, || {});
-    workbench.open(Source::Named(network.to_owned()), Vec::new());
+    workbench.open(NetworkSource::Named(network.to_owned()), Vec::new());
     show(workbench)
 }
 

@@ -12,10 +12,11 @@ use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model, Pane};
 use crate::app::state::stepping::{Clock, StepCommand};
 use crate::app::workbench::{NamedFinding, Workbench};
+use crate::format::NetworkSource;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::network::{Evidence, VariableId};
 use crate::numbers;
-use crate::session::{EngineChoice, Source};
+use crate::session::EngineChoice;
 
 /// A lesson that is being taken.
 pub struct Course {
@@ -148,7 +149,7 @@ impl Workbench {
         self.forget_messages();
         let filled = |step: &LessonStep| step.action == Some(Action::FillEdges);
         self.model.fill_edges = wanted.steps[..step].iter().any(filled);
-        self.begin_opening(Source::Named(network), findings);
+        self.begin_opening(NetworkSource::Named(network), findings);
         self.enter_step(step);
     }
 
@@ -168,7 +169,9 @@ impl Workbench {
             return;
         };
         let command = match action {
-            Action::Open(name) => Command::Document(DocumentCommand::Open(Source::Named(name))),
+            Action::Open(name) => {
+                Command::Document(DocumentCommand::Open(NetworkSource::Named(name)))
+            }
             Action::Observe(..) => {
                 let pointed = self.course.as_ref().and_then(|course| course.pointed(&self.model));
                 let Some((variable, state)) = pointed else { return };

@@ -6,8 +6,8 @@ use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
 
 use crate::app::state::command::{Command, Commands, DocumentCommand, EvidenceCommand};
 use crate::app::theme::Palette;
+use crate::format::NetworkSource;
 use crate::format::cases::CaseFormat;
-use crate::session::Source;
 
 /// What would become of the file under the pointer, or becomes of the one that was let go.
 pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
@@ -24,7 +24,7 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
         commands.push(if is_evidence(&path) {
             Command::Evidence(EvidenceCommand::Load(path))
         } else {
-            Command::Document(DocumentCommand::Open(Source::File(path)))
+            Command::Document(DocumentCommand::Open(NetworkSource::File(path)))
         });
     }
 }

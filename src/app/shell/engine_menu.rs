@@ -14,7 +14,7 @@ const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640
 
 /// Draws the choices, from right to left.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    if model.engine.heeds_paper() {
+    if model.engine.takes_paper_options() {
         let PaperOptions { block_size, layout } = model.engine.paper;
         ComboBox::from_id_salt("paper options")
             .selected_text(format!("{layout}, {block_size}"))

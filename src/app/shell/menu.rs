@@ -14,9 +14,9 @@ use crate::app::state::improvement;
 use crate::app::state::model::{Model, Pane, ThemeChoice};
 use crate::app::state::settings::Settings;
 use crate::app::widgets::targets;
+use crate::format::NetworkSource;
 use crate::format::SAMPLES;
 use crate::graph::Triangulation;
-use crate::session::Source;
 
 /// Room that the choices beside the menus take, and what there is to choose about `gpu-paper`.
 const CHOICES_WIDTH: f32 = 540.0;
@@ -58,7 +58,7 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, &Command::Window(WindowCommand::TogglePalette), commands);
             item(ui, &Command::Window(WindowCommand::ToggleHelp), commands);
         });
-        let paper = if model.engine.heeds_paper() { PAPER_WIDTH } else { 0.0 };
+        let paper = if model.engine.takes_paper_options() { PAPER_WIDTH } else { 0.0 };
         if ui.available_width() >= CHOICES_WIDTH + paper {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
         } else {
@@ -96,7 +96,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         for sample in SAMPLES {
             let text = format!("{} ({} variables)", sample.name, sample.variables);
             if ui.button(text).on_hover_text(sample.summary).clicked() {
-                commands.push(DocumentCommand::Open(Source::Named(sample.name.to_owned())));
+                commands.push(DocumentCommand::Open(NetworkSource::Named(sample.name.to_owned())));
                 ui.close();
             }
         }
@@ -107,7 +107,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         }
         for path in &settings.recent {
             if ui.button(path.display().to_string()).clicked() {
-                commands.push(DocumentCommand::Open(Source::File(path.clone())));
+                commands.push(DocumentCommand::Open(NetworkSource::File(path.clone())));
                 ui.close();
             }
         }
@@ -329,7 +329,7 @@ impl Palette {
         let actions =
             actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));
         let samples = SAMPLES.iter().map(|sample| {
-            let source = Source::Named(sample.name.to_owned());
+            let source = NetworkSource::Named(sample.name.to_owned());
             (
                 format!("Open sample {}", sample.name),
                 Command::Document(DocumentCommand::Open(source)),

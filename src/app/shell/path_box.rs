@@ -111,7 +111,7 @@ mod tests {
     use egui_kittest::kittest::Queryable as _;
 
     use crate::app::{Settings, Workbench};
-    use crate::session::Source;
+    use crate::format::NetworkSource;
 
     use super::*;
 
@@ -141,7 +141,7 @@ mod tests {
     fn a_path_is_typed_where_no_dialog_came_up() {
         let folder = tempfile::tempdir().unwrap();
         let mut workbench = Workbench::new(Settings::default(), || {});
-        workbench.open(Source::Named("asia".to_owned()), Vec::new());
+        workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
         let mut harness = Harness::builder()
             .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
         while !harness.state().is_settled() {
@@ -190,7 +190,7 @@ mod tests {
 
         let network = folder.path().join("mine.uai");
         std::fs::write(&network, "BAYES 1 2 1 1 0 2 0.25 0.75").unwrap();
-        harness.state_mut().open(Source::File(network.clone()), Vec::new());
+        harness.state_mut().open(NetworkSource::File(network.clone()), Vec::new());
         while !harness.state().is_settled() {
             harness.step();
         }

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::workbench::Workbench;
-use crate::experiment::{ExperimentError, Progress, Record, by_name};
-use crate::session::Trial;
+use crate::cancel::CancelToken;
+use crate::experiment::{ExperimentError, ExperimentRequest, Progress, Record, by_name};
+use crate::session::Job;
 use crate::store::{EntryId, Store, write_atomically};
 
 /// A command about experiments and their results. Results are identified by their number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExperimentCommand {
     /// Run an experiment.
-    Run(Box<Trial>),
+    Run(Box<ExperimentRequest>),
     /// Cancel the running experiment.
     Cancel,
     /// Rename a result.
@@ -25,22 +26,25 @@ pub enum ExperimentCommand {
     OpenResult(PathBuf),
 }
 
+/// The thread of a running experiment.
+pub(crate) type ExperimentJob = Job<Result<Record, ExperimentError>>;
+
 /// What is known of experiments.
 #[derive(Clone, Debug, Default)]
 pub struct Laboratory {
     /// The one that runs.
-    pub running: Option<RunningTrial>,
+    pub running: Option<RunningExperiment>,
     /// What came of those that ran or were opened, the newest last.
     pub results: Vec<KeptResult>,
     /// Why the last one failed.
     pub failure: Option<String>,
-    /// Trials and results that there were.
+    /// Number of the last experiment or result.
     count: u64,
 }
 
 /// An experiment that runs.
 #[derive(Clone)]
-pub struct RunningTrial {
+pub struct RunningExperiment {
     /// Its number.
     pub number: u64,
     /// Its title.
@@ -49,9 +53,9 @@ pub struct RunningTrial {
     pub progress: Arc<Progress>,
 }
 
-impl std::fmt::Debug for RunningTrial {
+impl std::fmt::Debug for RunningExperiment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "trial {} of {}", self.number, self.title)
+        write!(f, "experiment {} of {}", self.number, self.title)
     }
 }
 
@@ -129,31 +133,40 @@ impl Workbench {
         }
     }
 
-    pub(crate) fn run_experiment(&mut self, trial: Trial) {
+    pub(crate) fn run_experiment(&mut self, request: ExperimentRequest) {
+        // Cancels the one that runs.
+        self.experiment = None;
         let laboratory = &mut self.model.laboratory;
         laboratory.count += 1;
         laboratory.failure = None;
         let number = laboratory.count;
-        let title = by_name(&trial.experiment).map_or("", |experiment| experiment.title).to_owned();
-        let progress = self.session.run_trial(number, trial);
-        laboratory.running = Some(RunningTrial { number, title, progress });
+        let title =
+            by_name(&request.experiment).map_or("", |experiment| experiment.title).to_owned();
+        let (cancel, wake) = (CancelToken::new(), self.session.waker());
+        let progress = Arc::new(Progress::new(cancel.clone()).told_to(move |_| wake()));
+        laboratory.running =
+            Some(RunningExperiment { number, title, progress: Arc::clone(&progress) });
+        let run = move || request.run(&progress);
+        self.experiment = Some(self.session.start_measuring_job("experiment", cancel, run));
     }
 
     pub(crate) fn cancel_experiment(&mut self) {
-        self.session.cancel_trial();
+        self.experiment = None;
         self.model.laboratory.running = None;
     }
 
-    /// Takes in what came of the trial with this number.
-    pub(crate) fn tried(&mut self, number: u64, outcome: Result<Arc<Record>, ExperimentError>) {
-        let laboratory = &mut self.model.laboratory;
-        if laboratory.running.take_if(|running| running.number == number).is_none() {
-            return;
-        }
+    /// Takes the outcome of the running experiment, if it has ended since the last frame.
+    pub(crate) fn poll_experiment(&mut self) {
+        let Some(outcome) = self.experiment.as_ref().and_then(Job::take_outcome) else { return };
+        self.experiment = None;
+        self.model.laboratory.running = None;
         match outcome {
-            Ok(record) => self.keep_result(record, None),
-            Err(ExperimentError::Cancelled(_)) => {}
-            Err(error) => laboratory.failure = Some(error.to_string()),
+            Ok(Ok(record)) => self.keep_result(Arc::new(record), None),
+            Ok(Err(ExperimentError::Cancelled(_))) => {}
+            Ok(Err(error)) => self.model.laboratory.failure = Some(error.to_string()),
+            Err(panic) => {
+                self.model.laboratory.failure = Some(format!("internal error: {panic}"));
+            }
         }
     }
 

@@ -173,6 +173,6 @@ fn describe(now: u64, improvement: &Improvement) -> String {
     } else {
         format!("{} entries, nothing better yet", numbers::thousands(now))
     };
-    let rests = if improvement.is_resting() { ", rests" } else { "" };
+    let rests = if improvement.is_paused() { ", rests" } else { "" };
     format!("{entries}, {} s{rests}", improvement.searched().as_secs())
 }

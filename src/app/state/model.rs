@@ -11,11 +11,12 @@ use crate::app::state::recordings::Recorded;
 use crate::app::state::stepping::Stepping;
 use crate::engine::ImpossibleEvidence;
 use crate::experiment::Recording;
+use crate::format::NetworkSource;
 use crate::format::ReadNetwork;
 use crate::graph::Triangulation;
 use crate::network::{Evidence, Network, VariableId};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
-use crate::session::{Answer, EngineChoice, Improvement, Propagation, Source, Step};
+use crate::session::{Answer, EngineChoice, Improvement, Propagation, Step};
 
 /// A pane of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -62,7 +63,7 @@ pub enum ThemeChoice {
 #[derive(Clone, Debug)]
 pub struct Document {
     /// Where it came from.
-    pub source: Source,
+    pub source: NetworkSource,
     /// Which opening this is; grows with every network opened.
     pub serial: u64,
     /// The engine that the posteriors are wanted from.

@@ -1,12 +1,12 @@
 //! Opening networks.
 
-use crate::session::Source;
+use crate::format::NetworkSource;
 
 /// A command about the open network as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DocumentCommand {
     /// Open this network.
-    Open(Source),
+    Open(NetworkSource),
     /// Read the open network again.
     Reload,
     /// Restore the autosaved work of a run that crashed.

@@ -12,11 +12,12 @@ use crate::app::state::model::Pane;
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::app::{shell::pane_layout, state::settings};
 use crate::engine::PaperOptions;
+use crate::format::NetworkSource;
 use crate::graph::Triangulation;
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
-use crate::session::{EngineChoice, Source};
+use crate::session::EngineChoice;
 use crate::store::{Abandoned, Autosave};
 
 /// What is kept, by names, so that another version reads it as far as it still means something.
@@ -46,15 +47,17 @@ pub(crate) enum NetworkLocation {
 
 impl NetworkLocation {
     /// Where `source` reads from, by a path that means the same in every folder.
-    pub(crate) fn of(source: &Source) -> Option<Self> {
+    pub(crate) fn of(source: &NetworkSource) -> Option<Self> {
         let absolute =
             |path: &Path| Self::File(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
         match source {
-            Source::Named(spec) if Path::new(spec).exists() => Some(absolute(Path::new(spec))),
-            Source::Named(spec) => Some(Self::Named(spec.clone())),
-            Source::File(path) => Some(absolute(path)),
+            NetworkSource::Named(spec) if Path::new(spec).exists() => {
+                Some(absolute(Path::new(spec)))
+            }
+            NetworkSource::Named(spec) => Some(Self::Named(spec.clone())),
+            NetworkSource::File(path) => Some(absolute(path)),
             // Bytes that came from elsewhere could not be read again.
-            Source::Bytes { .. } => None,
+            NetworkSource::Bytes { .. } => None,
         }
     }
 }
@@ -156,8 +159,8 @@ impl Workbench {
             self.layout = kept.layout;
         }
         let source = match kept.network {
-            NetworkLocation::Named(spec) => Source::Named(spec),
-            NetworkLocation::File(path) => Source::File(path),
+            NetworkLocation::Named(spec) => NetworkSource::Named(spec),
+            NetworkLocation::File(path) => NetworkSource::File(path),
         };
         self.begin_opening(source, kept.evidence);
         self.recovery.restoring = Some(self.source_serial);

@@ -9,7 +9,7 @@ mod table;
 use eframe::egui::{self, Id, Panel, RichText, ScrollArea, Ui};
 
 use crate::app::state::command::{Commands, ExperimentCommand};
-use crate::app::state::experiments::RunningTrial;
+use crate::app::state::experiments::RunningExperiment;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::experiment::{self, Experiment, Status};
@@ -92,7 +92,7 @@ impl ExperimentsPane {
                 let run = egui::Button::new(RichText::new("Run the experiment").strong());
                 if ui.add(run).clicked() {
                     commands
-                        .push(ExperimentCommand::Run(Box::new(parameters.trial(chosen, model))));
+                        .push(ExperimentCommand::Run(Box::new(parameters.request(chosen, model))));
                     self.results.show_next(model);
                 }
             });
@@ -108,7 +108,7 @@ impl ExperimentsPane {
 }
 
 /// How far the experiment is.
-fn progress(ui: &mut Ui, running: &RunningTrial, commands: &mut Commands) {
+fn progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
     ui.ctx().request_repaint_after(LOOK);
     let status = running.progress.status();
     ui.horizontal(|ui| {

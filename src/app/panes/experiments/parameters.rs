@@ -4,10 +4,11 @@ use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 
 use crate::app::state::model::Model;
 use crate::engine::{self, GPU_PAPER, MappingLayout, PaperOptions};
-use crate::experiment::{BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, Parameter};
-use crate::format::SAMPLES;
+use crate::experiment::{
+    BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, ExperimentRequest, Parameter,
+};
+use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::{Heuristic, Triangulation};
-use crate::session::{Source, Trial};
 
 /// What the user has chosen for one experiment.
 pub(super) struct Parameters {
@@ -47,14 +48,14 @@ impl Parameters {
     }
 
     /// The experiment as it is to be run.
-    pub fn trial(&self, experiment: &Experiment, model: &Model) -> Trial {
+    pub fn request(&self, experiment: &Experiment, model: &Model) -> ExperimentRequest {
         let chosen = SAMPLES.iter().zip(&self.samples).filter(|(_, chosen)| **chosen);
-        let mut networks: Vec<Source> =
-            chosen.map(|(sample, _)| Source::Named(sample.name.to_owned())).collect();
+        let mut networks: Vec<NetworkSource> =
+            chosen.map(|(sample, _)| NetworkSource::Named(sample.name.to_owned())).collect();
         if let Some(document) = model.document.as_ref().filter(|_| self.open) {
             networks.push(document.source.clone());
         }
-        Trial {
+        ExperimentRequest {
             experiment: experiment.name.to_owned(),
             networks,
             triangulation: self.triangulation,

@@ -131,7 +131,7 @@ fn how_far_an_experiment_is_can_be_seen_and_it_can_be_cancelled() {
     progress.expect(4.0);
     progress.step("asia: sequential", 1.0).unwrap();
     progress.step("asia: gpu", 3.0).unwrap();
-    model.laboratory.running = Some(RunningTrial {
+    model.laboratory.running = Some(RunningExperiment {
         number: 1,
         title: "Figure 6".to_owned(),
         progress: Arc::new(progress),

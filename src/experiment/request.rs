@@ -1,0 +1,62 @@
+//! An experiment as the window asks for it.
+
+use crate::engine::PaperOptions;
+use crate::experiment::{ExperimentError, Progress, Record, Setup, Subject, by_name};
+use crate::format::NetworkSource;
+use crate::graph::Triangulation;
+use crate::propagation::MemoryLimit;
+
+/// An experiment by name, with its settings. It can be sent to another thread and run there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExperimentRequest {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// The networks to run it on.
+    pub networks: Vec<NetworkSource>,
+    /// How they are triangulated.
+    pub triangulation: Triangulation,
+    /// Name of the engine under study.
+    pub engine: String,
+    /// Name of the engine that it is compared with.
+    pub baseline: String,
+    /// Propagations measured for each time.
+    pub repeat: u32,
+    /// Threads that engines may use.
+    pub threads: usize,
+    /// Memory that an engine may use; `None` is half of what is available.
+    pub memory: Option<MemoryLimit>,
+    /// Block size and mapping layout, for engines that take them.
+    pub paper: PaperOptions,
+    /// Separators of at most this many entries are merged away.
+    pub threshold: u64,
+}
+
+impl ExperimentRequest {
+    /// Reads the networks and runs the experiment.
+    ///
+    /// # Errors
+    /// If there is no such experiment, a network cannot be read or propagated, or `progress` was
+    /// cancelled.
+    pub fn run(&self, progress: &Progress) -> Result<Record, ExperimentError> {
+        let Some(experiment) = by_name(&self.experiment) else {
+            let name = &self.experiment;
+            return Err(ExperimentError::Failed(format!("there is no experiment called {name}")));
+        };
+        let mut subjects = Vec::with_capacity(self.networks.len());
+        for source in &self.networks {
+            progress.cancel_token().check()?;
+            let read = source.open().map_err(|error| ExperimentError::Failed(error.to_string()))?;
+            subjects.push(Subject { name: read.origin.title(), network: read.network });
+        }
+        let mut setup = Setup::new(subjects);
+        setup.triangulation = self.triangulation;
+        setup.engine.clone_from(&self.engine);
+        setup.baseline.clone_from(&self.baseline);
+        setup.repeat = self.repeat;
+        setup.threads = self.threads;
+        setup.memory = self.memory.unwrap_or(setup.memory);
+        setup.paper = self.paper;
+        setup.threshold = self.threshold;
+        experiment.run(&setup, progress)
+    }
+}

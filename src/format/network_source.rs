@@ -1,0 +1,36 @@
+//! Where a network is to be read from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::format::{OpenError, ReadNetwork, open, open_bytes, open_path};
+
+/// Where a network is to be read from, as a value that can be kept and opened again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkSource {
+    /// A path or the name of a sample, as typed by the user.
+    Named(String),
+    /// A file.
+    File(PathBuf),
+    /// Bytes that were not read from a file, such as those of a file dropped onto the window.
+    Bytes {
+        /// The name of the file.
+        name: String,
+        /// Its content.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl NetworkSource {
+    /// Reads the network.
+    ///
+    /// # Errors
+    /// As [`open`](crate::format::open()).
+    pub fn open(&self) -> Result<ReadNetwork, OpenError> {
+        match self {
+            Self::Named(spec) => open(spec),
+            Self::File(path) => open_path(path),
+            Self::Bytes { name, bytes } => open_bytes(name, bytes.to_vec()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How the handle directs the worker: the latest request, and what may be interrupted for it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::cancel::CancelToken;
+use crate::mailbox::Mailbox;
+use crate::session::{Request, Step};
+
+/// Shared by the handle and the worker.
+#[derive(Default)]
+pub(super) struct Control {
+    requests: Mailbox<Request>,
+    activity: Mutex<Activity>,
+}
+
+#[derive(Default)]
+struct Activity {
+    /// The latest request, whether or not the worker has taken it.
+    latest: Option<Request>,
+    /// The step that runs, and how to interrupt it.
+    running: Option<(Step, CancelToken)>,
+    /// The running step was interrupted by the user and not for a newer request.
+    cancelled_by_user: bool,
+    closed: bool,
+}
+
+/// What the handle does.
+impl Control {
+    /// Replaces the request, and interrupts the running step if its result is no longer wanted. A
+    /// request equal to the latest one changes nothing: what failed would fail again.
+    pub fn submit(&self, request: Request) {
+        let mut activity = self.activity();
+        let difference = match &activity.latest {
+            Some(latest) => request.first_difference(latest),
+            None => Some(Step::Open),
+        };
+        let Some(changed) = difference else { return };
+        if let Some((step, token)) = &activity.running
+            && changed <= *step
+        {
+            token.cancel();
+        }
+        activity.latest = Some(request.clone());
+        self.requests.put(request);
+    }
+
+    /// Interrupts the running step on behalf of the user.
+    pub fn cancel(&self) {
+        let mut activity = self.activity();
+        if let Some((_, token)) = &activity.running {
+            token.cancel();
+            activity.cancelled_by_user = true;
+        }
+    }
+
+    /// Ends the worker, interrupting the running step.
+    pub fn close(&self) {
+        let mut activity = self.activity();
+        activity.closed = true;
+        if let Some((_, token)) = &activity.running {
+            token.cancel();
+        }
+        self.requests.close_and_discard();
+    }
+}
+
+/// What the worker does.
+impl Control {
+    /// Waits for a request. `None` once the worker is to end.
+    pub fn wait(&self) -> Option<Request> {
+        self.requests.take()
+    }
+
+    /// Starts the step that `next_step` chooses for `request`, or for a newer request if one has
+    /// arrived. There is no step if nothing is left to do. `None` once the worker is to end.
+    pub fn start_step(
+        &self,
+        request: Request,
+        next_step: impl FnOnce(&Request) -> Option<Step>,
+    ) -> Option<(Request, Option<(Step, CancelToken)>)> {
+        // Locked all the while: a request that arrives later finds the step running.
+        let mut activity = self.activity();
+        if activity.closed {
+            return None;
+        }
+        let request = self.requests.try_take().unwrap_or(request);
+        activity.cancelled_by_user = false;
+        activity.running = next_step(&request).map(|step| (step, CancelToken::new()));
+        Some((request, activity.running.clone()))
+    }
+
+    /// Ends the running step. Returns whether the user cancelled it.
+    pub fn end_step(&self) -> bool {
+        let mut activity = self.activity();
+        activity.running = None;
+        activity.cancelled_by_user
+    }
+
+    /// Drops a waiting request that is the same as `request`, which was given up.
+    pub fn give_up(&self, request: &Request) {
+        self.requests.update(|waiting| _ = waiting.take_if(|waiting| waiting == request));
+    }
+
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        // A panic while the lock is held cannot leave an activity half changed.
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,62 @@
+//! Which engine to load, and how.
+
+use crate::engine::{self, Engine, PaperOptions};
+use crate::potential::Precision;
+
+/// An engine and the options to load it with.
+#[derive(Clone, Copy)]
+pub struct EngineChoice {
+    /// The engine.
+    pub engine: &'static dyn Engine,
+    /// Number type of its tables.
+    pub precision: Precision,
+    /// Threads that it may use.
+    pub threads: usize,
+    /// Block size and mapping layout; ignored by engines that do not take them.
+    pub paper: PaperOptions,
+}
+
+impl EngineChoice {
+    /// Whether the engine takes the options in [`paper`](Self::paper).
+    #[must_use]
+    pub fn takes_paper_options(&self) -> bool {
+        self.engine.info().capabilities.paper_options
+    }
+
+    /// The engine to use where this one's device fails: the default engine, which runs everywhere,
+    /// in the same precision if it has it.
+    #[must_use]
+    pub fn fallback(&self) -> Self {
+        let engine = engine::default_engine();
+        let precisions = engine.precisions();
+        let same = precisions.iter().copied().find(|&precision| precision == self.precision);
+        Self { engine, precision: same.unwrap_or(precisions[0]), ..*self }
+    }
+
+    /// The engine, its precision, and the paper's options if it takes them, such as
+    /// `gpu-paper f32, naive, 48 threads a block`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let title = format!("{} {}", self.engine.name(), self.precision);
+        if !self.takes_paper_options() {
+            return title;
+        }
+        format!("{title}, {}", self.paper)
+    }
+}
+
+/// Two choices are equal if they load the same: options that the engine ignores do not count.
+impl PartialEq for EngineChoice {
+    fn eq(&self, other: &Self) -> bool {
+        self.engine.info() == other.engine.info()
+            && self.precision == other.precision
+            && self.threads == other.threads
+            && (self.paper == other.paper || !self.takes_paper_options())
+    }
+}
+
+impl std::fmt::Debug for EngineChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} on {}", self.engine.name(), self.precision, self.threads)
+    }
+}

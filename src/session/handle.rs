@@ -1,0 +1,130 @@
+//! The handle to the worker.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use crate::cancel::CancelToken;
+use crate::propagation::CompiledNetwork;
+use crate::session::control::Control;
+use crate::session::improver::{Improvement, Improver};
+use crate::session::reporter::Reporter;
+use crate::session::timing_gate::TimingGate;
+use crate::session::worker::Worker;
+use crate::session::{Job, Request, Update};
+
+/// The handle to a worker thread.
+///
+/// Dropping it asks the worker to stop and does not wait, so that a window closes at once even
+/// while tables are filled.
+pub struct Session {
+    control: Arc<Control>,
+    timing: Arc<TimingGate>,
+    updates: Receiver<(u64, Update)>,
+    reporter: Reporter,
+    improver: Option<Improver>,
+}
+
+impl Session {
+    /// Starts a worker. It calls `wake` after each update, from its own thread.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread.
+    #[must_use]
+    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
+        let (control, timing) = (Arc::<Control>::default(), Arc::<TimingGate>::default());
+        let (sender, updates) = channel();
+        let reporter = Reporter::new(sender, wake);
+        let worker = Worker::new(Arc::clone(&control), Arc::clone(&timing), reporter.clone());
+        std::thread::Builder::new()
+            .name("session".to_owned())
+            .spawn(move || worker.run())
+            .expect("the operating system starts a thread");
+        Self { control, timing, updates, reporter, improver: None }
+    }
+
+    /// States what is wanted from now on, in place of what was wanted before. To have the same work
+    /// done again, increase one of the request's serials.
+    pub fn submit(&self, request: Request) {
+        self.control.submit(request);
+    }
+
+    /// Stops what the worker is doing. It then waits for another request.
+    pub fn cancel(&self) {
+        self.control.cancel();
+    }
+
+    /// Searches in the background for a junction tree better than `compiled`, which is of the
+    /// network with this serial, in place of any earlier search. The search ends when it finds
+    /// nothing better, or is [stopped](Self::stop_improving). Different seeds search differently.
+    ///
+    /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread.
+    pub fn improve(
+        &mut self,
+        source_serial: u64,
+        compiled: &Arc<CompiledNetwork>,
+        seed: u64,
+    ) -> Arc<Improvement> {
+        let improver = Improver::start(
+            source_serial,
+            Arc::clone(compiled),
+            seed,
+            Arc::clone(&self.timing),
+            self.reporter.clone(),
+        );
+        let improvement = Arc::clone(improver.improvement());
+        self.improver = Some(improver);
+        improvement
+    }
+
+    /// Stops the search for a better junction tree. An update that it has just sent may still arrive.
+    pub fn stop_improving(&mut self) {
+        self.improver = None;
+    }
+
+    /// Runs `work`, which measures times, on a new thread called `name`. The search for a better
+    /// junction tree pauses until it ends. `cancel` must be the token by which `work` can be stopped.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread.
+    pub fn start_measuring_job<T: Send + 'static>(
+        &self,
+        name: &str,
+        cancel: CancelToken,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Job<T> {
+        let timing = Arc::clone(&self.timing);
+        let measure = move || {
+            let _measurement = timing.measure();
+            work()
+        };
+        Job::start(name, cancel, measure, self.waker())
+    }
+
+    /// A function that any thread can call to wake the window.
+    pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        let reporter = self.reporter.clone();
+        move || reporter.wake()
+    }
+
+    /// The updates since the last call, oldest first, each with the
+    /// [`source_serial`](Request::source_serial) of the request it is about.
+    pub fn updates(&self) -> impl Iterator<Item = (u64, Update)> + '_ {
+        self.updates.try_iter()
+    }
+
+    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. `None` if the
+    /// worker has ended, which it does not before the handle is dropped.
+    #[must_use]
+    pub fn wait(&self) -> Option<(u64, Update)> {
+        self.updates.recv().ok()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.control.close();
+    }
+}

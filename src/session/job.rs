@@ -1,0 +1,98 @@
+//! Long work on a thread of its own, next to the worker.
+
+use std::sync::mpsc::{Receiver, channel};
+
+use crate::cancel::CancelToken;
+use crate::session::panics::catch_panic;
+
+/// Work that runs on its own thread. Dropping the job cancels the work and does not wait for it.
+pub struct Job<T> {
+    cancel: CancelToken,
+    outcome: Receiver<Result<T, String>>,
+}
+
+impl<T: Send + 'static> Job<T> {
+    /// Runs `work` on a new thread called `name`, and then calls `wake` there. `cancel` must be the
+    /// token by which `work` can be stopped.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread.
+    pub(super) fn start(
+        name: &str,
+        cancel: CancelToken,
+        work: impl FnOnce() -> T + Send + 'static,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        let (sender, outcome) = channel();
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                // Nobody receives the outcome of a job that was dropped.
+                let _ = sender.send(catch_panic(work));
+                wake();
+            })
+            .expect("the operating system starts a thread");
+        Self { cancel, outcome }
+    }
+}
+
+impl<T> Job<T> {
+    /// What the work returned, or the message of its panic; `None` while it runs, and after the
+    /// outcome was taken.
+    #[must_use]
+    pub fn take_outcome(&self) -> Option<Result<T, String>> {
+        self.outcome.try_recv().ok()
+    }
+
+    /// Waits for the outcome. `None` if it was taken before.
+    #[must_use]
+    pub fn wait(&self) -> Option<Result<T, String>> {
+        self.outcome.recv().ok()
+    }
+
+    /// Asks the work to stop.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outcome_is_taken_once() {
+        let (woken, wakes) = channel();
+        let job = Job::start("test", CancelToken::new(), || 7, move || woken.send(()).unwrap());
+        wakes.recv().unwrap();
+        assert_eq!(job.take_outcome(), Some(Ok(7)));
+        assert_eq!(job.take_outcome(), None);
+        assert_eq!(job.wait(), None);
+    }
+
+    #[test]
+    fn a_panic_is_an_outcome() {
+        let work = || -> u32 { panic!("a defect") };
+        let job = Job::start("test", CancelToken::new(), work, || {});
+        assert_eq!(job.wait(), Some(Err("a defect".to_owned())));
+    }
+
+    #[test]
+    fn dropping_a_job_cancels_it() {
+        let cancel = CancelToken::new();
+        let (token, (ended, end)) = (cancel.clone(), channel());
+        let work = move || {
+            while !token.is_cancelled() {
+                std::thread::yield_now();
+            }
+        };
+        drop(Job::start("test", cancel, work, move || ended.send(()).unwrap()));
+        end.recv().unwrap();
+    }
+}

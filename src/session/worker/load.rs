@@ -1,0 +1,77 @@
+//! Loading an engine, with a fallback where its device fails.
+
+use std::sync::Arc;
+
+use crate::engine::{LoadError, LoadOptions, Propagator, launch_time};
+use crate::propagation::{CompiledNetwork, MemoryLimit};
+use crate::session::state::{DeviceFailure, LoadedEngine};
+use crate::session::worker::{Interruption, Worker};
+use crate::session::{EngineChoice, Failure, Request, Step, Update};
+
+/// How often the launches of an engine are timed with empty kernels after it has loaded; the median
+/// is shown. More runs make the time steadier and loading longer.
+const OVERHEAD_RUNS: u32 = 5;
+
+impl Worker {
+    pub(super) fn load(&mut self, request: &Request) -> Result<(), Interruption> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
+        let compiled = Arc::clone(compiled);
+        // Free the old tables first, so that old and new need not fit into memory together.
+        self.state.forget_from(Step::Load);
+        let (engine, run_serial) = (request.engine, request.run_serial);
+        let earlier = self.state.device_failure.take();
+        let same =
+            |failure: &DeviceFailure| failure.engine == engine && failure.run_serial == run_serial;
+        let reason = match earlier.filter(same) {
+            Some(failure) => failure.reason,
+            None => match load_engine(engine, request, &compiled) {
+                Ok(propagator) => {
+                    self.loaded(request, engine, None, propagator);
+                    return Ok(());
+                }
+                Err(error) if error.another_engine_may_load() && engine != engine.fallback() => {
+                    error.to_string()
+                }
+                Err(error) => return Err(Interruption::Failed(Failure::Load(error))),
+            },
+        };
+        let fallback = engine.fallback();
+        self.state.device_failure =
+            Some(DeviceFailure { engine, run_serial, reason: reason.clone() });
+        self.report(Update::FellBack { wanted: engine, engine: fallback, reason });
+        let propagator = load_engine(fallback, request, &compiled)
+            .map_err(|error| Interruption::Failed(Failure::Load(error)))?;
+        self.loaded(request, fallback, Some(run_serial), propagator);
+        Ok(())
+    }
+
+    fn loaded(
+        &mut self,
+        request: &Request,
+        engine: EngineChoice,
+        fallback_since: Option<u64>,
+        mut propagator: Box<dyn Propagator>,
+    ) {
+        let peak_bytes = propagator.peak_bytes();
+        let launch_overhead = propagator.gpu().and_then(|gpu| gpu.launch_overhead(OVERHEAD_RUNS));
+        let launch = launch_overhead.and_then(|_| launch_time());
+        self.state.loaded = Some(LoadedEngine {
+            requested: request.engine,
+            memory: request.memory,
+            engine,
+            fallback_since,
+            propagator,
+        });
+        self.report(Update::Loaded { engine, peak_bytes, launch_overhead, launch });
+    }
+}
+
+fn load_engine(
+    choice: EngineChoice,
+    request: &Request,
+    compiled: &Arc<CompiledNetwork>,
+) -> Result<Box<dyn Propagator>, LoadError> {
+    let EngineChoice { engine, precision, threads, paper } = choice;
+    let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
+    engine.load(compiled, &LoadOptions { precision, threads, memory, paper })
+}

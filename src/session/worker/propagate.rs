@@ -1,0 +1,142 @@
+//! Propagating with the loaded engine.
+
+use std::sync::Arc;
+
+use crate::cancel::CancelToken;
+use crate::engine::{Device, PropagationError, propagate};
+use crate::network::Evidence;
+use crate::propagation::Watch;
+use crate::session::panics::drop_quietly;
+use crate::session::state::DeviceFailure;
+use crate::session::worker::{Interruption, Worker};
+use crate::session::{Failure, Propagation, Request, Step, Update};
+
+impl Worker {
+    pub(super) fn propagate_prior(
+        &mut self,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Interruption> {
+        let watch = self.timed_watch(token);
+        let Some(prior) = self.propagate(&Evidence::none(), request, &watch)? else {
+            return Ok(());
+        };
+        self.state.prior = Some(Arc::clone(&prior));
+        self.report(Update::Prior(Arc::clone(&prior)));
+        if request.evidence.is_empty() {
+            self.propagated(request, prior);
+        }
+        Ok(())
+    }
+
+    pub(super) fn propagate_evidence(
+        &mut self,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Interruption> {
+        let earlier_run = self.state.propagated.as_ref().map(|(_, run_serial)| *run_serial);
+        if earlier_run.is_some_and(|run_serial| run_serial != request.run_serial)
+            && let Some(loaded) = &mut self.state.loaded
+        {
+            // A user who asks for another run wants to see every message computed.
+            loaded.propagator.forget();
+        }
+        let watch = self.timed_watch(token);
+        if let Some(propagation) = self.propagate(&request.evidence, request, &watch)? {
+            self.propagated(request, propagation);
+        }
+        Ok(())
+    }
+
+    /// Stores and reports the posteriors for the request's evidence.
+    fn propagated(&mut self, request: &Request, propagation: Arc<Propagation>) {
+        // On a GPU, timing messages slows the propagation down, so it is repeated without.
+        let device = propagation.engine.engine.info().capabilities.device;
+        self.state.traced = (device == Device::Gpu).then(|| Arc::clone(&propagation));
+        self.state.propagated = Some((request.evidence.clone(), request.run_serial));
+        self.report(Update::Propagated(propagation));
+    }
+
+    /// Repeats the last propagation without timing messages. A failure is not reported here: it
+    /// shows the next time that posteriors are needed.
+    pub(super) fn propagate_untraced(&mut self, token: &CancelToken) -> Result<(), Interruption> {
+        let traced = self.state.traced.as_ref().expect("an earlier step propagated");
+        let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
+        let watch = Watch::untimed(token.clone());
+        let Propagation { compiled, evidence, .. } = &**traced;
+        let result = propagate(&mut *loaded.propagator, compiled, evidence, &watch);
+        if let Err(PropagationError::Cancelled(_)) = result {
+            return Err(Interruption::Cancelled);
+        }
+        if let Some(traced) = self.state.traced.take()
+            && result.is_ok()
+        {
+            let untraced = Some(watch.trace().elapsed);
+            self.report(Update::Untraced(Arc::new(Propagation { untraced, ..(*traced).clone() })));
+        }
+        Ok(())
+    }
+
+    pub(super) fn propagate_case(
+        &mut self,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Interruption> {
+        let case = self.state.first_unanswered(request).expect("a case is unanswered").clone();
+        let watch = Watch::untimed(token.clone());
+        let answer = match self.propagate(&case, request, &watch) {
+            Ok(None) => return Ok(()),
+            Ok(Some(propagation)) => Ok(Arc::new(propagation.posteriors.clone())),
+            Err(Interruption::Failed(Failure::Impossible(impossible))) => Err(impossible),
+            Err(interruption) => return Err(interruption),
+        };
+        self.state.answered.push(case.clone());
+        self.report(Update::Answered(case, answer));
+        Ok(())
+    }
+
+    /// A watch that times each message, reported so that the window can show progress.
+    fn timed_watch(&self, token: &CancelToken) -> Arc<Watch> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
+        let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
+        self.report(Update::Propagating(Arc::clone(&watch)));
+        watch
+    }
+
+    /// Propagates `evidence`. `None` if the engine's device failed: the engine is then unloaded, and
+    /// loading is the next step.
+    fn propagate(
+        &mut self,
+        evidence: &Evidence,
+        request: &Request,
+        watch: &Watch,
+    ) -> Result<Option<Arc<Propagation>>, Interruption> {
+        let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
+        let compiled = Arc::clone(compiled);
+        let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
+        match propagate(&mut *loaded.propagator, &compiled, evidence, watch) {
+            Ok(posteriors) => Ok(Some(Arc::new(Propagation {
+                evidence: evidence.clone(),
+                posteriors,
+                untraced: None,
+                trace: watch.trace(),
+                engine: loaded.engine,
+                compiled,
+            }))),
+            Err(PropagationError::Cancelled(_)) => Err(Interruption::Cancelled),
+            Err(PropagationError::Impossible(impossible)) => {
+                Err(Interruption::Failed(Failure::Impossible(impossible)))
+            }
+            Err(PropagationError::Device(reason)) => {
+                if loaded.engine == loaded.engine.fallback() {
+                    return Err(Interruption::Failed(Failure::Device(reason)));
+                }
+                drop_quietly(self.state.loaded.take());
+                self.state.forget_from(Step::Load);
+                let (engine, run_serial) = (request.engine, request.run_serial);
+                self.state.device_failure = Some(DeviceFailure { engine, run_serial, reason });
+                Ok(None)
+            }
+        }
+    }
+}
