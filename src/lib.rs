@@ -1,54 +1,45 @@
-//! See, set and time exact inference in Bayesian networks.
+//! Exact inference in Bayesian networks: see it, change the evidence, time every message.
 //!
-//! Data flows one way: a file becomes a [`Network`](network::Network), which is compiled to a
-//! [junction tree](graph::JunctionTree) with a [plan](propagation::Plan) of messages; an
-//! [engine](engine::Engine) propagates [evidence](network::Evidence) through it and gives
-//! [posteriors](propagation::Posteriors) and a [trace](propagation::MessageTrace) of what each
-//! message cost.
+//! Data flows one way. A file becomes a [`Network`](network::Network), which is compiled to a
+//! [junction tree](graph::JunctionTree) with a [plan](propagation::Plan) of messages. An
+//! [engine](engine::Engine) propagates [evidence](network::Evidence) through the tree and returns
+//! [posteriors](propagation::Posteriors). A [trace](propagation::MessageTrace) says when each
+//! message was computed.
 //!
 //! ```
-//! use cliquescope::cancel::CancelToken;
-//! use cliquescope::engine::{self, LoadOptions, PaperOptions};
 //! use cliquescope::network::Evidence;
-//! use cliquescope::potential::Precision;
-//! use cliquescope::propagation::{CompileOptions, MemoryLimit, Watch, compile};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let network = cliquescope::format::open("asia")?.network;
-//! let compiled = compile(network.clone(), &CompileOptions::default(), &CancelToken::new())?.into();
-//! let options = LoadOptions {
-//!     precision: Precision::F64,
-//!     threads: 1,
-//!     memory: MemoryLimit::half_of_available(),
-//!     paper: PaperOptions::default(),
-//! };
-//! let mut propagator = engine::default_engine().load(&compiled, &options)?;
 //! let mut evidence = Evidence::none();
 //! evidence.observe_named(&network, "xray", "yes")?;
-//! let watch = Watch::timed(compiled.plan(), CancelToken::new());
-//! let posteriors = engine::propagate(&mut *propagator, &compiled, &evidence, &watch)?;
+//! let posteriors = cliquescope::query(&network, &evidence)?;
 //! let lung = network.find("lung").ok_or("no such variable")?;
 //! assert!((posteriors.of(lung)[0] - 0.4887).abs() < 1e-4);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The modules, each of which may use those above it:
+//! The directory `examples` shows how to load a network once for many cases and how to read a trace.
 //!
-//! | module | what it holds |
+//! The modules; each uses only those above it:
+//!
+//! | module | contents |
 //! |---|---|
-//! | [`numbers`] | numbers as people read them |
-//! | [`palette`] | all colours and what they mean |
-//! | [`statistics`] | medians and quartiles of what was measured |
+//! | [`numbers`] | formatting of numbers for people |
+//! | [`palette`] | the colours of window and figures, and what they mean |
+//! | [`statistics`] | medians and quartiles of measurements |
+//! | [`clock`] | the time, on the desktop and in a browser |
+//! | [`cancel`] | cancellation of long work |
 //! | [`store`] | what is kept on disk: whole-file writes, stores of entries, autosave |
 //! | [`network`] | variables, conditional probability tables, evidence |
-//! | [`mod@format`] | reading networks and evidence; the networks that are shipped |
-//! | [`graph`] | moral graph, elimination, cliques, junction tree: no probability in here |
+//! | [`mod@format`] | reading and writing networks and evidence; the shipped networks |
+//! | [`graph`] | moral graph, elimination, cliques, junction tree; no probabilities |
 //! | [`potential`] | tables over several variables, index mappings between them |
 //! | [`propagation`] | compiling, the plan of messages, forecasts, traces, posteriors |
 //! | [`engine`] | the ways to propagate |
-//! | [`experiment`] | the paper's table, figures and formulas as runs that give records |
-//! | [`session`] | a worker thread that keeps up with what the user wants |
+//! | [`experiment`] | the paper's tables, figures and equations, run on this machine |
+//! | [`session`] | a worker thread that computes what the user asks for |
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 
 pub mod cancel;
@@ -70,3 +61,5 @@ pub mod store;
 
 #[cfg(feature = "app")]
 pub mod app;
+
+pub use engine::query;

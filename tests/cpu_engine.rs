@@ -34,7 +34,7 @@ fn run(
     let mut propagate = |case: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
         let found = engine::propagate(&mut *propagator, compiled, case, &watch);
-        assert!(watch.trace().messages.iter().all(|timing| (timing.lane as usize) < threads));
+        assert!(watch.trace().messages.iter().all(|timing| (timing.worker as usize) < threads));
         found.expect("the evidence is possible")
     };
     cases.iter().map(&mut propagate).collect()
@@ -75,9 +75,10 @@ fn short_messages_share_the_time_of_several_and_others_have_their_own() {
             assert_eq!(shared > 0, is_small, "{name}: {shared} are shared");
             // None begins before the one before it on its lane is over, nor before its stage.
             let mut timings = trace.messages.clone();
-            timings.sort_by_key(|timing| (timing.lane, timing.start, timing.duration));
+            timings.sort_by_key(|timing| (timing.worker, timing.start, timing.duration));
             let follow = |pair: &[MessageTiming]| {
-                pair[0].lane != pair[1].lane || pair[0].start + pair[0].duration <= pair[1].start
+                pair[0].worker != pair[1].worker
+                    || pair[0].start + pair[0].duration <= pair[1].start
             };
             assert!(timings.windows(2).all(follow), "{name}: {timings:?}");
             let collect = trace.stages.iter().find(|timing| timing.stage == Stage::Collect);
@@ -272,12 +273,12 @@ fn what_was_saved_is_told() {
     };
     // Mildew keeps 14% of its entries, and without evidence tables without news sum out.
     let nothing = savings(&Evidence::none());
-    assert!(nothing.entries_left < entries / 4);
-    assert_eq!((nothing.entries_left + nothing.entries_zero, nothing.entries_sliced), (entries, 0));
+    assert!(nothing.entries_used < entries / 4);
+    assert_eq!((nothing.entries_used + nothing.entries_zero, nothing.entries_sliced), (entries, 0));
     assert!(nothing.messages_skipped > 0);
     let much = savings(&probable(&compiled, 2, 17));
-    assert_eq!((much.entries_left + much.entries_sliced, much.entries_zero), (entries, 0));
-    assert!(much.entries_left < nothing.entries_left);
+    assert_eq!((much.entries_used + much.entries_sliced, much.entries_zero), (entries, 0));
+    assert!(much.entries_used < nothing.entries_used);
 }
 
 #[test]

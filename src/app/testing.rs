@@ -110,7 +110,7 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let compiled = document.compiled.as_ref().expect("a compiled network");
     let messages = compiled.plan().ids().map(|message| MessageTiming {
         message,
-        lane: 3 * message.index() as u32,
+        worker: 3 * message.index() as u32,
         wait: microseconds(2),
         start: microseconds(10 + message.index()),
         duration: microseconds(1),

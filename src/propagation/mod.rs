@@ -14,4 +14,4 @@ pub use forecast::{Forecast, MemoryLimit, TooLarge, human_bytes};
 pub use plan::{Message, MessageId, Phase, Plan};
 pub use posteriors::Posteriors;
 pub use trace::{MessageTiming, MessageTrace, Savings, Stage, StageTiming};
-pub use watch::{Moment, Pace, Watch};
+pub use watch::{TimingHint, Watch, WorkerClock};

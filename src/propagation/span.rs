@@ -1,27 +1,27 @@
-//! When something began and ended, as others read it while it runs.
+//! Start and end of a message or stage, readable while the engine runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::propagation::{MessageId, MessageTiming};
 
-/// Marks what has not been computed yet.
-const NOT_YET: u64 = u64::MAX;
+/// The end or start of a span that has not ended or begun.
+const PENDING: u64 = u64::MAX;
 
-/// Marks what was computed and is timed together with what follows on the same lane.
+/// The end of a message that is timed together with the next message of the same worker.
 const WITH_NEXT: u64 = u64::MAX - 1;
 
-/// The last nanosecond that can be noted.
+/// The latest time that can be recorded, in nanoseconds.
 pub(super) const LATEST: u64 = u64::MAX - 2;
 
-/// Nanoseconds since the start of the propagation.
+/// Start and end of a message or stage, in nanoseconds since the start of the propagation.
 #[derive(Debug)]
 pub(super) struct Span {
     start: AtomicU64,
     end: AtomicU64,
-    /// The lane in the upper half; in the lower what it and those before it that began at the same
-    /// start were forecast to take.
-    place: AtomicU64,
+    /// The worker in the upper 32 bits. In the lower 32 bits the forecast of the message, added to
+    /// the forecasts of those before it in the group that is timed together.
+    worker_and_forecast: AtomicU64,
     /// Nanoseconds waited before the start.
     wait: AtomicU64,
 }
@@ -29,18 +29,19 @@ pub(super) struct Span {
 impl Span {
     pub fn new() -> Self {
         Self {
-            start: AtomicU64::new(NOT_YET),
-            end: AtomicU64::new(NOT_YET),
-            place: AtomicU64::new(0),
+            start: AtomicU64::new(PENDING),
+            end: AtomicU64::new(PENDING),
+            worker_and_forecast: AtomicU64::new(0),
             wait: AtomicU64::new(0),
         }
     }
 
-    /// Notes that it begins. Those of one lane that are timed together have the same `start`, and
-    /// each more `forecast` than the one before.
+    /// Records the start. The messages of a group that is timed together have the same `start`, and
+    /// `forecast` grows from one to the next.
     #[inline]
-    pub fn begin(&self, lane: u32, start: u64, forecast: u32) {
-        self.place.store(u64::from(lane) << 32 | u64::from(forecast), Ordering::Relaxed);
+    pub fn begin(&self, worker: u32, start: u64, forecast: u32) {
+        let packed = u64::from(worker) << 32 | u64::from(forecast);
+        self.worker_and_forecast.store(packed, Ordering::Relaxed);
         self.start.store(start, Ordering::Release);
     }
 
@@ -49,27 +50,27 @@ impl Span {
         self.end.store(end, Ordering::Release);
     }
 
-    /// Notes that it is over, and timed together with what follows.
+    /// Records that the message has ended and is timed together with the worker's next message.
     #[inline]
     pub fn end_with_next(&self) {
         self.end.store(WITH_NEXT, Ordering::Release);
     }
 
-    /// Notes how long its lane waited for it.
+    /// Records how long the worker waited before the start.
     pub fn note_wait(&self, wait: u64) {
         self.wait.store(wait, Ordering::Relaxed);
     }
 
     pub fn has_ended(&self) -> bool {
-        self.end.load(Ordering::Acquire) != NOT_YET
+        self.end.load(Ordering::Acquire) != PENDING
     }
 
     pub fn start(&self) -> Option<Duration> {
         let start = self.start.load(Ordering::Acquire);
-        (start != NOT_YET).then(|| Duration::from_nanos(start))
+        (start != PENDING).then(|| Duration::from_nanos(start))
     }
 
-    /// Start and end, once there is an end of its own.
+    /// Start and end; `None` until the end is known.
     pub fn bounds(&self) -> Option<(Duration, Duration)> {
         let end = self.end.load(Ordering::Acquire);
         if end > LATEST {
@@ -79,63 +80,66 @@ impl Span {
     }
 }
 
-/// A message that is over.
+/// A message that has ended.
 struct Ended {
     message: usize,
-    lane: u32,
+    worker: u32,
     start: u64,
     end: u64,
     forecast: u32,
     wait: u64,
 }
 
-/// The messages that are over and whose time is known, one span a message.
+/// The timings of the messages that have ended and whose time is known, in the order of `spans`,
+/// which holds one span for each message.
 pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
     let ended = spans.iter().enumerate().filter_map(|(message, span)| {
         let end = span.end.load(Ordering::Acquire);
-        let place = span.place.load(Ordering::Relaxed);
-        (end != NOT_YET).then(|| Ended {
+        let packed = span.worker_and_forecast.load(Ordering::Relaxed);
+        (end != PENDING).then(|| Ended {
             message,
-            lane: (place >> 32) as u32,
+            worker: (packed >> 32) as u32,
             start: span.start.load(Ordering::Acquire),
             end,
-            forecast: place as u32,
+            forecast: packed as u32,
             wait: span.wait.load(Ordering::Relaxed),
         })
     });
     let mut ended: Vec<Ended> = ended.collect();
-    ended.sort_unstable_by_key(|of| (of.lane, of.start, of.forecast, of.message));
+    ended.sort_unstable_by_key(|m| (m.worker, m.start, m.forecast, m.message));
     let mut timings = Vec::with_capacity(ended.len());
     let mut rest = &ended[..];
-    while let Some(last) = rest.iter().position(|of| of.end <= LATEST) {
-        let (together, after) = rest.split_at(last + 1);
-        // What is timed with something that has yet to end stands before another start.
-        let own = (together[last].lane, together[last].start);
-        let others = together.iter().filter(|of| (of.lane, of.start) == own);
-        share(&others.collect::<Vec<_>>(), &mut timings);
+    while let Some(last) = rest.iter().position(|message| message.end <= LATEST) {
+        let (before, after) = rest.split_at(last + 1);
+        // Messages of another worker or start belong to a group that has not ended yet.
+        let group_key = (before[last].worker, before[last].start);
+        let group = before.iter().filter(|message| (message.worker, message.start) == group_key);
+        share_time(&group.collect::<Vec<_>>(), &mut timings);
         rest = after;
     }
     timings.sort_unstable_by_key(|timing| timing.message);
     timings
 }
 
-/// Shares out the time of messages that were timed together, of which the last has the end of all.
-fn share(together: &[&Ended], timings: &mut Vec<MessageTiming>) {
-    let last = together[together.len() - 1];
-    let took = u128::from(last.end.saturating_sub(last.start));
-    let mut from = last.start;
-    for of in together {
-        let part = took * u128::from(of.forecast.max(1)) / u128::from(last.forecast.max(1));
-        let to = last.start + part as u64;
+/// Divides the time of a group of messages that were timed together in proportion to their
+/// forecasts. The last of the group has its end and its total forecast.
+fn share_time(group: &[&Ended], timings: &mut Vec<MessageTiming>) {
+    let last = group[group.len() - 1];
+    let total = u128::from(last.end.saturating_sub(last.start));
+    let mut start = last.start;
+    for message in group {
+        let elapsed =
+            total * u128::from(message.forecast.max(1)) / u128::from(last.forecast.max(1));
+        let end = last.start + elapsed as u64;
         timings.push(MessageTiming {
-            message: MessageId::new(of.message),
-            lane: of.lane,
-            wait: Duration::from_nanos(of.wait),
-            start: Duration::from_nanos(from),
-            duration: Duration::from_nanos(to - from),
-            shared_with: together.len() as u32 - 1,
+            message: MessageId::new(message.message),
+            worker: message.worker,
+            wait: Duration::from_nanos(message.wait),
+            start: Duration::from_nanos(start),
+            duration: Duration::from_nanos(end - start),
+            shared_with: group.len() as u32 - 1,
         });
-        from = to;
+        start = end;
     }
 }
 
@@ -146,13 +150,13 @@ mod tests {
     #[test]
     fn messages_timed_together_share_the_time_and_all_others_have_their_own() {
         let spans: Vec<Span> = (0..8).map(|_| Span::new()).collect();
-        // On lane 0: number 2 and 1 from 100 to 201, number 0 alone until 300; on lane 1 at the same
-        // time number 3 alone, and 4 and 5, which are timed with something that has yet to end, as is 6
-        // itself. Number 7 never begins.
-        for (number, lane, start, forecast) in
+        // Worker 0: messages 2 and 1 together from 100 to 201, then message 0 alone until 300.
+        // Worker 1: message 3 alone from 100, then 4, 5 and 6 together, of which 6 has not ended.
+        // Message 7 never begins.
+        for (number, worker, start, forecast) in
             [(2, 0, 100, 30), (1, 0, 100, 40), (0, 0, 201, 5), (3, 1, 100, 9)]
         {
-            spans[number].begin(lane, start, forecast);
+            spans[number].begin(worker, start, forecast);
         }
         spans[2].end_with_next();
         spans[1].end(201);
@@ -166,20 +170,20 @@ mod tests {
         assert_eq!(spans.iter().filter(|span| span.has_ended()).count(), 6);
         let found: Vec<_> = timings(&spans)
             .iter()
-            .map(|of| (of.message.index(), of.lane, of.start.as_nanos(), of.duration.as_nanos()))
+            .map(|t| (t.message.index(), t.worker, t.start.as_nanos(), t.duration.as_nanos()))
             .collect();
         assert_eq!(found, [(0, 0, 201, 99), (1, 0, 175, 26), (2, 0, 100, 75), (3, 1, 100, 50)]);
-        let shared: Vec<u32> = timings(&spans).iter().map(|of| of.shared_with).collect();
+        let shared: Vec<u32> = timings(&spans).iter().map(|timing| timing.shared_with).collect();
         assert_eq!(shared, [0, 1, 1, 0]);
         spans[6].end(154);
         let found = timings(&spans);
         assert_eq!(found.len(), 7);
-        let together = found.iter().filter(|of| of.shared_with == 2);
-        assert_eq!(together.map(|of| of.duration.as_nanos()).sum::<u128>(), 4);
+        let together = found.iter().filter(|timing| timing.shared_with == 2);
+        assert_eq!(together.map(|timing| timing.duration.as_nanos()).sum::<u128>(), 4);
     }
 
     #[test]
-    fn a_message_noted_with_a_wait_keeps_it() {
+    fn a_recorded_wait_is_reported() {
         let span = Span::new();
         assert!(timings(std::slice::from_ref(&span)).is_empty());
         span.note_wait(7);
@@ -188,6 +192,6 @@ mod tests {
         span.end(25);
         let found = timings(std::slice::from_ref(&span));
         let nanoseconds = [found[0].wait, found[0].start, found[0].duration].map(|d| d.as_nanos());
-        assert_eq!((nanoseconds, found[0].lane, found[0].shared_with), ([7, 20, 5], 3, 0));
+        assert_eq!((nanoseconds, found[0].worker, found[0].shared_with), ([7, 20, 5], 3, 0));
     }
 }

@@ -1,10 +1,10 @@
-//! What a propagation did, and when.
+//! Timings of a propagation.
 
 use std::time::Duration;
 
 use crate::propagation::MessageId;
 
-/// A part of a propagation.
+/// One of the consecutive parts of a propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -22,7 +22,7 @@ impl Stage {
     /// All stages in the order in which they run.
     pub const ALL: [Self; 4] = [Self::Initialise, Self::Collect, Self::Distribute, Self::Read];
 
-    /// The stage in a word.
+    /// The stage in one or two words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Stage {
     }
 }
 
-/// When one stage ran, counted from the start of the propagation.
+/// When one stage ran. Times count from the start of the propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StageTiming {
     /// The stage.
@@ -45,54 +45,57 @@ pub struct StageTiming {
     pub end: Duration,
 }
 
-/// When one message was computed, counted from the start of the propagation.
+/// When one message was computed. Times count from the start of the propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MessageTiming {
     /// The message.
     pub message: MessageId,
-    /// The thread, or the GPU's block, that computed it or its first part, counted from zero.
-    pub lane: u32,
-    /// How long the lane waited before `start` for what the message is made of. Zero where lanes
-    /// take up only what can be computed at once.
+    /// The worker that computed the message or its first part: a thread of the CPU or a block of the
+    /// GPU, numbered from zero.
+    #[serde(rename = "lane")]
+    pub worker: u32,
+    /// How long the worker waited before `start` for the inputs of the message. Zero for engines
+    /// whose workers only take up messages that are ready.
     #[serde(default)]
     pub wait: Duration,
     /// When it began.
     pub start: Duration,
     /// How long it took.
     pub duration: Duration,
-    /// How many others it was timed together with. Zero where the clock was read for it alone; else
-    /// start and duration are its share, by forecast, of the time that all of them took.
+    /// How many other messages it was timed together with. If zero, it was timed alone; otherwise
+    /// start and duration are its share of the common time, in proportion to the forecasts.
     #[serde(default)]
     pub shared_with: u32,
 }
 
-/// What an engine did not have to do in a propagation, of what its plan and its junction tree say.
+/// The part of the plan and of the junction tree's tables that an engine skipped in a propagation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Savings {
-    /// Messages of the plan that were known without computing them: everything below sums out, or
-    /// another tree was propagated through that needs fewer.
+    /// Messages of the plan that need not be computed: everything below the sender sums out, or a
+    /// reduced tree needs fewer messages.
     pub messages_skipped: usize,
-    /// Entries that the evidence took out of the tables.
+    /// Table entries ruled out by the evidence.
     pub entries_sliced: u64,
-    /// Entries that were left out because they are zero whatever the evidence.
+    /// Table entries left out because they are zero whatever the evidence.
     pub entries_zero: u64,
-    /// Entries of the tables that were propagated through.
-    pub entries_left: u64,
-    /// Those among them that had to be made for this evidence.
-    #[serde(default)]
-    pub entries_made: u64,
+    /// Entries of the tables that were used.
+    #[serde(rename = "entries_left")]
+    pub entries_used: u64,
+    /// How many of them were computed for this evidence and not reused.
+    #[serde(default, rename = "entries_made")]
+    pub entries_rebuilt: u64,
 }
 
 /// The timings of one propagation, finished or still running.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MessageTrace {
-    /// Stages that have ended, in order.
+    /// The finished stages, in order.
     pub stages: Vec<StageTiming>,
-    /// Messages that have been computed, in the order of the plan.
+    /// The finished messages, in the order of the plan.
     pub messages: Vec<MessageTiming>,
-    /// What was saved; nothing where the engine saves nothing, or is not there yet.
+    /// The work that was skipped; all zero if the engine skips none or has not reported yet.
     #[serde(default)]
     pub savings: Savings,
-    /// From the start to now, or to the end once there is one.
+    /// The time from the start until now, or until the end of a finished propagation.
     pub elapsed: Duration,
 }

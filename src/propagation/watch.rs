@@ -1,4 +1,4 @@
-//! How a running propagation is watched and stopped.
+//! Progress, timing and cancellation of a running propagation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -10,55 +10,55 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::span::{self, Span};
 use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
 
-/// Made once, when it is first read: comparing a processor's counter with the time of day takes some
-/// twenty milliseconds where the machine is a virtual one.
+/// Reads the processor's own counter where that is reliable, which is several times faster than
+/// asking the operating system; a system call would take longer than many a message. One clock
+/// serves all watches because calibrating it takes about 20 ms on a virtual machine.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
-/// A moment of a propagation, as a [`Watch`] tells it to a thread that computes one message after
-/// another; nothing of meaning where messages are not timed.
+/// When one worker last read the clock, and the messages it has computed since. Meaningless for an
+/// untimed [`Watch`].
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// Nanoseconds since the start.
-    at: u64,
-    /// The forecast of the messages that were computed since, and the last of them.
+pub struct WorkerClock {
+    /// The last reading, in nanoseconds since the start of the propagation.
+    read_at: u64,
+    /// Total forecast of the messages computed since; zero if there are none.
     forecast: u32,
+    /// The last of them.
     last: MessageId,
 }
 
-/// What a message is forecast to take, and when that is enough to read the clock for.
+/// How long a message is forecast to take, and whether that is worth a reading of the clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Forecast of the message, in nanoseconds; it need only be right beside those of others.
+pub struct TimingHint {
+    /// Forecast in nanoseconds. Only its ratio to the forecasts of other messages matters.
     pub forecast: u32,
-    /// Messages are timed together until they are forecast to take this. Zero times each.
-    pub least: u32,
+    /// Consecutive messages share one reading of the clock until their forecasts add up to this,
+    /// in nanoseconds. At zero, every message is timed alone.
+    pub min_interval: u32,
 }
 
-/// What an engine reports to while it propagates: progress, timings and cancellation together.
+/// Where an engine reports progress and timings while it propagates, and learns of cancellation.
 ///
 /// An engine wraps each message in [`message`](Self::message) and each stage in
-/// [`stage`](Self::stage). Whoever holds the other end of the `Arc` may read the state at any
-/// time without stopping the engine: everything is an atomic written once. One watch serves one
-/// propagation.
+/// [`stage`](Self::stage). Other threads can read the state at any time without stopping the engine:
+/// all of it is atomics that are written once. One watch serves one propagation.
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
-    /// Reads the processor's own counter where that is reliable: several times faster than asking
-    /// the system, which would cost more than many a message.
-    /// Set when the propagation begins, which may be long after the watch was made.
+    /// The clock's counter when the propagation began, which may be long after the watch was made.
     started: OnceLock<u64>,
     stages: [Span; Stage::ALL.len()],
-    /// One span a message of the plan; empty where messages are not timed.
+    /// One span for each message of the plan; empty if messages are not timed.
     messages: Box<[Span]>,
     savings: OnceLock<Savings>,
-    /// When the posteriors were there.
+    /// The duration until the posteriors were ready.
     ended: OnceLock<Duration>,
     is_finished: AtomicBool,
 }
 
-impl Moment {
-    /// The moment, with what is timed together until the clock is read again, of which nothing stays
-    /// here.
+impl WorkerClock {
+    /// Moves the messages computed since the last reading to a new clock; this one keeps the
+    /// reading alone.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self { forecast: 0, ..*self })
@@ -66,7 +66,7 @@ impl Moment {
 }
 
 impl Watch {
-    /// A watch that can only cancel: nothing is timed and nothing is counted by message.
+    /// A watch that neither times nor counts messages, for cancellation only.
     #[must_use]
     pub fn untimed(cancel: CancelToken) -> Self {
         Self::with_messages(cancel, 0)
@@ -78,8 +78,8 @@ impl Watch {
         Self::with_messages(cancel, plan.messages().len())
     }
 
-    /// An untimed watch that is cancelled with this one, for a run on the side that is none of the
-    /// caller's progress.
+    /// An untimed watch that is cancelled with this one, for an additional run that does not count
+    /// as progress.
     #[must_use]
     pub fn untimed_child(&self) -> Self {
         Self::untimed(self.cancel.clone())
@@ -97,15 +97,15 @@ impl Watch {
         }
     }
 
-    /// `Err` once the propagation is no longer wanted; engines ask before every message.
+    /// Returns an error once the propagation is cancelled. Engines call this before every message.
     ///
     /// # Errors
-    /// [`Cancelled`], which an engine passes on.
+    /// [`Cancelled`], which the engine returns in turn.
     pub fn check(&self) -> Result<(), Cancelled> {
         self.cancel.check()
     }
 
-    /// The token that cancels the propagation, for parts of the work that take one.
+    /// The token that cancels the propagation.
     #[must_use]
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel
@@ -116,99 +116,98 @@ impl Watch {
         self.cancel.cancel();
     }
 
-    /// Does `work`, which computes `message` on thread number `lane`, and notes when.
+    /// Calls `work`, which computes `message` on worker number `worker`, and times it.
     #[inline]
-    pub fn message<R>(&self, message: MessageId, lane: u32, work: impl FnOnce() -> R) -> R {
-        let each = Pace { forecast: 1, least: 0 };
-        self.message_from(message, lane, &mut self.moment(), each, work)
+    pub fn message<R>(&self, message: MessageId, worker: u32, work: impl FnOnce() -> R) -> R {
+        let alone = TimingHint { forecast: 1, min_interval: 0 };
+        self.message_with_clock(message, worker, &mut self.worker_clock(), alone, work)
     }
 
-    /// As [`message`](Self::message) where the lane was busy until the moment `from`, which becomes
-    /// the moment when the work is done: where one message follows another, the clock is read once
-    /// for each.
+    /// As [`message`](Self::message), for a worker that computes one message after another: the end
+    /// of one is the start of the next, so the clock is read only once for each.
     ///
-    /// Even that would be several percent of a message that takes hardly longer than reading it. So
-    /// messages that follow each other are timed together until there is time enough to measure, which
-    /// is shared out by what they were forecast to take: see [`MessageTiming::shared_with`]. After the
-    /// last of a lane it has to be told to [`stop`](Self::stop).
+    /// Even that would add several percent to very short messages. So consecutive messages are timed
+    /// together until their forecasts add up to `hint.min_interval`, and share the measured time in
+    /// proportion to their forecasts: see [`MessageTiming::shared_with`]. Call
+    /// [`flush`](Self::flush) after the last message of a worker.
     ///
     /// [`MessageTiming::shared_with`]: crate::propagation::MessageTiming::shared_with
     #[inline]
-    pub fn message_from<R>(
+    pub fn message_with_clock<R>(
         &self,
         message: MessageId,
-        lane: u32,
-        from: &mut Moment,
-        pace: Pace,
+        worker: u32,
+        clock: &mut WorkerClock,
+        hint: TimingHint,
         work: impl FnOnce() -> R,
     ) -> R {
         let Some(span) = self.messages.get(message.index()) else { return work() };
-        if pace.forecast >= pace.least {
-            // What is long enough is not timed with what came before.
-            self.stop(from);
+        if hint.forecast >= hint.min_interval {
+            // A message that is long enough is not timed together with those before it.
+            self.flush(clock);
         }
-        let forecast = from.forecast.saturating_add(pace.forecast);
-        span.begin(lane, from.at, forecast);
+        let forecast = clock.forecast.saturating_add(hint.forecast);
+        span.begin(worker, clock.read_at, forecast);
         let result = work();
-        if forecast >= pace.least {
-            *from = self.moment();
-            span.end(from.at);
+        if forecast >= hint.min_interval {
+            *clock = self.worker_clock();
+            span.end(clock.read_at);
         } else {
             span.end_with_next();
-            (from.forecast, from.last) = (forecast, message);
+            (clock.forecast, clock.last) = (forecast, message);
         }
         result
     }
 
-    /// Notes that nothing is timed together with the messages that a lane computed until now.
+    /// Ends the group of messages that `clock` times together, if there is one.
     #[inline]
-    pub fn stop(&self, from: &mut Moment) {
-        if from.forecast > 0 {
-            self.end_together(from);
+    pub fn flush(&self, clock: &mut WorkerClock) {
+        if clock.forecast > 0 {
+            self.read_clock(clock);
         }
     }
 
-    /// Reads the clock, and ends with it what was timed together until now, if anything was.
+    /// Reads the clock, and ends the group of messages that is timed together, if there is one.
     #[inline]
-    fn end_together(&self, from: &mut Moment) {
-        let before = std::mem::replace(from, self.moment());
+    fn read_clock(&self, clock: &mut WorkerClock) {
+        let before = std::mem::replace(clock, self.worker_clock());
         if before.forecast > 0 {
-            self.messages[before.last.index()].end(from.at);
+            self.messages[before.last.index()].end(clock.read_at);
         }
     }
 
-    /// Now.
+    /// A worker's clock, read now.
     #[inline]
     #[must_use]
-    pub fn moment(&self) -> Moment {
-        let at = if self.times_messages() { self.now() } else { 0 };
-        Moment { at, forecast: 0, last: MessageId::new(0) }
+    pub fn worker_clock(&self) -> WorkerClock {
+        let read_at = if self.times_messages() { self.now() } else { 0 };
+        WorkerClock { read_at, forecast: 0, last: MessageId::new(0) }
     }
 
-    /// Does `work`, which is all of `stage`, and notes when.
+    /// Calls `work`, which does all of `stage`, and times it.
     #[inline]
     pub fn stage<R>(&self, stage: Stage, work: impl FnOnce() -> R) -> R {
-        self.stage_from(stage, &mut self.moment(), |_| work())
+        self.stage_with_clock(stage, &mut self.worker_clock(), |_| work())
     }
 
-    /// As [`stage`](Self::stage) where the stage begins at the moment `from`, which becomes the moment
-    /// when the work is done. Messages that one thread computes may go on from there in between: those
-    /// that are timed together end with the stage.
+    /// As [`stage`](Self::stage), for a stage that starts when `clock` was last read. `work` can pass
+    /// the clock to [`message_with_clock`](Self::message_with_clock). The clock is read at the end of
+    /// the stage.
     #[inline]
-    pub fn stage_from<R>(
+    pub fn stage_with_clock<R>(
         &self,
         stage: Stage,
-        from: &mut Moment,
-        work: impl FnOnce(&mut Moment) -> R,
+        clock: &mut WorkerClock,
+        work: impl FnOnce(&mut WorkerClock) -> R,
     ) -> R {
         if !self.times_messages() {
-            return work(from);
+            return work(clock);
         }
         let span = &self.stages[stage as usize];
-        span.begin(0, from.at, 0);
-        let result = work(from);
-        self.end_together(from);
-        span.end(from.at);
+        span.begin(0, clock.read_at, 0);
+        let result = work(clock);
+        self.read_clock(clock);
+        span.end(clock.read_at);
         result
     }
 
@@ -218,8 +217,8 @@ impl Watch {
         !self.messages.is_empty()
     }
 
-    /// Notes that the propagation begins now. Without this call it begins with the first thing
-    /// that is noted. Only the first call counts.
+    /// Records that the propagation begins now. Without this call it begins with the first timing.
+    /// Further calls have no effect.
     pub fn begin(&self) {
         self.started.get_or_init(|| CLOCK.raw());
     }
@@ -231,23 +230,24 @@ impl Watch {
         self.started.get().map_or(Duration::ZERO, since)
     }
 
-    /// Notes when a message was computed that nobody could [wrap](Self::message), because it ran
-    /// on another device, and how long its lane had waited for it before `start`.
+    /// Records when a message was computed on another device, where it could not be
+    /// [wrapped](Self::message), and how long its worker had waited for its inputs before `start`.
+    /// Times count from the start of the propagation.
     pub fn note_message(
         &self,
         message: MessageId,
-        lane: u32,
+        worker: u32,
         wait: Duration,
         start: Duration,
         end: Duration,
     ) {
         let Some(span) = self.messages.get(message.index()) else { return };
         span.note_wait(nanoseconds(wait));
-        span.begin(lane, nanoseconds(start), 0);
+        span.begin(worker, nanoseconds(start), 0);
         span.end(nanoseconds(end));
     }
 
-    /// As [`note_message`](Self::note_message) for a stage.
+    /// As [`note_message`](Self::note_message), for a stage.
     pub fn note_stage(&self, stage: Stage, start: Duration, end: Duration) {
         if self.times_messages() {
             let span = &self.stages[stage as usize];
@@ -256,18 +256,18 @@ impl Watch {
         }
     }
 
-    /// Notes what was saved. Only the first call counts.
+    /// Records the work that the engine skipped. Further calls have no effect.
     pub fn note_savings(&self, savings: Savings) {
         let _ = self.savings.set(savings);
     }
 
-    /// Notes that the posteriors are there: what follows, such as fetching the times of messages from
-    /// a device, is no part of the propagation. Only the first call counts.
+    /// Records that the posteriors are ready. Later work, such as reading message times back from a
+    /// device, does not count as part of the propagation. Further calls have no effect.
     pub fn note_end(&self) {
         self.ended.get_or_init(|| self.elapsed());
     }
 
-    /// Notes that the propagation is over, whatever came of it, and that all was noted.
+    /// Records that the propagation is over, successful or not, and that no more timings follow.
     pub fn finish(&self) {
         self.note_end();
         self.is_finished.store(true, Ordering::Release);
@@ -279,13 +279,14 @@ impl Watch {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    /// Messages computed so far, and messages in all; both zero where messages are not timed.
+    /// The number of messages computed so far, and of all messages; both zero if messages are not
+    /// timed.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         (self.messages.iter().filter(|span| span.has_ended()).count(), self.messages.len())
     }
 
-    /// A message that has begun and not ended, if there is one; the latest begun of several.
+    /// The message being computed; if there are several, the one that began last.
     #[must_use]
     pub fn active(&self) -> Option<MessageId> {
         let open = self.messages.iter().enumerate().filter(|(_, span)| !span.has_ended());
@@ -294,7 +295,7 @@ impl Watch {
             .map(|(_, index)| MessageId::new(index))
     }
 
-    /// What has happened so far.
+    /// The timings recorded so far.
     #[must_use]
     pub fn trace(&self) -> MessageTrace {
         let stages = Stage::ALL.into_iter().filter_map(|stage| {
@@ -332,33 +333,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_can_be_read_while_it_runs() {
+    fn a_running_propagation_can_be_read() {
         let plan = plan_of_two_messages();
         let watch = Watch::timed(&plan, CancelToken::new());
         let first = MessageId::new(0);
         assert_eq!((watch.progress(), watch.active()), ((0, 2), None));
         watch.message(first, 3, || assert_eq!(watch.active(), Some(first)));
         assert_eq!((watch.progress(), watch.active()), ((1, 2), None));
-        let mut from = watch.moment();
-        let before = from.at;
-        let each = Pace { forecast: 1, least: 0 };
-        watch.message_from(MessageId::new(1), 0, &mut from, each, || ());
+        let mut clock = watch.worker_clock();
+        let before = clock.read_at;
+        let alone = TimingHint { forecast: 1, min_interval: 0 };
+        watch.message_with_clock(MessageId::new(1), 0, &mut clock, alone, || ());
         let second = watch.trace().messages[1];
         assert_eq!(second.start, Duration::from_nanos(before));
-        assert_eq!(second.start + second.duration, Duration::from_nanos(from.at));
+        assert_eq!(second.start + second.duration, Duration::from_nanos(clock.read_at));
         let trace = watch.trace();
         assert_eq!(trace.messages.len(), 2);
-        assert_eq!((trace.messages[0].message, trace.messages[0].lane), (first, 3));
+        assert_eq!((trace.messages[0].message, trace.messages[0].worker), (first, 3));
         watch.note_end();
         let elapsed = watch.trace().elapsed;
         assert!(!watch.is_finished());
         watch.finish();
         assert!(watch.is_finished());
-        assert_eq!(watch.trace().elapsed, elapsed, "what follows the end is not counted");
+        assert_eq!(watch.trace().elapsed, elapsed, "time after the end is not counted");
     }
 
     #[test]
-    fn short_messages_are_timed_together_until_one_is_long_or_the_stage_ends() {
+    fn short_messages_are_timed_together_until_a_long_one_or_the_end_of_the_stage() {
         let clique = || Clique { variables: vec![], entries: 1 };
         let separator = |child| Separator {
             variables: vec![],
@@ -371,11 +372,11 @@ mod tests {
         let plan = Plan::depth_first(&JunctionTree::new(cliques, separators, CliqueId::new(0)));
         let watch = Watch::timed(&plan, CancelToken::new());
         let forecasts = [3, 4, 4, 20, 5, 5, 1, 2];
-        let mut from = watch.moment();
-        watch.stage_from(Stage::Collect, &mut from, |from| {
+        let mut clock = watch.worker_clock();
+        watch.stage_with_clock(Stage::Collect, &mut clock, |clock| {
             for (message, forecast) in forecasts.into_iter().enumerate() {
-                let pace = Pace { forecast, least: 10 };
-                watch.message_from(MessageId::new(message), 0, from, pace, || {
+                let hint = TimingHint { forecast, min_interval: 10 };
+                watch.message_with_clock(MessageId::new(message), 0, clock, hint, || {
                     assert_eq!(watch.active(), Some(MessageId::new(message)));
                     assert_eq!(watch.progress().0, message);
                 });
@@ -385,7 +386,11 @@ mod tests {
         let shared: Vec<u32> = trace.messages.iter().map(|timing| timing.shared_with).collect();
         assert_eq!(shared, [2, 2, 2, 0, 1, 1, 1, 1]);
         for pair in trace.messages.windows(2) {
-            assert_eq!(pair[0].start + pair[0].duration, pair[1].start, "nothing is lost between");
+            assert_eq!(
+                pair[0].start + pair[0].duration,
+                pair[1].start,
+                "messages follow without a gap"
+            );
         }
         let (stage, last) = (trace.stages[0], trace.messages[7]);
         assert_eq!((stage.start, stage.end), (trace.messages[0].start, last.start + last.duration));
@@ -397,9 +402,9 @@ mod tests {
         assert_eq!(watch.message(MessageId::new(0), 0, || 7), 7);
         assert!(watch.trace().messages.is_empty());
         assert!(watch.check().is_ok());
-        let aside = watch.untimed_child();
+        let child = watch.untimed_child();
         watch.cancel();
         assert!(watch.check().is_err());
-        assert!(aside.check().is_err());
+        assert!(child.check().is_err());
     }
 }

@@ -108,6 +108,6 @@ pub fn everything_is_reported(subject: &Subject) {
     assert_eq!(trace.messages.len(), messages);
     for timing in &trace.messages {
         assert!(timing.start + timing.duration <= trace.elapsed);
-        assert!((timing.lane as usize) < propagator.threads());
+        assert!((timing.worker as usize) < propagator.threads());
     }
 }

@@ -211,7 +211,7 @@ impl Changed {
             ms(change_ms.median),
             ms(change_ms.max),
             worst.kind.name().to_owned(),
-            thousands(worst.savings.entries_made),
+            thousands(worst.savings.entries_rebuilt),
         ]
     }
 }

@@ -99,19 +99,21 @@ impl<T: Real> Shared<T> {
         watch.check()?;
         let network = self.compiled.network();
         let Lane { state, choice, .. } = lane;
-        let from = &mut watch.moment();
+        let from = &mut watch.worker_clock();
         let mut made = 0;
-        let (tree, state, messages, constant) = watch.stage_from(Stage::Initialise, from, |_| {
-            let whole = (&self.structure, &self.tree, &mut *state);
-            let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
-            made = choice.made;
-            let chosen = match choice.kept().filter(|_| uses_kept) {
-                Some((model, constant)) => (&model.tree, &mut model.state, None, constant),
-                None => (&self.tree, state, Some(&self.messages), Some(0.0)),
-            };
-            chosen.1.enter(chosen.0, evidence);
-            chosen
-        });
+        let (tree, state, messages, constant) =
+            watch.stage_with_clock(Stage::Initialise, from, |_| {
+                let whole = (&self.structure, &self.tree, &mut *state);
+                let uses_kept =
+                    choice.prepare(network, whole, evidence, means, watch.cancel_token());
+                made = choice.made;
+                let chosen = match choice.kept().filter(|_| uses_kept) {
+                    Some((model, constant)) => (&model.tree, &mut model.state, None, constant),
+                    None => (&self.tree, state, Some(&self.messages), Some(0.0)),
+                };
+                chosen.1.enter(chosen.0, evidence);
+                chosen
+            });
         let constant = constant.ok_or(RunError::Impossible)?;
         let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
         let work = Work {
@@ -121,8 +123,10 @@ impl<T: Real> Shared<T> {
             is_support: false,
         };
         let mut propagate = || -> Result<f64, RunError> {
-            watch.stage_from(Stage::Collect, from, |from| state.part().collect_all(&work, from))?;
-            watch.stage_from(Stage::Distribute, from, |from| {
+            watch.stage_with_clock(Stage::Collect, from, |from| {
+                state.part().collect_all(&work, from)
+            })?;
+            watch.stage_with_clock(Stage::Distribute, from, |from| {
                 state.part().distribute_all(&work, from)
             })?;
             state.ln_p_evidence(tree)
@@ -136,7 +140,7 @@ impl<T: Real> Shared<T> {
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
-        Ok(watch.stage_from(Stage::Read, from, |_| {
+        Ok(watch.stage_with_clock(Stage::Read, from, |_| {
             state.posteriors(network, tree, evidence, ln_p_evidence)
         }))
     }
@@ -174,7 +178,7 @@ fn savings<T: Real>(
         messages_skipped: messages.saturating_sub(passed),
         entries_sliced: if made.is_some() { left_out } else { 0 },
         entries_zero: if made.is_some() { 0 } else { left_out },
-        entries_left: entries,
-        entries_made: made.unwrap_or(0) as u64,
+        entries_used: entries,
+        entries_rebuilt: made.unwrap_or(0) as u64,
     }
 }

@@ -63,7 +63,8 @@ pub(super) mod trace {
         starts: Vec<i64>,
         durations: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        lanes: Vec<u64>,
+        #[serde(rename = "lanes")]
+        workers: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         waits: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,7 +86,7 @@ pub(super) mod trace {
                 messages: differences(messages.iter().map(|m| m.message.index() as u64)),
                 starts: differences(messages.iter().map(|m| nanoseconds(m.start))),
                 durations: messages.iter().map(|m| nanoseconds(m.duration)).collect(),
-                lanes: unless_zero(messages.iter().map(|m| u64::from(m.lane)).collect()),
+                workers: unless_zero(messages.iter().map(|m| u64::from(m.worker)).collect()),
                 waits: unless_zero(waits),
                 shared: unless_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
                 savings: trace.savings,
@@ -99,11 +100,20 @@ pub(super) mod trace {
         from: D,
     ) -> Result<Option<MessageTrace>, D::Error> {
         let Some(columns) = Option::<Columns>::deserialize(from)? else { return Ok(None) };
-        let Columns { stages, messages, starts, durations, lanes, waits, shared, savings, elapsed } =
-            columns;
+        let Columns {
+            stages,
+            messages,
+            starts,
+            durations,
+            workers,
+            waits,
+            shared,
+            savings,
+            elapsed,
+        } = columns;
         let all = messages.len();
         let whole = |column: &[u64]| column.is_empty() || column.len() == all;
-        let are_whole = [&lanes, &waits, &shared].into_iter().all(|column| whole(column));
+        let are_whole = [&workers, &waits, &shared].into_iter().all(|column| whole(column));
         if starts.len() != all || durations.len() != all || !are_whole {
             return Err(serde::de::Error::custom("columns of different lengths"));
         }
@@ -111,10 +121,11 @@ pub(super) mod trace {
         let rows = sums(&messages).zip(sums(&starts)).zip(&durations).enumerate();
         let timing = |(index, ((message, start), &duration)): (usize, ((u64, u64), &u64))| {
             let message = u32::try_from(message).map_err(serde::de::Error::custom)?;
-            let lane = u32::try_from(or_zero(&lanes, index)).map_err(serde::de::Error::custom)?;
+            let worker =
+                u32::try_from(or_zero(&workers, index)).map_err(serde::de::Error::custom)?;
             Ok(MessageTiming {
                 message: MessageId::new(message as usize),
-                lane,
+                worker,
                 wait: Duration::from_nanos(or_zero(&waits, index)),
                 start: Duration::from_nanos(start),
                 duration: Duration::from_nanos(duration),

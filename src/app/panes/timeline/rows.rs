@@ -68,7 +68,7 @@ pub fn rows(trace: &MessageTrace, plan: &Plan, grouping: Grouping) -> Vec<Row> {
         let Some(message) = plan.messages().get(timing.message.index()) else { continue };
         let start = timing.start.as_nanos() as f64;
         let (worker, wait) = match grouping {
-            Grouping::ByWorker => (timing.lane, timing.wait.as_nanos() as f64),
+            Grouping::ByWorker => (timing.worker, timing.wait.as_nanos() as f64),
             Grouping::Packed => (0, 0.0),
         };
         workers.entry(worker).or_default().push(Span {

@@ -2,7 +2,7 @@
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::propagation::{MessageId, Moment, Pace, Phase, Watch};
+use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Nanoseconds of messages, as they are forecast, from which on the clock is read for them: what reading
 /// it takes is then lost beside what noting the messages takes.
@@ -55,17 +55,17 @@ pub struct Report<'a> {
 pub struct Lane<'a> {
     report: Report<'a>,
     number: u32,
-    from: Moment,
+    from: WorkerClock,
 }
 
 impl<'a> Report<'a> {
     /// This thread, from now on.
     pub fn lane(self) -> Lane<'a> {
-        self.lane_from(self.watch.moment())
+        self.lane_from(self.watch.worker_clock())
     }
 
     /// This thread, busy until the moment `from`.
-    pub fn lane_from(self, from: Moment) -> Lane<'a> {
+    pub fn lane_from(self, from: WorkerClock) -> Lane<'a> {
         let number = rayon::current_thread_index().unwrap_or(0) as u32;
         Lane { report: self, number, from }
     }
@@ -88,12 +88,12 @@ impl Lane<'_> {
             Phase::Collect => collect,
             Phase::Distribute => distribute,
         };
-        let pace = Pace { forecast, least: all.least };
-        Ok(watch.message_from(id, self.number, &mut self.from, pace, work))
+        let pace = TimingHint { forecast, min_interval: all.least };
+        Ok(watch.message_with_clock(id, self.number, &mut self.from, pace, work))
     }
 
     /// Until when the thread was busy.
-    pub fn end(mut self) -> Moment {
+    pub fn end(mut self) -> WorkerClock {
         self.from.take()
     }
 }
@@ -101,6 +101,6 @@ impl Lane<'_> {
 impl Drop for Lane<'_> {
     /// Whatever the thread does next is no message.
     fn drop(&mut self) {
-        self.report.watch.stop(&mut self.from);
+        self.report.watch.flush(&mut self.from);
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::cpu::pass::message;
 use crate::engine::cpu::pass::report::{Lane, Report};
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
-use crate::propagation::{Moment, Phase};
+use crate::propagation::{Phase, WorkerClock};
 
 /// A subtree of less work than this, in entries of tables, stays on one thread.
 pub const WORTH_A_THREAD: usize = 40_000;
@@ -91,7 +91,7 @@ impl Part<'_> {
     pub fn collect_all<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
-        from: &mut Moment,
+        from: &mut WorkerClock,
     ) -> Result<(), RunError> {
         if work.forks {
             return self.collect(work, None);
@@ -108,7 +108,7 @@ impl Part<'_> {
     pub fn distribute_all<T: Entry>(
         &mut self,
         work: &Work<'_, T>,
-        from: &mut Moment,
+        from: &mut WorkerClock,
     ) -> Result<(), RunError> {
         if work.forks {
             return self.distribute(work, None);
@@ -116,7 +116,7 @@ impl Part<'_> {
         if self.cliques[0].is_down_stale {
             // This is part of no message.
             self.spread(work);
-            *from = work.report.watch.moment();
+            *from = work.report.watch.worker_clock();
         }
         let mut lane = work.report.lane_from(*from);
         self.distribute_below(work, &mut lane)?;

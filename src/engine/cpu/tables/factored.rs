@@ -183,7 +183,7 @@ mod tests {
         let watch = Watch::untimed(CancelToken::new());
         let report = Report { watch: &watch, messages: None };
         let work = Work { tree, report, forks: false, is_support: false };
-        let mut from = watch.moment();
+        let mut from = watch.worker_clock();
         state.part().collect_all(&work, &mut from).expect("it is possible");
         state.part().distribute_all(&work, &mut from).expect("it is possible");
         state.posteriors(network, tree, evidence, 0.0).values().to_vec()

@@ -104,8 +104,8 @@ fn find(tree: &Tree<u8>, state: &mut State, forks: bool) {
     let report = Report { watch: &watch, messages: None };
     let work = Work { tree, report, forks, is_support: true };
     // Where nothing is possible there is nothing to be left out either.
-    let _ = state.part().collect_all(&work, &mut watch.moment());
-    let _ = state.part().distribute_all(&work, &mut watch.moment());
+    let _ = state.part().collect_all(&work, &mut watch.worker_clock());
+    let _ = state.part().distribute_all(&work, &mut watch.worker_clock());
 }
 
 /// Room for what is left of a table. One thread gives it to all: if each had its own, their allocators

@@ -7,7 +7,7 @@ use super::records::{Chunk, Message, Reading};
 use super::tables::{Exponent, PEAK, Tables};
 use crate::clock::Instant;
 use crate::engine::RunError;
-use crate::potential::Real;
+use crate::potential::{Real, ratio};
 
 /// See the module.
 pub(super) struct Twin {
@@ -69,7 +69,7 @@ impl Twin {
         let separator = if separator < 1e-300 { 0.0 } else { separator };
         let stored = &mut self.separators[m.separator as usize + j as usize];
         let old = std::mem::replace(stored, separator);
-        let quotient = if old == 0.0 { 0.0 } else { separator / old };
+        let quotient = ratio(separator, old);
 
         let factor = quotient.scale(PEAK - exponent_of(self.largest[m.to_slot as usize]));
         let mut largest = 0;
