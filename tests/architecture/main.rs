@@ -1,0 +1,130 @@
+//! The rules of ARCHITECTURE.md that no compiler holds, read from the source as text.
+
+mod imports;
+mod source;
+
+use source::{SourceFile, source_files};
+
+/// The largest circle of files that import each other, `mod.rs` files left out.
+const LARGEST_CIRCLE: usize = 6;
+
+/// Files that may contain `unsafe`: calls of the CUDA driver, and vector instructions that are used
+/// only where the processor has them.
+const UNSAFE: [&str; 2] = ["engine/cuda/", "engine/simd"];
+
+/// Where threads may be started.
+const THREADS: [&str; 4] = ["session/", "store/", "engine/", "app/shell/dialog.rs"];
+
+/// The file that reads the clock. `propagation/watch.rs` has the processor's counter.
+const CLOCKS: [&str; 1] = ["clock.rs"];
+
+/// Panics with the files, outside `allowed`, in which `is_wrong` finds a line.
+fn assert_only_in(allowed: &[&str], rule: &str, is_wrong: impl Fn(&str) -> bool) {
+    let is_allowed =
+        |file: &&SourceFile| !allowed.iter().any(|prefix| file.path.starts_with(prefix));
+    let offences: Vec<String> = source_files()
+        .iter()
+        .filter(is_allowed)
+        .flat_map(|file| {
+            let wrong = file.code.lines().filter(|line| is_wrong(line));
+            wrong.map(|line| format!("src/{}: {}", file.path, line.trim())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(offences.is_empty(), "{rule}:\n{}", offences.join("\n"));
+}
+
+/// Whether `line` contains `word` as a whole word.
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|other| other == word)
+}
+
+#[test]
+fn modules_import_only_what_the_table_allows() {
+    let table = imports::table_of_architecture();
+    let mut offences = Vec::new();
+    for file in source_files() {
+        let Some(module) = imports::module_of(&file.path) else { continue };
+        let allowed = table.get(module).unwrap_or_else(|| {
+            panic!("src/{}: module '{module}' is not in the import table", file.path)
+        });
+        for import in imports::top_level_imports(file) {
+            if import != module && !allowed.contains(&import) {
+                offences.push(format!("src/{} imports {import}", file.path));
+            }
+        }
+    }
+    assert!(offences.is_empty(), "against the table in ARCHITECTURE.md:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn files_do_not_import_each_other_in_large_circles() {
+    for circle in imports::circles(source_files()) {
+        assert!(circle.len() <= LARGEST_CIRCLE, "these files import each other: {circle:?}");
+    }
+}
+
+#[test]
+fn egui_is_used_only_by_the_window() {
+    let crates =
+        ["egui", "eframe", "egui_plot", "egui_graphs", "egui_tiles", "egui_extras", "egui_notify"];
+    assert_only_in(&["app/", "main.rs"], "egui outside src/app", |line| {
+        crates.iter().any(|name| line.contains(&format!("{name}::")))
+    });
+}
+
+#[test]
+fn cuda_is_used_only_by_the_engines_on_a_gpu() {
+    assert_only_in(&["engine/cuda/"], "cudarc outside src/engine/cuda", |line| {
+        has_word(line, "cudarc")
+    });
+}
+
+#[test]
+fn unsafe_code_is_only_where_it_is_named() {
+    assert_only_in(&UNSAFE, "unsafe code", |line| has_word(line, "unsafe"));
+    // The compiler denies it, so that a room that needs it says so at its top.
+    let lints = include_str!("../../Cargo.toml");
+    assert!(lints.contains("unsafe_code = \"deny\""), "Cargo.toml denies unsafe code");
+}
+
+#[test]
+fn threads_and_clocks_are_only_where_they_are_named() {
+    let starts = ["thread::spawn", "thread::Builder", "thread::scope"];
+    assert_only_in(&THREADS, "a thread is started", |line| {
+        starts.iter().any(|start| line.contains(start))
+    });
+    let clocks = ["std::time::Instant", "Instant::now()", "SystemTime::now"];
+    assert_only_in(&CLOCKS, "std::time's clocks, which do not work in a browser", |line| {
+        line.contains("std::time::Instant") || line.contains(clocks[2])
+    });
+    let uses_std = |line: &str| line.starts_with("use std::time::") && has_word(line, "Instant");
+    assert_only_in(&CLOCKS, "std::time's clocks, which do not work in a browser", uses_std);
+}
+
+#[test]
+fn the_graph_knows_no_probability() {
+    for file in source_files().iter().filter(|file| file.path.starts_with("graph/")) {
+        for name in ["Cpt", "Factor", "Evidence", "Posteriors", "Potential"] {
+            assert!(!has_word(&file.code, name), "src/{} mentions {name}", file.path);
+        }
+    }
+}
+
+#[test]
+fn panes_run_no_inference_and_do_not_know_the_workbench() {
+    for file in source_files().iter().filter(|file| file.path.starts_with("app/panes/")) {
+        for name in ["Workbench", "propagate", "Propagator", "Session"] {
+            assert!(!has_word(&file.code, name), "src/{} mentions {name}", file.path);
+        }
+    }
+}
+
+#[test]
+fn no_engine_is_recognised_by_its_name() {
+    let names = ["\"cpu\"", "\"gpu\"", "\"gpu-paper\"", "\"sequential\"", "\"reference\""];
+    // Where each name is given, and where the paper's experiments choose what they compare.
+    let allowed = ["engine/", "experiment/engines.rs"];
+    assert_only_in(&allowed, "an engine's name", |line| {
+        names.iter().any(|name| line.contains(name))
+    });
+}
