@@ -22,12 +22,12 @@
 //! Names and labels that are no words are written in double quotes; one that holds a double quote
 //! has no spelling.
 
-mod build;
 mod parser;
 mod properties;
 mod write;
 
 use crate::format::language::{Keeps, Language};
+use crate::format::nodes::{self, IfMissing};
 use crate::format::source::Source;
 use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
@@ -48,5 +48,7 @@ static DIALECT: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
 
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-    build::network(source, &parser::parse(source)?)
+    let mut document = parser::parse(source)?;
+    nodes::assign(source, &mut document.variables, document.probabilities)?;
+    nodes::network(source, document.name, document.note, &document.variables, IfMissing::Refuse)
 }

@@ -1,71 +1,32 @@
-//! The grammar of BIF: from text to blocks, names not yet looked up.
+//! The grammar of BIF: from a text to nodes and distributions, names not yet looked up.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::DIALECT;
+use super::properties::{self, PROPERTY, TABLE_PROPERTY};
 use crate::format::FormatError;
-use crate::format::nodes::number;
+use crate::format::nodes::{
+    Definition, Distribution, LabelledRow, LabelledRows, Node, Number, Role, RowLabel, Word, number,
+};
 use crate::format::source::Source;
 use crate::format::tokens::{Token, Tokens};
-
-/// A name or label, and the byte at which it stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Name<'s> {
-    pub text: &'s str,
-    pub at: usize,
-}
-
-/// `variable NAME { type discrete [ N ] { STATES }; }`
-#[derive(Debug)]
-pub(super) struct VariableBlock<'s> {
-    pub name: Name<'s>,
-    pub states: Vec<Name<'s>>,
-    pub properties: Vec<&'s str>,
-}
-
-/// `probability ( CHILD | PARENTS ) { ENTRIES }`
-#[derive(Debug)]
-pub(super) struct ProbabilityBlock<'s> {
-    pub child: Name<'s>,
-    pub parents: Vec<Name<'s>>,
-    pub entries: Vec<Entry>,
-    pub properties: Vec<&'s str>,
-}
-
-/// What an entry of a probability block gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EntryKind {
-    Table,
-    Default,
-    Row,
-}
-
-/// One entry of a probability block. Its labels and numbers stand in the document's, because a
-/// vector for each of a hundred thousand rows would cost more than reading them.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub at: usize,
-    pub kind: EntryKind,
-    pub labels: Range<usize>,
-    pub numbers: Range<usize>,
-}
+use crate::network::Annotation;
 
 /// All blocks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Document<'s> {
     pub name: &'s str,
-    /// Those of the network.
-    pub properties: Vec<&'s str>,
-    pub variables: Vec<VariableBlock<'s>>,
-    pub probabilities: Vec<ProbabilityBlock<'s>>,
-    pub labels: Vec<Name<'s>>,
-    pub numbers: Vec<f64>,
+    /// Properties of the network.
+    pub note: Annotation,
+    pub variables: Vec<Node<'s>>,
+    pub probabilities: Vec<Distribution<'s>>,
 }
 
 const KEYWORDS: [&str; 8] =
     ["network", "variable", "probability", "property", "type", "discrete", "table", "default"];
 
-/// `token`, or the keyword that it is in capital letters or small ones.
+/// `token`, in small letters if it is a keyword.
 fn keyword(token: Token<'_>) -> Token<'_> {
     let Token::Word(word) = token else { return token };
     let known = KEYWORDS.into_iter().find(|known| known.eq_ignore_ascii_case(word));
@@ -89,12 +50,9 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
     loop {
         let (token, at) = parser.tokens.next()?;
         match keyword(token) {
-            Token::Word("network") => document.name = parser.network(&mut document.properties)?,
+            Token::Word("network") => document.name = parser.network(&mut document.note)?,
             Token::Word("variable") => document.variables.push(parser.variable()?),
-            Token::Word("probability") => {
-                let block = parser.probability(&mut document)?;
-                document.probabilities.push(block);
-            }
+            Token::Word("probability") => document.probabilities.push(parser.probability()?),
             Token::End if blocks > 0 => return Ok(document),
             Token::Semicolon if blocks > 0 => continue,
             _ => {
@@ -112,40 +70,50 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn network(&mut self, properties: &mut Vec<&'s str>) -> Result<&'s str, FormatError> {
-        let name = match self.tokens.peek()?.0 {
-            Token::OpenBrace => "",
-            _ => self.name("the network's name")?.text,
+    fn network(&mut self, note: &mut Annotation) -> Result<&'s str, FormatError> {
+        let (name, _) = match self.tokens.peek()?.0 {
+            Token::OpenBrace => ("", 0),
+            _ => self.name("the network's name")?,
         };
         self.tokens.sign(Token::OpenBrace)?;
         loop {
             let (token, at) = self.tokens.next()?;
             match keyword(token) {
-                Token::Word("property") => properties.push(self.property(at)?),
+                Token::Word("property") => properties::note(note, PROPERTY, self.property(at)?),
                 Token::CloseBrace => return Ok(name),
                 _ => return Err(self.tokens.expected("'property' or '}'", token, at)),
             }
         }
     }
 
-    fn variable(&mut self) -> Result<VariableBlock<'s>, FormatError> {
-        let name = self.name("the variable's name")?;
+    /// `variable NAME { type discrete [ N ] { STATES }; }`
+    fn variable(&mut self) -> Result<Node<'s>, FormatError> {
+        let (name, name_at) = self.name("the variable's name")?;
         self.tokens.sign(Token::OpenBrace)?;
-        let (mut states, mut properties) = (None, Vec::new());
+        let (mut states, mut note) = (None, Annotation::default());
         loop {
             let (token, at) = self.tokens.next()?;
             match keyword(token) {
-                Token::Word("property") => properties.push(self.property(at)?),
+                Token::Word("property") => {
+                    properties::note(&mut note, PROPERTY, self.property(at)?);
+                }
                 Token::Word("type") => {
                     if states.replace(self.states()?).is_some() {
-                        let message = format!("variable '{}' has a second type", name.text);
+                        let message = format!("variable '{name}' has a second type");
                         return Err(self.source.error(at, message));
                     }
                 }
                 Token::CloseBrace => {
-                    let message = || format!("variable '{}' has no type", name.text);
-                    let states = states.ok_or_else(|| self.source.error(at, message()))?;
-                    return Ok(VariableBlock { name, states, properties });
+                    let message = || format!("variable '{name}' has no type");
+                    return Ok(Node {
+                        name: word(name, name_at),
+                        role: Role::Chance,
+                        states: states.ok_or_else(|| self.source.error(at, message()))?,
+                        parents: Vec::new(),
+                        definition: Definition::Missing,
+                        at: name_at,
+                        note,
+                    });
                 }
                 _ => return Err(self.tokens.expected("'type', 'property' or '}'", token, at)),
             }
@@ -153,7 +121,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `discrete [ N ] { STATES };`
-    fn states(&mut self) -> Result<Vec<Name<'s>>, FormatError> {
+    fn states(&mut self) -> Result<Vec<Word<'s>>, FormatError> {
         let (token, at) = self.tokens.next()?;
         if keyword(token) != Token::Word("discrete") {
             return Err(self.tokens.expected("'discrete'", token, at));
@@ -168,67 +136,85 @@ impl<'s> Parser<'s> {
         self.tokens.sign(Token::CloseBracket)?;
         self.tokens.sign(Token::OpenBrace)?;
         let mut states = Vec::new();
-        self.names_until(Token::CloseBrace, "the label of a state", &mut states)?;
+        self.names_until(Token::CloseBrace, "the label of a state", |state| states.push(state))?;
         self.tokens.sign(Token::Semicolon)?;
         if states.len() != count {
-            let message = format!("{count} states are announced, but {} follow", states.len());
+            let message = format!("expected {count} states, found {}", states.len());
             return Err(self.source.error(at, message));
         }
         Ok(states)
     }
 
-    fn probability(
-        &mut self,
-        document: &mut Document<'s>,
-    ) -> Result<ProbabilityBlock<'s>, FormatError> {
+    /// `probability ( CHILD | PARENTS ) { ENTRIES }`
+    fn probability(&mut self) -> Result<Distribution<'s>, FormatError> {
         self.tokens.sign(Token::OpenParenthesis)?;
-        let child = self.name("the name of a variable")?;
+        let (child, block_at) = self.name("the name of a variable")?;
         if self.tokens.peek()?.0 == Token::Bar {
             self.tokens.next()?;
         }
         let mut parents = Vec::new();
-        self.names_until(Token::CloseParenthesis, "the name of a parent", &mut parents)?;
+        let what = "the name of a parent";
+        self.names_until(Token::CloseParenthesis, what, |parent| parents.push(parent))?;
         self.tokens.sign(Token::OpenBrace)?;
-        let (mut entries, mut properties) = (Vec::new(), Vec::new());
+        let mut note = Annotation::default();
+        let mut rows = LabelledRows::default();
+        let mut table: Option<(Vec<Number>, usize)> = None;
         loop {
-            let first_label = document.labels.len();
             let (token, at) = self.tokens.next()?;
-            let kind = match keyword(token) {
+            let labels = match keyword(token) {
                 Token::Word("property") => {
-                    properties.push(self.property(at)?);
+                    properties::note(&mut note, TABLE_PROPERTY, self.property(at)?);
                     continue;
                 }
-                Token::Word("table") => EntryKind::Table,
-                Token::Word("default") => EntryKind::Default,
-                Token::OpenParenthesis => {
-                    let labels = &mut document.labels;
-                    self.names_until(Token::CloseParenthesis, "the state of a parent", labels)?;
-                    EntryKind::Row
-                }
-                Token::CloseBrace => {
-                    return Ok(ProbabilityBlock { child, parents, entries, properties });
-                }
+                Token::CloseBrace => break,
+                Token::Word("table" | "default") => None,
+                Token::OpenParenthesis => Some(self.row_labels(&mut rows.labels)?),
                 _ => {
                     let expected = "'(', 'table', 'default', 'property' or '}'";
                     return Err(self.tokens.expected(expected, token, at));
                 }
             };
-            let labels = first_label..document.labels.len();
-            let numbers = self.numbers(&mut document.numbers)?;
-            entries.push(Entry { at, kind, labels, numbers });
+            let is_table = keyword(token) == Token::Word("table");
+            if table.is_some() || (is_table && !rows.rows.is_empty()) {
+                let message = "'table' gives the whole table, so there can be no other entry";
+                return Err(self.source.error(at, message));
+            }
+            if is_table {
+                let mut numbers = Vec::new();
+                self.numbers(|value| numbers.push(Number { value, at }))?;
+                table = Some((numbers, at));
+            } else {
+                let first = rows.numbers.len();
+                self.numbers(|value| rows.numbers.push(value))?;
+                rows.rows.push(LabelledRow { at, labels, numbers: first..rows.numbers.len() });
+            }
         }
+        let (definition, at) = match table {
+            Some((numbers, at)) => (Definition::TableByState(numbers), at),
+            None => (Definition::Rows(rows), block_at),
+        };
+        let child = word(child, block_at);
+        Ok(Distribution { child, parents, definition, block_at, at, note })
     }
 
-    /// Numbers up to a semicolon, pushed onto `numbers`; returns where they stand there.
-    fn numbers(&mut self, numbers: &mut Vec<f64>) -> Result<Range<usize>, FormatError> {
-        let start = numbers.len();
+    /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
+    fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
+        let first = labels.len();
+        self.names_until(Token::CloseParenthesis, "the state of a parent", |word| {
+            labels.push(RowLabel { word, may_be_position: false });
+        })?;
+        Ok(first..labels.len())
+    }
+
+    /// Calls `push` with each number up to a semicolon.
+    fn numbers(&mut self, mut push: impl FnMut(f64)) -> Result<(), FormatError> {
         loop {
             let (token, at) = self.tokens.next()?;
             match token {
                 Token::Comma => {}
-                Token::Semicolon => return Ok(start..numbers.len()),
+                Token::Semicolon => return Ok(()),
                 Token::Word(word) => match number(word) {
-                    Some(value) => numbers.push(value),
+                    Some(value) => push(value),
                     None => return Err(self.tokens.expected("a number or ';'", token, at)),
                 },
                 found => return Err(self.tokens.expected("a number or ';'", found, at)),
@@ -236,17 +222,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Names with or without commas between them up to `end`, pushed onto `names`.
+    /// Calls `push` with each name up to `end`; commas between names are optional.
     fn names_until(
         &mut self,
         end: Token<'s>,
         what: &str,
-        names: &mut Vec<Name<'s>>,
+        mut push: impl FnMut(Word<'s>),
     ) -> Result<(), FormatError> {
         loop {
             let (token, at) = self.tokens.next()?;
             match token {
-                Token::Word(text) | Token::Quoted(text) => names.push(Name { text, at }),
+                Token::Word(text) | Token::Quoted(text) => push(word(text, at)),
                 Token::Comma => {}
                 found if found == end => return Ok(()),
                 found => return Err(self.tokens.expected(&format!("{what} or {end}"), found, at)),
@@ -254,17 +240,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn name(&mut self, what: &str) -> Result<Name<'s>, FormatError> {
+    fn name(&mut self, what: &str) -> Result<(&'s str, usize), FormatError> {
         match self.tokens.next()? {
-            (Token::Word(text) | Token::Quoted(text), at) => Ok(Name { text, at }),
+            (Token::Word(text) | Token::Quoted(text), at) => Ok((text, at)),
             (found, at) => Err(self.tokens.expected(what, found, at)),
         }
     }
 
     /// The rest of the property whose keyword, at byte `at`, was read last.
     ///
-    /// The text is free, so it is not cut into words: it may hold an apostrophe or an address with
-    /// `//`. A double quote that is not closed on its line is a character like any other.
+    /// A property is free text that may hold an apostrophe or an address with `//`, so it is not
+    /// split into tokens. A double quote that is not closed on its line is an ordinary character.
     fn property(&mut self, at: usize) -> Result<&'s str, FormatError> {
         let rest = self.tokens.rest();
         let mut skipped = 0;
@@ -280,4 +266,8 @@ impl<'s> Parser<'s> {
         }
         Err(self.source.error(at, "the property is not ended by ';'"))
     }
+}
+
+fn word(text: &str, at: usize) -> Word<'_> {
+    Word { text: Cow::Borrowed(text), at }
 }

@@ -8,19 +8,17 @@ use crate::network::{Annotation, Attribute};
 pub(super) const PROPERTY: &str = "property";
 
 /// What a property of a probability block is kept as.
-pub(super) const OF_TABLE: &str = "property of the table";
+pub(super) const TABLE_PROPERTY: &str = "property of the table";
 
-/// Notes `properties`, to be kept as `kind`.
-pub(super) fn note(annotation: &mut Annotation, kind: &str, properties: &[&str]) {
-    for property in properties {
-        match position(property) {
-            Some(position) if kind == PROPERTY => annotation.position = Some(position),
-            _ => annotation.attributes.push(Attribute {
-                format: LANGUAGE.name,
-                name: kind.to_owned(),
-                value: (*property).to_owned(),
-            }),
-        }
+/// Adds `property` to `annotation`, as a position or as an attribute called `kind`.
+pub(super) fn note(annotation: &mut Annotation, kind: &str, property: &str) {
+    match position(property) {
+        Some(position) if kind == PROPERTY => annotation.position = Some(position),
+        _ => annotation.attributes.push(Attribute {
+            format: LANGUAGE.name,
+            name: kind.to_owned(),
+            value: property.to_owned(),
+        }),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::properties::{OF_TABLE, PROPERTY};
+use super::properties::{PROPERTY, TABLE_PROPERTY};
 use super::{DIALECT, LANGUAGE};
 use crate::format::write::push_numbers;
 use crate::format::{Format, WriteError};
@@ -55,7 +55,7 @@ fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), Wr
         let _ = write!(text, "{before} {}", spelt(network[parent].name())?);
     }
     text.push_str(" ) {\n");
-    properties(text, network.annotations().of(cpt.child()), OF_TABLE);
+    properties(text, network.annotations().of(cpt.child()), TABLE_PROPERTY);
     for (row, values) in cpt.values().chunks(child.cardinality()).enumerate() {
         if cpt.parents().is_empty() {
             text.push_str("  table ");

@@ -143,7 +143,7 @@ fn definition(
     view: &View<'_, '_>,
     rows: usize,
     expanded: &mut usize,
-) -> Result<(Definition, usize), FormatError> {
+) -> Result<(Definition<'static>, usize), FormatError> {
     let determined =
         view.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
     let (table, function) = (view.list("probs"), view.list("functable"));
@@ -176,7 +176,7 @@ fn probabilities(
     entries: &[&Entry<'_>],
     rows: usize,
     expanded: &mut usize,
-) -> Result<Definition, FormatError> {
+) -> Result<Definition<'static>, FormatError> {
     let states = node.states.len();
     let begins = |sign: char| entries.iter().filter(|entry| word(entry).starts_with(sign)).count();
     let (row_words, marks) = (begins('#'), begins('@'));
@@ -229,7 +229,7 @@ fn outcomes(
     node: &Node<'_>,
     levels: &Levels,
     entries: &[&Entry<'_>],
-) -> Result<Definition, FormatError> {
+) -> Result<Definition<'static>, FormatError> {
     let labels = Labels::new(&node.name.text, &node.states);
     let mut outcomes = Vec::with_capacity(entries.len());
     for &entry in entries {

@@ -9,9 +9,6 @@
 //! both are told of. Rows given by a `function` are no table here, and are refused.
 
 mod parser;
-mod table;
-
-use std::collections::HashMap;
 
 use parser::Document;
 
@@ -41,11 +38,6 @@ fn recognise(text: &str) -> bool {
 /// Reads a network.
 fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let Document { name, mut nodes, distributions } = parser::parse(source)?;
-    let by_name: HashMap<String, usize> =
-        nodes.iter().enumerate().map(|(at, node)| (node.name.text.to_string(), at)).collect();
-    let mut entries = 0;
-    for distribution in distributions {
-        table::define(source, &mut nodes, &by_name, distribution, &mut entries)?;
-    }
+    nodes::assign(source, &mut nodes, distributions)?;
     nodes::network(source, &name, Annotation::default(), &nodes, IfMissing::Refuse)
 }

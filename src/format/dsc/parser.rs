@@ -1,9 +1,14 @@
-//! The grammar of DSC: from text to blocks, names not yet looked up.
+//! The grammar of DSC: from a text to nodes and distributions, names not yet looked up.
+
+use std::ops::Range;
 
 use crate::format::FormatError;
 use crate::format::braces::Parser;
 use crate::format::draft;
-use crate::format::nodes::{Definition, MAX_UNNAMED_STATES, Node, Number, Role, Word, number};
+use crate::format::nodes::{
+    Definition, Distribution, LabelledRow, LabelledRows, MAX_UNNAMED_STATES, Node, Number, Role,
+    RowLabel, Word, number,
+};
 use crate::format::source::Source;
 use crate::format::tokens::Token;
 use crate::network::Annotation;
@@ -57,23 +62,6 @@ fn role(word: &str, plain: &str) -> Option<Role> {
         ("utility", Role::LeftOut("utility")),
     ];
     roles.into_iter().find(|(known, _)| word.eq_ignore_ascii_case(known)).map(|(_, role)| role)
-}
-
-/// The block of one node, names not yet looked up.
-pub(super) struct Distribution<'s> {
-    pub child: Word<'s>,
-    pub parents: Vec<Word<'s>>,
-    pub rows: Vec<Row<'s>>,
-    pub at: usize,
-}
-
-/// Numbers for one configuration of the parents, for all (`None`), or for what no row is about.
-pub(super) struct Row<'s> {
-    /// The states of the parents, each with whether it is quoted.
-    pub configuration: Option<Vec<(Word<'s>, bool)>>,
-    pub default: bool,
-    pub numbers: Vec<Number>,
-    pub at: usize,
 }
 
 struct Reader<'s> {
@@ -232,7 +220,7 @@ impl<'s> Reader<'s> {
             }
             self.parser.tokens.next()?;
             if states.len() != count {
-                let message = format!("{count} states are announced, but {} follow", states.len());
+                let message = format!("expected {count} states, found {}", states.len());
                 return Err(self.source.error(at, message));
             }
         } else if count <= MAX_UNNAMED_STATES {
@@ -245,7 +233,8 @@ impl<'s> Reader<'s> {
         Ok((role, states))
     }
 
-    fn distribution(&mut self, at: usize) -> Result<Distribution<'s>, FormatError> {
+    /// `probability(CHILD | PARENTS) { ROWS }`, whose keyword, at byte `block_at`, was read last.
+    fn distribution(&mut self, block_at: usize) -> Result<Distribution<'s>, FormatError> {
         self.parser.tokens.sign(Token::OpenParenthesis)?;
         let child = self.parser.word("the name of a node")?;
         let mut parents = Vec::new();
@@ -260,11 +249,18 @@ impl<'s> Reader<'s> {
         }
         self.parser.tokens.next()?;
         self.parser.tokens.sign(Token::OpenBrace)?;
-        let mut rows = Vec::new();
+        let definition = self.rows(&child)?;
+        let note = Annotation::default();
+        Ok(Distribution { child, parents, definition, block_at, at: block_at, note })
+    }
+
+    /// The rows up to the end of the block of `child`, or its whole table.
+    fn rows(&mut self, child: &Word<'s>) -> Result<Definition<'s>, FormatError> {
+        let mut rows = LabelledRows::default();
+        let mut table: Option<(Vec<Number>, usize)> = None;
         loop {
             let (token, at) = self.parser.tokens.peek()?;
-            let (mut configuration, mut default) = (None, false);
-            match token {
+            let labels = match token {
                 Token::CloseBrace => break,
                 Token::Semicolon => {
                     self.parser.tokens.next()?;
@@ -272,13 +268,14 @@ impl<'s> Reader<'s> {
                 }
                 Token::OpenParenthesis => {
                     self.parser.tokens.next()?;
-                    configuration = Some(self.configuration()?);
+                    let labels = self.row_labels(&mut rows.labels)?;
                     self.conjunction("the states of the parents")?;
+                    Some(labels)
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("default") => {
                     self.parser.tokens.next()?;
                     self.conjunction("'default'")?;
-                    default = true;
+                    None
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("function") => {
                     let message = format!(
@@ -287,9 +284,16 @@ impl<'s> Reader<'s> {
                     );
                     return Err(self.source.error(at, message));
                 }
-                Token::Word(_) => {}
-                Token::Colon | Token::Equals => {
-                    self.parser.tokens.next()?;
+                Token::Word(_) | Token::Colon | Token::Equals => {
+                    if !matches!(token, Token::Word(_)) {
+                        self.parser.tokens.next()?;
+                    }
+                    let mut numbers = Vec::new();
+                    self.numbers(|number| numbers.push(number))?;
+                    if table.replace((numbers, at)).is_some() {
+                        return Err(self.unlabelled(child, at));
+                    }
+                    continue;
                 }
                 found => {
                     return Err(self.parser.tokens.expected(
@@ -298,17 +302,27 @@ impl<'s> Reader<'s> {
                         at,
                     ));
                 }
-            }
-            let numbers = self.numbers()?;
-            rows.push(Row { configuration, default, numbers, at });
+            };
+            let first = rows.numbers.len();
+            self.numbers(|number| rows.numbers.push(number.value))?;
+            rows.rows.push(LabelledRow { at, labels, numbers: first..rows.numbers.len() });
         }
         self.parser.tokens.next()?;
-        Ok(Distribution { child, parents, rows, at })
+        match table {
+            Some((_, at)) if !rows.rows.is_empty() => Err(self.unlabelled(child, at)),
+            Some((numbers, _)) => Ok(Definition::Table(numbers)),
+            None => Ok(Definition::Rows(rows)),
+        }
     }
 
-    /// The states of the parents, each with whether it is quoted.
-    fn configuration(&mut self) -> Result<Vec<(Word<'s>, bool)>, FormatError> {
-        let mut states = Vec::new();
+    /// The error for numbers that are one row among several but do not say which.
+    fn unlabelled(&self, child: &Word<'_>, at: usize) -> FormatError {
+        self.source.error(at, format!("expected the states of the parents of '{}'", child.text))
+    }
+
+    /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
+    fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
+        let first = labels.len();
         loop {
             match self.parser.tokens.peek()?.0 {
                 Token::CloseParenthesis => break,
@@ -316,25 +330,25 @@ impl<'s> Reader<'s> {
                     self.parser.tokens.next()?;
                 }
                 token => {
-                    let quoted = matches!(token, Token::Quoted(_));
-                    states.push((self.parser.word("the state of a parent or ')'")?, quoted));
+                    let may_be_position = !matches!(token, Token::Quoted(_));
+                    let word = self.parser.word("the state of a parent or ')'")?;
+                    labels.push(RowLabel { word, may_be_position });
                 }
             }
         }
         self.parser.tokens.next()?;
-        Ok(states)
+        Ok(first..labels.len())
     }
 
-    /// Numbers up to a semicolon.
-    fn numbers(&mut self) -> Result<Vec<Number>, FormatError> {
-        let mut numbers = Vec::new();
+    /// Calls `push` with each number up to a semicolon.
+    fn numbers(&mut self, mut push: impl FnMut(Number)) -> Result<(), FormatError> {
         loop {
             let (token, at) = self.parser.tokens.next()?;
             match token {
                 Token::Comma => {}
-                Token::Semicolon => return Ok(numbers),
+                Token::Semicolon => return Ok(()),
                 Token::Word(word) => match number(word) {
-                    Some(value) => numbers.push(Number { value, at }),
+                    Some(value) => push(Number { value, at }),
                     None => return Err(self.parser.tokens.expected("a number or ';'", token, at)),
                 },
                 found => return Err(self.parser.tokens.expected("a number or ';'", found, at)),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::labelled::LabelledTable;
 use super::{Definition, IfMissing, Node, Number, Role};
 use crate::format::draft;
 use crate::format::expand;
@@ -109,6 +110,16 @@ impl<'n, 's> Builder<'n, 's> {
             }
             Definition::Table(numbers) => self.table(child, node, numbers, rows, false)?,
             Definition::Weights(numbers) => self.table(child, node, numbers, rows, true)?,
+            Definition::TableByState(numbers) => {
+                let numbers = by_row(numbers, states);
+                self.table(child, node, &numbers, rows, false)?
+            }
+            Definition::Rows(given) => {
+                let parents = parents.iter().map(|p| &self.nodes[self.kept[p.index()]]).collect();
+                let source = self.source;
+                LabelledTable { source, variable: child, node, parents, given }
+                    .values(rows, &mut self.audit)?
+            }
             Definition::Function(outcomes) => self.function(node, outcomes, rows)?,
             Definition::NoisyMax { strengths, columns } => {
                 let expanded = expand::noisy_max(node, &cards, strengths, columns);
@@ -207,8 +218,8 @@ impl<'n, 's> Builder<'n, 's> {
                 self.audit.normalise(values, scale, at)
             };
             self.audit.or_zero(read, ZeroRow { child, row: Some(row), at }).map_err(|error| {
-                let row = row_title(row, node.parents.len());
-                self.source.error(at, format!("{row} of the table of '{name}': {error}"))
+                let row = if rows == 1 { String::new() } else { format!("row {} of ", row + 1) };
+                self.source.error(at, format!("{row}the table of '{name}': {error}"))
             })?;
         }
         Ok(values)
@@ -293,7 +304,13 @@ fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> 
     }
 }
 
-/// What row `row` of a table is called in messages; counted from one, as people do.
-fn row_title(row: usize, parents: usize) -> String {
-    if parents == 0 { "the row".to_owned() } else { format!("row {}", row + 1) }
+/// The `numbers` of a table in which the node with this many `states` is slowest, reordered to have
+/// it fastest. Numbers that are not a whole number of rows stay as they are, to be refused.
+fn by_row(numbers: &[Number], states: usize) -> Vec<Number> {
+    if !numbers.len().is_multiple_of(states) {
+        return numbers.to_vec();
+    }
+    let rows = numbers.len() / states;
+    let row = |row| (0..states).map(move |state| numbers[state * rows + row]);
+    (0..rows).flat_map(row).collect()
 }

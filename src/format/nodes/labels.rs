@@ -25,6 +25,11 @@ impl<'n> Labels<'n> {
         self.by_label.get(label).copied()
     }
 
+    /// The number of states.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
     /// That there is no state `label`, which stands at byte `at`.
     pub fn unknown(&self, source: Source<'_>, label: &str, at: usize) -> FormatError {
         const SHOWN: usize = 20;

@@ -5,6 +5,8 @@
 //! a table is expanded.
 
 mod build;
+mod distribution;
+mod labelled;
 mod labels;
 
 use std::borrow::Cow;
@@ -12,6 +14,8 @@ use std::borrow::Cow;
 use crate::network::Annotation;
 
 pub(super) use build::network;
+pub(super) use distribution::{Distribution, assign};
+pub(super) use labelled::{LabelledRow, LabelledRows, RowLabel};
 pub(super) use labels::Labels;
 
 /// The most states that a file may ask for by their number alone, for one node.
@@ -47,12 +51,16 @@ pub(super) enum Role {
 /// How the distribution of a node is given. All lists are in odometer order over the parents, the
 /// last one fastest.
 #[derive(Debug)]
-pub(super) enum Definition {
+pub(super) enum Definition<'s> {
     /// Not at all.
     Missing,
     /// One number for each state of the node in each configuration of the parents, the node fastest.
     Table(Vec<Number>),
-    /// The same, but the numbers of a row are weights that may sum to anything.
+    /// The same numbers in another order: the node slowest, then its parents.
+    TableByState(Vec<Number>),
+    /// Rows in any order, each with the states of the parents.
+    Rows(LabelledRows<'s>),
+    /// As in `Table`, but the numbers of a row are weights that may sum to anything.
     Weights(Vec<Number>),
     /// The state of the node in each configuration of the parents; `None` where there is none.
     Function(Vec<(Option<usize>, usize)>),
@@ -77,7 +85,7 @@ pub(super) struct Node<'s> {
     pub role: Role,
     pub states: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
-    pub definition: Definition,
+    pub definition: Definition<'s>,
     /// The byte at which the definition stands, or the node if it has none.
     pub at: usize,
     /// What the file says of it beside the model.

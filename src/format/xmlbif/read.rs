@@ -1,9 +1,7 @@
 //! Reading XMLBIF.
 
-use std::collections::HashMap;
-
 use super::{LANGUAGE, PROPERTY, TABLE_PROPERTY};
-use crate::format::nodes::{self, Definition, IfMissing, Node, Number, Role, Word, number};
+use crate::format::nodes::{self, Definition, Distribution, IfMissing, Node, Role, Word, number};
 use crate::format::source::Source;
 use crate::format::xml::{self, Element};
 use crate::format::{FormatError, Warning};
@@ -30,18 +28,7 @@ pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), Format
             definitions.push(definition(source, element)?);
         }
     }
-    let by_name: HashMap<_, _> = variables
-        .iter()
-        .enumerate()
-        .map(|(index, node): (usize, &Node<'_>)| (node.name.text.to_string(), index))
-        .collect();
-    for definition in definitions {
-        let child = &definition.child;
-        let &index = by_name.get(child.text.as_ref()).ok_or_else(|| {
-            source.error(child.at, format!("there is no variable '{}'", child.text))
-        })?;
-        define(source, &mut variables[index], definition)?;
-    }
+    nodes::assign(source, &mut variables, definitions)?;
     let name = network.element("NAME").map_or_else(String::new, Element::text);
     let mut note = Annotation::default();
     annotate(&mut note, network, PROPERTY);
@@ -85,16 +72,10 @@ fn variable<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, F
     })
 }
 
-/// What a `DEFINITION` says, the variable not yet looked up.
-struct Found<'t> {
-    child: Word<'t>,
-    parents: Vec<Word<'t>>,
-    table: Option<(Vec<Number>, usize)>,
-    at: usize,
-    note: Annotation,
-}
-
-fn definition<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Found<'t>, FormatError> {
+fn definition<'t>(
+    source: Source<'t>,
+    element: &Element<'t>,
+) -> Result<Distribution<'t>, FormatError> {
     let mut children = element.elements().filter(|part| part.is("FOR"));
     let child = children
         .next()
@@ -108,32 +89,13 @@ fn definition<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Found<'t>
         return Err(source.error(second.at, message));
     }
     let parents = element.elements().filter(|part| part.is("GIVEN")).map(word).collect();
-    let table = match element.element("TABLE") {
-        None => None,
-        Some(table) => Some((xml::numbers(source, table)?, table.at)),
+    let (definition, at) = match element.element("TABLE") {
+        None => (Definition::Missing, element.at),
+        Some(table) => (Definition::Table(xml::numbers(source, table)?), table.at),
     };
     let mut note = Annotation::default();
     annotate(&mut note, element, TABLE_PROPERTY);
-    Ok(Found { child: word(child), parents, table, at: element.at, note })
-}
-
-fn define<'t>(
-    source: Source<'_>,
-    node: &mut Node<'t>,
-    found: Found<'t>,
-) -> Result<(), FormatError> {
-    if !matches!(node.definition, Definition::Missing) {
-        let (name, line) = (&found.child.text, source.line(node.at));
-        let message = format!("a second definition of '{name}'; line {line} has one");
-        return Err(source.error(found.at, message));
-    }
-    node.parents = found.parents;
-    node.note.attributes.extend(found.note.attributes);
-    node.at = found.at;
-    if let Some((numbers, at)) = found.table {
-        (node.definition, node.at) = (Definition::Table(numbers), at);
-    }
-    Ok(())
+    Ok(Distribution { child: word(child), parents, definition, block_at: element.at, at, note })
 }
 
 /// Puts into `note` what the properties in `element` say, those that are not understood as

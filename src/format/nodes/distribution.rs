@@ -1,0 +1,62 @@
+//! Distributions that a file gives apart from the declarations of its variables.
+
+use std::collections::HashMap;
+
+use super::{Definition, Node, Role, Word};
+use crate::format::FormatError;
+use crate::format::source::Source;
+use crate::network::Annotation;
+
+/// A probability block: the distribution of one variable, names not yet looked up.
+#[derive(Debug)]
+pub(in crate::format) struct Distribution<'s> {
+    pub child: Word<'s>,
+    pub parents: Vec<Word<'s>>,
+    pub definition: Definition<'s>,
+    /// The byte offset of the block.
+    pub block_at: usize,
+    /// The byte offset of the definition in the block.
+    pub at: usize,
+    /// Attributes of the block.
+    pub note: Annotation,
+}
+
+/// Gives every distribution to the node that it defines.
+///
+/// Distributions of decisions and utilities are ignored.
+///
+/// # Errors
+/// If there is no such node, or it has a distribution already.
+pub(in crate::format) fn assign<'s>(
+    source: Source<'_>,
+    nodes: &mut [Node<'s>],
+    distributions: Vec<Distribution<'s>>,
+) -> Result<(), FormatError> {
+    let by_name: HashMap<String, usize> =
+        nodes.iter().enumerate().map(|(index, node)| (node.name.text.to_string(), index)).collect();
+    let mut first_block = vec![None; nodes.len()];
+    for distribution in distributions {
+        let child = &distribution.child;
+        let name = child.text.as_ref();
+        let Some(&index) = by_name.get(name) else {
+            return Err(source.error(child.at, format!("there is no variable '{name}'")));
+        };
+        let node = &mut nodes[index];
+        node.note.attributes.extend(distribution.note.attributes);
+        if node.role != Role::Chance {
+            continue;
+        }
+        if let Some(first) = first_block[index] {
+            let line = source.line(first);
+            let message =
+                format!("'{name}' has a second distribution; the first is in line {line}");
+            return Err(source.error(distribution.block_at, message));
+        }
+        if !matches!(distribution.definition, Definition::Missing) {
+            first_block[index] = Some(distribution.block_at);
+        }
+        (node.parents, node.definition, node.at) =
+            (distribution.parents, distribution.definition, distribution.at);
+    }
+    Ok(())
+}
