@@ -164,19 +164,19 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0;\n}",
-            "t.bif:6:15: the table of 'b' lacks 1 of 2 rows, the first (yes), and has no default",
+            "t.bif:6:15: the table of 'b' lacks 1 of 2 rows, the first for (yes), and has no default",
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0;\n (no) 1 0 0; (yes) 1 0 0;\n}",
-            "t.bif:8:2: the row of 'b' for (no) is given a second time; line 7 has it",
+            "t.bif:8:2: the row of 'b' for (no) is given a second time; the first is in line 7",
         ),
         (
             "probability ( b ) { default 1 0 0; default 1 0 0; }",
-            "t.bif:6:36: the default row of 'b' is given a second time; line 6 has it",
+            "t.bif:6:36: the default row of 'b' is given a second time; the first is in line 6",
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0; (maybe) 1 0 0;\n}",
-            "t.bif:7:15: parent 'a' has no state 'maybe'; its states are no, yes",
+            "t.bif:7:15: 'a' has no state 'maybe'; its states are no, yes",
         ),
         (
             "probability ( b | a ) {\n (no, no) 1 0 0;\n}",
@@ -188,41 +188,33 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "probability ( b | a ) { table 1 0 0; }",
-            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6",
+            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6: 3 states for each of 2 configurations \
+             of the parents",
         ),
         (
             "probability ( b ) { table 1 0 0; default 1 0 0; }",
-            "t.bif:6:34: 'table' gives the whole table, so nothing else may be given with it",
+            "t.bif:6:34: 'table' gives the whole table, so there can be no other entry",
         ),
-        (
-            "probability ( b ) { }",
-            "t.bif:6:15: the table of 'b' is empty: neither 'table' nor 'default' is given",
-        ),
+        ("probability ( b ) { }", "t.bif:6:15: the table of 'b' is empty"),
         ("probability ( c ) { table 1; }", "t.bif:6:15: there is no variable 'c'"),
-        ("probability ( b | c ) { default 1 0 0; }", "t.bif:6:19: there is no variable 'c'"),
         (
-            "probability ( b | a, a ) { default 1 0 0; }",
-            "t.bif:6:22: parent 'a' is named a second time",
+            "probability ( b | c ) { default 1 0 0; }",
+            "t.bif:6:19: there is no variable 'c', expected a parent of 'b'",
         ),
-        ("probability ( b | b ) { default 1 0 0; }", "t.bif:6:19: 'b' is named as its own parent"),
+        ("probability ( b | a, a ) { default 1 0 0; }", "t.bif:6:22: parent 'a' is listed twice"),
+        ("probability ( b | b ) { default 1 0 0; }", "t.bif:6:19: 'b' is listed as its own parent"),
         (
             "probability ( a ) { table 0.5 0.5; }",
-            "t.bif:6:15: a second probability block for 'a'; line 5 has one",
+            "t.bif:6:15: 'a' has a second distribution; the first is in line 5",
         ),
-        ("", "t.bif:4:10: variable 'b' has no probability block"),
+        ("", "t.bif:4:10: 'b' has no probability table"),
         (
             "variable a { type discrete [ 1 ] { x }; }",
-            "t.bif:6:10: a second variable is called 'a'",
+            "t.bif:6:10: 'a' is declared a second time; the first is in line 2",
         ),
-        (
-            "variable c { type discrete [ 3 ] { x, y }; }",
-            "t.bif:6:30: 3 states are announced, but 2 follow",
-        ),
-        (
-            "variable c { type discrete [ 2 ] { x, x }; }",
-            "t.bif:6:39: variable 'c' has a second state 'x'",
-        ),
-        ("variable c { type discrete [ 0 ] { }; }", "t.bif:6:10: variable 'c' has no states"),
+        ("variable c { type discrete [ 3 ] { x, y }; }", "t.bif:6:30: expected 3 states, found 2"),
+        ("variable c { type discrete [ 2 ] { x, x }; }", "t.bif:6:39: 'c' has a second state 'x'"),
+        ("variable c { type discrete [ 0 ] { }; }", "t.bif:6:10: 'c' has no states"),
         (
             "variable c { type discrete [ two ] { x, y }; }",
             "t.bif:6:30: expected the number of states, found 'two'",

@@ -21,7 +21,7 @@ pub(super) struct RowAudit {
     off: usize,
     worst: f64,
     worst_at: usize,
-    /// Where the first of those that were off stand.
+    /// Where the rows that were off are.
     off_at: Vec<usize>,
     /// The children of tables in percent, and where these stand.
     percent: Vec<(String, usize)>,
@@ -79,8 +79,8 @@ impl RowAudit {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
-            // Rows of one list stand together.
-            if self.off_at.len() < LISTED && self.off_at.last() != Some(&at) {
+            // All rows of one list have the offset of the list.
+            if self.off_at.last() != Some(&at) {
                 self.off_at.push(at);
             }
             if deviation > self.worst {
@@ -140,7 +140,10 @@ impl RowAudit {
             let (rows, line) = (self.zeros.len(), source.line(first));
             warnings.push(Warning::RowsImpossible { file: file(), rows, line });
         }
-        let mut lines: Vec<_> = self.off_at.iter().map(|&at| source.line(at)).collect();
+        let mut off_at = self.off_at.clone();
+        off_at.sort_unstable();
+        off_at.dedup();
+        let mut lines: Vec<_> = off_at.iter().take(LISTED).map(|&at| source.line(at)).collect();
         lines.dedup();
         if self.off > 0 {
             warnings.push(Warning::RowsNormalised {

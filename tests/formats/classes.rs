@@ -96,7 +96,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             "class M { instance i : C { } instance i : C { } }",
-            "1:16: a second node is called 'i.x'",
+            "1:16: 'i.x' is declared a second time; the first is in line 1",
         ),
         (
             "class M { instance i : M { } instance c : C { } }",

@@ -63,12 +63,18 @@ fn mistakes_are_reported_where_they_stand() {
     let b = |rows: &str| with(&format!("probability(B | A) {{ {rows} }}"));
     let cases: &[(String, &str)] = &[
         (b("(0) : 1, 0; (1) : 0, 0, 1;"), "t.dsc:5:22: the row of 'B' has 2 numbers, expected 3"),
-        (b("(0) : 1, 0, 0;"), "t.dsc:5:1: the table of 'B' lacks 1 of 2 rows, and has no default"),
+        (
+            b("(0) : 1, 0, 0;"),
+            "t.dsc:5:1: the table of 'B' lacks 1 of 2 rows, the first for (yes), and has no default",
+        ),
         (
             b("(0) : 1, 0, 0; (no) : 1, 0, 0;"),
-            "t.dsc:5:37: this row of 'B' is given a second time; line 5 has it",
+            "t.dsc:5:37: the row of 'B' for (no) is given a second time; the first is in line 5",
         ),
-        (b("(2) : 1, 0, 0;"), "t.dsc:5:23: 'A' has no state '2', expected 0 to 1 or a label"),
+        (
+            b("(2) : 1, 0, 0;"),
+            "t.dsc:5:23: 'A' has no state '2'; its states are no, yes, or 0 to 1 by position",
+        ),
         (
             b("(0, 1) : 1, 0, 0;"),
             "t.dsc:5:22: the row names 2 states, expected 1, one for each parent of 'B'",
@@ -81,13 +87,10 @@ fn mistakes_are_reported_where_they_stand() {
         (with(""), "t.dsc:3:6: 'B' has no probability table"),
         (
             with("probability(A) { .5, .5; }"),
-            "t.dsc:5:1: a second probability block for 'A'; line 4 has one",
+            "t.dsc:5:1: 'A' has a second distribution; the first is in line 4",
         ),
-        (with("probability(Q) { 1; }"), "t.dsc:5:13: there is no node 'Q'"),
-        (
-            with("node C { type : discrete[3] = { x }; }"),
-            "t.dsc:5:26: 3 states are announced, but 1 follow",
-        ),
+        (with("probability(Q) { 1; }"), "t.dsc:5:13: there is no variable 'Q'"),
+        (with("node C { type : discrete[3] = { x }; }"), "t.dsc:5:26: expected 3 states, found 1"),
         (
             with("node C { type : discrete[1000000000]; }"),
             "t.dsc:5:26: 1000000000 states are more than 65536",

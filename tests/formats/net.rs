@@ -132,10 +132,10 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "potential (a | c) { data = (1 0 1 0); }",
-            "4:16: 'a' has a parent 'c', which no node is called",
+            "4:16: there is no variable 'c', expected a parent of 'a'",
         ),
-        ("potential (a | a) { data = (1 0 1 0); }", "4:16: 'a' is named as its own parent"),
-        ("potential (a | b b) { data = (1 0); }", "4:18: parent 'b' is named a second time"),
+        ("potential (a | a) { data = (1 0 1 0); }", "4:16: 'a' is listed as its own parent"),
+        ("potential (a | b b) { data = (1 0); }", "4:18: parent 'b' is listed twice"),
         ("potential (c) { data = (1 0); }", "4:12: there is no node 'c'"),
         (
             "potential (a b) { data = (1 0); }",
@@ -146,17 +146,17 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
             "potential (a) { data = (0 0); }",
             "4:25: the table of 'a': all its numbers are zero, expected a sum of 1",
         ),
-        (
-            "potential (a) { data = (-1 2); }",
-            "4:25: the row of the table of 'a': -1 is not a probability",
-        ),
+        ("potential (a) { data = (-1 2); }", "4:25: the table of 'a': -1 is not a probability"),
         ("potential (a) { data = (1 x); }", "4:27: expected a number, found 'x'"),
         ("potential (a) { data = (1 0; }", "4:28: expected a number or ')', found ';'"),
         ("potential (a) { data = (1 0) }", "4:30: expected ';' after 'data', found '}'"),
         ("potential (a) { data (1 0); }", "4:22: expected '=', found '('"),
         ("potential () { }", "4:1: the potential names no node"),
         ("potential (a) {} potential (a) {}", "4:29: a second potential for 'a'; line 4 has one"),
-        ("node a { states = (\"x\"); }", "4:6: a second node is called 'a'"),
+        (
+            "node a { states = (\"x\"); }",
+            "4:6: 'a' is declared a second time; the first is in line 2",
+        ),
         ("node c { }", "4:6: 'c' has no states"),
         (
             "node c { states = \"x\"; }",

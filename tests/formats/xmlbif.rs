@@ -81,19 +81,19 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             table("<TABLE>1.5 -.5 0</TABLE>"),
-            "t.xml:8:32: the row of the table of 'b': -0.5 is not a probability",
+            "t.xml:8:32: the table of 'b': -0.5 is not a probability",
         ),
         (
             table("<GIVEN>z</GIVEN><TABLE>1 0 0</TABLE>"),
-            "t.xml:8:32: 'b' has a parent 'z', which no node is called",
+            "t.xml:8:32: there is no variable 'z', expected a parent of 'b'",
         ),
         (
             table("<GIVEN>b</GIVEN><TABLE>1 0 0</TABLE>"),
-            "t.xml:8:32: 'b' is named as its own parent",
+            "t.xml:8:32: 'b' is listed as its own parent",
         ),
         (
             table("<GIVEN>a</GIVEN><GIVEN>a</GIVEN><TABLE>1 0 0</TABLE>"),
-            "t.xml:8:48: parent 'a' is named a second time",
+            "t.xml:8:48: parent 'a' is listed twice",
         ),
         (
             table("<FOR>a</FOR><TABLE>1 0 0</TABLE>"),
@@ -106,10 +106,13 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             two("<DEFINITION><FOR>a</FOR></DEFINITION>"),
-            "t.xml:8:1: a second definition of 'a'; line 7 has one",
+            "t.xml:8:1: 'a' has a second distribution; the first is in line 7",
         ),
         (two("<DEFINITION><FOR>q</FOR></DEFINITION>"), "t.xml:8:18: there is no variable 'q'"),
-        (two("<VARIABLE><NAME>a</NAME></VARIABLE>"), "t.xml:8:17: a second node is called 'a'"),
+        (
+            two("<VARIABLE><NAME>a</NAME></VARIABLE>"),
+            "t.xml:8:17: 'a' is declared a second time; the first is in line 4",
+        ),
         (two("<VARIABLE></VARIABLE>"), "t.xml:8:1: expected a <NAME> in this variable"),
         (two("<VARIABLE><NAME>s</NAME></VARIABLE>"), "t.xml:8:17: 's' has no states"),
         (

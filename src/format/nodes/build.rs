@@ -1,4 +1,4 @@
-//! From nodes to a network: names looked up, tables filled, what was put right told of.
+//! From nodes to a network: looks up names, fills tables and collects warnings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,10 @@ use crate::format::source::Source;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Annotations, Cpt, Network, Scale, Variable, VariableId};
 
-/// Makes the network that `nodes` describe, which is called `name` and of which the file says `note`.
+/// Builds the network called `name` from its `nodes`; `note` is the annotation of the network.
+///
+/// # Errors
+/// The first mistake, with its place in `source`.
 pub(in crate::format) fn network(
     source: Source<'_>,
     name: &str,
@@ -20,11 +23,11 @@ pub(in crate::format) fn network(
     if_missing: IfMissing,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut builder = Builder::new(source, nodes)?;
-    let mut cpts = Vec::with_capacity(builder.kept.len());
-    for &index in &builder.kept.clone() {
+    let mut cpts = Vec::with_capacity(builder.variables.len());
+    for &index in &builder.variables.clone() {
         cpts.push(builder.cpt(index, if_missing)?);
     }
-    let variables = builder.kept.iter().map(|&index| {
+    let variables = builder.variables.iter().map(|&index| {
         let node = &nodes[index];
         Variable::new(node.name.text.as_ref(), node.states.iter().map(|state| state.text.as_ref()))
     });
@@ -32,7 +35,7 @@ pub(in crate::format) fn network(
     let network = draft::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
     let mut annotations = Annotations::default();
     annotations.network = note;
-    for (variable, &index) in network.ids().zip(&builder.kept) {
+    for (variable, &index) in network.ids().zip(&builder.variables) {
         if !nodes[index].note.is_empty() {
             *annotations.of_mut(variable) = nodes[index].note.clone();
         }
@@ -44,39 +47,43 @@ struct Builder<'n, 's> {
     source: Source<'n>,
     nodes: &'n [Node<'s>],
     by_name: HashMap<&'n str, usize>,
-    /// The nodes that become variables, and for each node its variable.
-    kept: Vec<usize>,
-    variable: Vec<Option<VariableId>>,
+    /// For each variable, the index of its node.
+    variables: Vec<usize>,
+    /// For each node, its variable; `None` if it is left out.
+    variable_of: Vec<Option<VariableId>>,
     audit: RowAudit,
     /// Entries of all tables so far.
     entries: usize,
     without_table: Vec<String>,
+    /// The number of rows left undefined, and the byte offset of the first.
     undefined: Option<(usize, usize)>,
 }
 
 impl<'n, 's> Builder<'n, 's> {
     fn new(source: Source<'n>, nodes: &'n [Node<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(nodes.len());
-        let mut kept = Vec::with_capacity(nodes.len());
-        let mut variable = vec![None; nodes.len()];
+        let mut variables = Vec::with_capacity(nodes.len());
+        let mut variable_of = vec![None; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
             let name = node.name.text.as_ref();
-            if by_name.insert(name, index).is_some() {
-                let message = format!("a second node is called '{name}'");
+            if let Some(first) = by_name.insert(name, index) {
+                let line = source.line(nodes[first].name.at);
+                let message =
+                    format!("'{name}' is declared a second time; the first is in line {line}");
                 return Err(source.error(node.name.at, message));
             }
             if !matches!(node.role, Role::LeftOut(_)) {
                 check_states(source, node)?;
-                variable[index] = Some(VariableId::new(kept.len()));
-                kept.push(index);
+                variable_of[index] = Some(VariableId::new(variables.len()));
+                variables.push(index);
             }
         }
         Ok(Self {
             source,
             nodes,
             by_name,
-            kept,
-            variable,
+            variables,
+            variable_of,
             audit: RowAudit::default(),
             entries: 0,
             without_table: Vec::new(),
@@ -86,18 +93,18 @@ impl<'n, 's> Builder<'n, 's> {
 
     fn cpt(&mut self, index: usize, if_missing: IfMissing) -> Result<Cpt, FormatError> {
         let node = &self.nodes[index];
-        let child = self.variable[index].expect("only nodes that are kept have tables");
+        let child = self.variable_of[index].expect("the node is a variable");
         if node.role == Role::Decision {
-            // What is known when deciding does not bear on equal chances.
+            // The parents of a decision say what is known when deciding. Equal chances need none.
             let states = node.states.len();
-            self.count(node, &[], states)?;
+            self.count_rows(node, &[], states)?;
             return Ok(Cpt::new(child, Vec::new(), vec![1.0 / states as f64; states]));
         }
         let parents = self.parents(index)?;
         let cards: Vec<_> =
-            parents.iter().map(|p| self.nodes[self.kept[p.index()]].states.len()).collect();
+            parents.iter().map(|p| self.nodes[self.variables[p.index()]].states.len()).collect();
         let states = node.states.len();
-        let rows = self.count(node, &cards, states)?;
+        let rows = self.count_rows(node, &cards, states)?;
         let name = &node.name.text;
         let values = match &node.definition {
             Definition::Missing if if_missing == IfMissing::Uniform => {
@@ -115,7 +122,8 @@ impl<'n, 's> Builder<'n, 's> {
                 self.table(child, node, &numbers, rows, false)?
             }
             Definition::Rows(given) => {
-                let parents = parents.iter().map(|p| &self.nodes[self.kept[p.index()]]).collect();
+                let parents =
+                    parents.iter().map(|p| &self.nodes[self.variables[p.index()]]).collect();
                 let source = self.source;
                 LabelledTable { source, variable: child, node, parents, given }
                     .values(rows, &mut self.audit)?
@@ -140,11 +148,13 @@ impl<'n, 's> Builder<'n, 's> {
         for parent in &node.parents {
             let name = parent.text.as_ref();
             let &found = self.by_name.get(name).ok_or_else(|| {
-                let message =
-                    format!("'{}' has a parent '{name}', which no node is called", node.name.text);
+                let message = format!(
+                    "there is no variable '{name}', expected a parent of '{}'",
+                    node.name.text
+                );
                 self.source.error(parent.at, message)
             })?;
-            let Some(variable) = self.variable[found] else {
+            let Some(variable) = self.variable_of[found] else {
                 let Role::LeftOut(what) = self.nodes[found].role else { unreachable!() };
                 let child = &node.name.text;
                 let message =
@@ -152,11 +162,11 @@ impl<'n, 's> Builder<'n, 's> {
                 return Err(self.source.error(parent.at, message));
             };
             if found == index {
-                let message = format!("'{name}' is named as its own parent");
+                let message = format!("'{name}' is listed as its own parent");
                 return Err(self.source.error(parent.at, message));
             }
             if !seen.insert(variable) {
-                let message = format!("parent '{name}' is named a second time");
+                let message = format!("parent '{name}' is listed twice");
                 return Err(self.source.error(parent.at, message));
             }
             parents.push(variable);
@@ -164,8 +174,8 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(parents)
     }
 
-    /// Rows of a table, before anything is allocated for it.
-    fn count(
+    /// The number of rows of a table. Called before the table is allocated.
+    fn count_rows(
         &mut self,
         node: &Node<'_>,
         cards: &[usize],
@@ -187,11 +197,10 @@ impl<'n, 's> Builder<'n, 's> {
         let name = &node.name.text;
         if numbers.len() != rows * states {
             let message = format!(
-                "the table of '{name}' has {} numbers, expected {}: {states} states in each of \
-                 {rows} configurations of {} parents",
+                "the table of '{name}' has {} numbers, expected {}: {states} states for each of \
+                 {rows} configurations of the parents",
                 numbers.len(),
-                rows * states,
-                node.parents.len()
+                rows * states
             );
             return Err(self.source.error(node.at, message));
         }
@@ -207,7 +216,7 @@ impl<'n, 's> Builder<'n, 's> {
             let at = numbers[0].at;
             let open = values.iter().filter(|value| value.is_nan()).count();
             if open > 0 && values.iter().all(|&value| value.is_nan() || value == 0.0) {
-                self.leave_open(at);
+                self.leave_undefined(at);
                 values.fill(1.0 / states as f64);
                 continue;
             }
@@ -233,11 +242,10 @@ impl<'n, 's> Builder<'n, 's> {
     ) -> Result<Vec<f64>, FormatError> {
         if outcomes.len() != rows {
             let message = format!(
-                "'{}' is given {} states, expected {rows}, one for each configuration of its {} \
-                 parents",
+                "the function of '{}' has {} values, expected {rows}, one for each configuration \
+                 of the parents",
                 node.name.text,
-                outcomes.len(),
-                node.parents.len()
+                outcomes.len()
             );
             return Err(self.source.error(node.at, message));
         }
@@ -247,7 +255,7 @@ impl<'n, 's> Builder<'n, 's> {
             match state {
                 Some(state) => row[state] = 1.0,
                 None => {
-                    self.leave_open(at);
+                    self.leave_undefined(at);
                     row.fill(1.0 / states as f64);
                 }
             }
@@ -255,7 +263,7 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(values)
     }
 
-    fn leave_open(&mut self, at: usize) {
+    fn leave_undefined(&mut self, at: usize) {
         let (rows, _) = self.undefined.get_or_insert((0, at));
         *rows += 1;
     }
@@ -304,8 +312,8 @@ fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> 
     }
 }
 
-/// The `numbers` of a table in which the node with this many `states` is slowest, reordered to have
-/// it fastest. Numbers that are not a whole number of rows stay as they are, to be refused.
+/// Reorders the `numbers` of a table from the node slowest to the node fastest, where the node has
+/// this many `states`. An incomplete table is returned as it is; the caller refuses it.
 fn by_row(numbers: &[Number], states: usize) -> Vec<Number> {
     if !numbers.len().is_multiple_of(states) {
         return numbers.to_vec();

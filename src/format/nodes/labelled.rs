@@ -132,9 +132,13 @@ impl LabelledTable<'_, '_> {
             let text = label.word.text.as_ref();
             let position =
                 text.parse().ok().filter(|&state| label.may_be_position && state < known.len());
-            let state = position
-                .or_else(|| known.get(text))
-                .ok_or_else(|| known.unknown(self.source, text, label.word.at))?;
+            let state = position.or_else(|| known.get(text)).ok_or_else(|| {
+                let mut error = known.unknown(self.source, text, label.word.at);
+                if label.may_be_position {
+                    error.message += &format!(", or 0 to {} by position", known.len() - 1);
+                }
+                error
+            })?;
             index = index * known.len() + state;
         }
         Ok(Some(index))

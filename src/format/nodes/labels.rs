@@ -1,4 +1,4 @@
-//! Labels of states, and what to say of one that is not there.
+//! Looks up states by label.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::Word;
 use crate::format::FormatError;
 use crate::format::source::Source;
 
-/// The states of a node by their labels.
+/// The states of one node, by label.
 pub(in crate::format) struct Labels<'n> {
     node: &'n str,
     states: &'n [Word<'n>],
@@ -14,7 +14,7 @@ pub(in crate::format) struct Labels<'n> {
 }
 
 impl<'n> Labels<'n> {
-    /// The labels of `states`, which are those of the node called `node`.
+    /// Indexes the `states` of the node called `node`.
     pub fn new(node: &'n str, states: &'n [Word<'n>]) -> Self {
         let by_label = states.iter().enumerate().map(|(at, state)| (state.text.as_ref(), at));
         Self { node, states, by_label: by_label.collect() }
@@ -30,12 +30,13 @@ impl<'n> Labels<'n> {
         self.states.len()
     }
 
-    /// That there is no state `label`, which stands at byte `at`.
+    /// The error for a label, at byte `at`, that no state has.
     pub fn unknown(&self, source: Source<'_>, label: &str, at: usize) -> FormatError {
-        const SHOWN: usize = 20;
+        /// Labels that the message lists.
+        const LISTED: usize = 20;
         let mut known: Vec<_> =
-            self.states.iter().take(SHOWN).map(|state| state.text.as_ref()).collect();
-        if self.states.len() > SHOWN {
+            self.states.iter().take(LISTED).map(|state| state.text.as_ref()).collect();
+        if self.states.len() > LISTED {
             known.push("...");
         }
         let message =

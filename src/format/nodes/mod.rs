@@ -1,8 +1,9 @@
-//! Nodes as the readers of several formats find them, and the network that they make.
+//! The nodes of a file, as a reader collects them, and the network that is built from them.
 //!
-//! Names are looked up here and nowhere before, so nodes may come in any order. Utility nodes and
-//! the like are left out, decisions become chance variables, and what is given by other means than
-//! a table is expanded.
+//! A reader creates [`Node`]s and looks no names up: [`network`] does, so a file may declare its
+//! nodes in any order. Utility nodes and the like are left out, decisions become chance variables,
+//! and definitions other than tables are expanded into tables. A format that gives distributions
+//! apart from the declarations creates [`Distribution`]s and calls [`assign`] first.
 
 mod build;
 mod distribution;
@@ -18,59 +19,60 @@ pub(super) use distribution::{Distribution, assign};
 pub(super) use labelled::{LabelledRow, LabelledRows, RowLabel};
 pub(super) use labels::Labels;
 
-/// The most states that a file may ask for by their number alone, for one node.
+/// The most states that a node may have if the file gives their number and no labels. A short file
+/// could otherwise demand any amount of memory.
 pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
 
-/// A name, label or other text, and the byte at which it stands.
+/// A name, label or other text, with its byte offset in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Word<'s> {
     pub text: Cow<'s, str>,
     pub at: usize,
 }
 
-/// A number, and the byte at which it stands.
+/// A number, with its byte offset in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number {
-    /// [`UNDEFINED`] where the file says that there is none.
+    /// [`UNDEFINED`] if the file leaves this entry undefined.
     pub value: f64,
     pub at: usize,
 }
 
-/// Stands for an entry that the file leaves open on purpose. No number in a file reads as this.
+/// The value of an entry that the file leaves undefined on purpose. [`number`] never returns it.
 pub(super) const UNDEFINED: f64 = f64::NAN;
 
-/// What a node is in its file.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Chance,
     Decision,
-    /// Nothing that a Bayesian network has: `"utility"`, `"constant"`.
+    /// A kind that a Bayesian network does not have, for messages: `"utility"`, `"constant"`.
     LeftOut(&'static str),
 }
 
-/// How the distribution of a node is given. All lists are in odometer order over the parents, the
-/// last one fastest.
+/// The distribution of a node, as the file gives it. In all lists the last parent varies fastest.
 #[derive(Debug)]
 pub(super) enum Definition<'s> {
-    /// Not at all.
+    /// The file gives none.
     Missing,
     /// One number for each state of the node in each configuration of the parents, the node fastest.
     Table(Vec<Number>),
-    /// The same numbers in another order: the node slowest, then its parents.
+    /// The same numbers with the node slowest.
     TableByState(Vec<Number>),
     /// Rows in any order, each with the states of the parents.
     Rows(LabelledRows<'s>),
     /// As in `Table`, but the numbers of a row are weights that may sum to anything.
     Weights(Vec<Number>),
-    /// The state of the node in each configuration of the parents; `None` where there is none.
+    /// The state of the node in each configuration of the parents, with its byte offset; `None` where
+    /// the file leaves it undefined.
     Function(Vec<(Option<usize>, usize)>),
-    /// A column for each state of each parent, and one for the leak.
+    /// Parameters of a noisy-MAX: one column for each state of each parent, and one for the leak.
     NoisyMax {
         /// For each parent in turn, its states from the strongest to the one without effect.
         strengths: Vec<Number>,
         columns: Vec<Number>,
     },
-    /// The same columns, averaged.
+    /// Parameters of a noisy adder, which averages the columns.
     NoisyAdder {
         /// One for each parent, and one for the leak.
         weights: Vec<Number>,
@@ -86,9 +88,9 @@ pub(super) struct Node<'s> {
     pub states: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
     pub definition: Definition<'s>,
-    /// The byte at which the definition stands, or the node if it has none.
+    /// The byte offset of the definition, or of the node if it has none.
     pub at: usize,
-    /// What the file says of it beside the model.
+    /// Title, position and whatever else the file says about it.
     pub note: Annotation,
 }
 
@@ -96,12 +98,12 @@ pub(super) struct Node<'s> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IfMissing {
     Refuse,
-    /// Give all states the same chance, as the program does whose format it is.
+    /// Give all states the same probability, as the program does that the format belongs to.
     Uniform,
 }
 
-/// The number that `word` writes; words that only Rust takes for a number are none. `5e-1f` is one:
-/// programs in Java, JavaBayes first, read and write the letter that tells the type.
+/// Parses `word` as a number. Unlike Rust, refuses `inf` and `nan`, and accepts a Java type suffix
+/// (`5e-1f`), as JavaBayes and its successors do.
 pub(super) fn number(word: &str) -> Option<f64> {
     let digits = word.trim_start_matches(['+', '-']);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_from_words() {
+    fn numbers_are_distinguished_from_words() {
         let numbers = ["1", "+.5", "-1.", "1e-3", "5e-1f", "0.25D", "7.E-1"].map(number);
         assert_eq!(numbers, [1.0, 0.5, -1.0, 1e-3, 0.5, 0.25, 0.7].map(Some));
         for word in ["", "f", "inf", "NaN", "-inf", "1ff", "1e", "0x1", "1_0", "1.0.0", "--1", "."]
