@@ -10,9 +10,11 @@
 //! lies between the bounds; `PERT` is the beta distribution with the usual weight of four. It is not
 //! settled here whether the parameter of `Exponential` is a rate or a mean, so it is refused.
 
+use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
+
 use super::evaluate::Evaluation;
 use super::parser::{Expression, Part};
-use super::special::{beta_up_to, gamma_up_to, ln_gamma, normal_up_to};
+use super::special::{beta_cdf, gamma_cdf, normal_cdf};
 use super::{Domain, Refusal};
 
 /// How much of a distribution may lie outside of a node's intervals.
@@ -132,38 +134,32 @@ fn counts(
 ) -> Result<(), Refusal> {
     let numbers = numbers(evaluation, arguments)?;
     let wrong = || parameters(at, name, &numbers);
-    let is_chance = |p: f64| p > 0.0 && p <= 1.0;
-    let log_factorial = |k: f64| ln_gamma(k + 1.0);
-    let mass: Box<dyn Fn(f64) -> f64> = match (name, &numbers[..]) {
+    let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
+    let mass: Box<dyn Fn(u64) -> f64> = match (name, &numbers[..]) {
         ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
-            match p {
-                0.0 => Box::new(|k| f64::from(u8::from(k == 0.0))),
-                1.0 => Box::new(move |k| f64::from(u8::from(k == n))),
-                p if is_chance(p) => Box::new(move |k| {
-                    let choices = log_factorial(n) - log_factorial(k) - log_factorial(n - k);
-                    let log = || choices + k * p.ln() + (n - k) * (-p).ln_1p();
-                    if k > n { 0.0 } else { log().exp() }
-                }),
-                _ => return Err(wrong()),
-            }
+            let law = Binomial::new(p, n as u64).map_err(|_| wrong())?;
+            Box::new(move |count| law.pmf(count))
         }
-        ("Poisson", &[0.0]) => Box::new(|k| f64::from(u8::from(k == 0.0))),
-        ("Poisson", &[mean]) if mean.is_finite() && mean > 0.0 => {
-            Box::new(move |k| (k * mean.ln() - mean - log_factorial(k)).exp())
+        ("Poisson", &[0.0]) => certain_zero(),
+        ("Poisson", &[mean]) if mean.is_finite() => {
+            let law = Poisson::new(mean).map_err(|_| wrong())?;
+            Box::new(move |count| law.pmf(count))
         }
-        ("Geometric", &[p]) if is_chance(p) => Box::new(move |k| p * (1.0 - p).powf(k)),
-        ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => Box::new(|k| f64::from(u8::from(k == 0.0))),
-        ("NegativeBinomial", &[r, p]) if r.is_finite() && r > 0.0 && is_chance(p) => {
-            Box::new(move |k| {
-                let choices = ln_gamma(k + r) - ln_gamma(r) - log_factorial(k);
-                (choices + r * p.ln() + k * (-p).ln_1p()).exp()
-            })
+        ("Geometric", &[p]) => {
+            let law = Geometric::new(p).map_err(|_| wrong())?;
+            // Here the failures before the first success are counted, in statrs all trials.
+            Box::new(move |count| law.pmf(count + 1))
+        }
+        ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => certain_zero(),
+        ("NegativeBinomial", &[r, p]) if r.is_finite() && r > 0.0 && p > 0.0 => {
+            let law = NegativeBinomial::new(r, p).map_err(|_| wrong())?;
+            Box::new(move |count| law.pmf(count))
         }
         _ => return Err(wrong()),
     };
     let last = row.len() - 1;
-    for (count, weight) in row.iter_mut().enumerate() {
-        *weight = mass(count as f64);
+    for (count, weight) in (0..).zip(row.iter_mut()) {
+        *weight = mass(count);
     }
     if name != "Binomial" {
         row[last] = (1.0 - row[..last].iter().sum::<f64>()).max(0.0);
@@ -189,11 +185,11 @@ fn continuous(
     let start = |rest: &[f64]| rest.first().copied().unwrap_or(0.0);
     Ok(match (name, &numbers[..]) {
         ("Normal", &[mean, variance]) if variance > 0.0 => {
-            Box::new(move |x| normal_up_to((x - mean) / variance.sqrt()))
+            Box::new(move |x| normal_cdf((x - mean) / variance.sqrt()))
         }
         ("LogNormal", &[mean, variance, ref rest @ ..]) if variance > 0.0 && rest.len() < 2 => {
             let start = start(rest);
-            Box::new(move |x| normal_up_to(((x - start).max(0.0).ln() - mean) / variance.sqrt()))
+            Box::new(move |x| normal_cdf(((x - start).max(0.0).ln() - mean) / variance.sqrt()))
         }
         ("Beta", &[a, b, ref rest @ ..]) if is_shape(a) && is_shape(b) => {
             let (from, to) = match *rest {
@@ -201,16 +197,13 @@ fn continuous(
                 [from, to] if from < to => (from, to),
                 _ => return Err(wrong()),
             };
-            Box::new(move |x| match (x - from) / (to - from) {
-                x if x.is_nan() => x,
-                x => beta_up_to(a, b, x),
-            })
+            Box::new(move |x| beta_cdf(a, b, (x - from) / (to - from)))
         }
         ("Gamma", &[shape, scale, ref rest @ ..])
             if is_shape(shape) && scale > 0.0 && rest.len() < 2 =>
         {
             let start = start(rest);
-            Box::new(move |x| gamma_up_to(shape, (x - start) / scale))
+            Box::new(move |x| gamma_cdf(shape, (x - start) / scale))
         }
         ("Weibull", &[shape, scale, ref rest @ ..])
             if is_shape(shape) && scale > 0.0 && rest.len() < 2 =>
@@ -228,7 +221,7 @@ fn continuous(
             let share = move |x: f64| (x - from) / (to - from);
             if name == "PERT" {
                 let (a, b) = (1.0 + 4.0 * share(mode), 1.0 + 4.0 * (1.0 - share(mode)));
-                Box::new(move |x| beta_up_to(a, b, share(x)))
+                Box::new(move |x| beta_cdf(a, b, share(x)))
             } else {
                 let (whole, below, above) = (to - from, mode - from, to - mode);
                 Box::new(move |x| match x {
