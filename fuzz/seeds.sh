@@ -1,29 +1,34 @@
 #!/usr/bin/env bash
-# Fills fuzz/seeds/TARGET with small files to begin from: the fixtures of the tests, two of the
-# shipped networks, and where there is a collection of files beside the repository (../shared/corpus, or $CORPUS) those of
-# at most 16 KiB. Nothing of it is committed.
+# fuzz/seeds.sh [FOLDER]: fills FOLDER/TARGET (fuzz/seeds/TARGET without an argument) with small files to
+# start from: the test fixtures, two shipped networks and, where there is a collection of files next to
+# the repository (../shared/corpus or $CORPUS), its files of at most 16 KiB. None of it is committed.
 set -euo pipefail
-cd "$(dirname "$0")"
-corpus=${CORPUS:-../../shared/corpus}
-rm -rf seeds
-for target in fuzz_targets/*.rs; do mkdir -p "seeds/$(basename "$target" .rs)"; done
+here=$(cd "$(dirname "$0")" && pwd)
+seeds=${1:-$here/seeds}
+corpus=${CORPUS:-$here/../../shared/corpus}
+fixtures=$here/../tests/fixtures
+for target in "$here"/fuzz_targets/*.rs; do
+    folder=$seeds/$(basename "$target" .rs)
+    rm -rf "$folder"
+    mkdir -p "$folder"
+done
 
-# TARGET ENDING...: the files of these endings.
+# gather TARGET ENDING...: copies the files of the collection that have one of these endings.
 gather() {
     local target=$1 ending
     shift
     for ending in "$@"; do
         [ -d "$corpus" ] || continue
         find "$corpus" -type f -iname "*.$ending" -size -17k | while read -r file; do
-            cp "$file" "seeds/$target/$(basename "$file")"
-            cp "$file" "seeds/any/$(basename "$file")"
+            cp "$file" "$seeds/$target/$(basename "$file")"
+            cp "$file" "$seeds/any/$(basename "$file")"
         done
     done
 }
 
 for name in asia cancer; do
-    gzip -dc "../networks/$name.bif.gz" >"seeds/bif/$name.bif"
-    cp "../networks/$name.bif.gz" seeds/any/
+    gzip -dc "$here/../networks/$name.bif.gz" >"$seeds/bif/$name.bif"
+    cp "$here/../networks/$name.bif.gz" "$seeds/any/"
 done
 gather bif bif
 gather xmlbif xml bifxml xmlbif
@@ -34,16 +39,16 @@ gather dsc dsc
 gather net net oobn
 gather uai uai
 
-# Files of our own, which show most of what each format has.
+# The fixtures cover most of each format.
 for pair in bif:bif xmlbif:xml xdsl:xdsl dnet:dne dsl:dsl dsc:dsc net:net uai:uai; do
-    cp ../tests/fixtures/*."${pair#*:}" "seeds/${pair%:*}/"
-    cp ../tests/fixtures/*."${pair#*:}" seeds/any/
+    cp "$fixtures"/*."${pair#*:}" "$seeds/${pair%:*}/"
+    cp "$fixtures"/*."${pair#*:}" "$seeds/any/"
 done
 
-# The first byte tells the format, by its place in CaseFormat::ALL.
+# The first byte selects the format, by its index in CaseFormat::ALL.
 index=0
 for ending in json csv hcs dat cas evid; do
-    { printf "\\x0$index"; cat "../tests/fixtures/small.$ending"; } >"seeds/evidence/$ending"
+    { printf "\\x0$index"; cat "$fixtures/small.$ending"; } >"$seeds/evidence/$ending"
     index=$((index + 1))
 done
-wc -l <(find seeds -type f) | sed 's/ .*/ seeds/'
+wc -l <(find "$seeds" -type f) | sed 's/ .*/ seeds/'

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cliquescope_fuzz::network("a.bif", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cliquescope_fuzz::run("bif", bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cliquescope_fuzz::evidence(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cliquescope_fuzz::run("evidence", bytes));

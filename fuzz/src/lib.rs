@@ -1,11 +1,37 @@
-//! What every fuzz target checks: that a reader gives something valid, or says where and what is wrong.
+//! What every fuzz target checks: a reader returns a valid network or evidence, or an error with a
+//! place and a reason. It never panics.
+//!
+//! `tests/fuzz_smoke.rs` of the program includes this file, so every test run covers it.
 
 use cliquescope::format::cases::{self, CaseFormat};
 use cliquescope::format::{OpenError, open_bytes};
 use cliquescope::network::{Cpt, Network, Variable, VariableId};
 
-/// Reads `bytes` as a network in a file called `name`.
-pub fn network(name: &str, bytes: &[u8]) {
+/// Reads bytes and checks the result.
+pub type Target = fn(&[u8]);
+
+/// The fuzz targets by name. Each is a file in `fuzz_targets/`.
+pub const TARGETS: [(&str, Target); 10] = [
+    ("any", |bytes| network("a.unknown", bytes)),
+    ("bif", |bytes| network("a.bif", bytes)),
+    ("dnet", |bytes| network("a.dne", bytes)),
+    ("dsc", |bytes| network("a.dsc", bytes)),
+    ("dsl", |bytes| network("a.dsl", bytes)),
+    ("evidence", evidence),
+    ("net", |bytes| network("a.net", bytes)),
+    ("uai", |bytes| network("a.uai", bytes)),
+    ("xdsl", |bytes| network("a.xdsl", bytes)),
+    ("xmlbif", |bytes| network("a.xml", bytes)),
+];
+
+/// Runs the target called `name` on `bytes`.
+pub fn run(name: &str, bytes: &[u8]) {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a known target");
+    target(bytes);
+}
+
+/// Reads `bytes` as a network from a file called `name`.
+fn network(name: &str, bytes: &[u8]) {
     match open_bytes(name, bytes) {
         Ok(read) => check_network(&read.network),
         Err(OpenError::Format(error)) => {
@@ -21,7 +47,8 @@ fn check_network(network: &Network) {
     }
     for cpt in network.cpts() {
         let states = network[cpt.child()].cardinality();
-        let rows: usize = cpt.parents().iter().map(|&parent| network[parent].cardinality()).product();
+        let rows: usize =
+            cpt.parents().iter().map(|&parent| network[parent].cardinality()).product();
         assert_eq!(cpt.values().len(), rows * states);
         for row in cpt.values().chunks(states) {
             assert!(row.iter().all(|p| (0.0..=1.0).contains(p)), "{row:?}");
@@ -31,9 +58,9 @@ fn check_network(network: &Network) {
     assert_eq!(network.topological_order().len(), network.variables().len());
 }
 
-/// Reads `bytes` as evidence. The first byte tells in which format; what is read must be read back
-/// from what is written of it.
-pub fn evidence(bytes: &[u8]) {
+/// Reads `bytes` as evidence in the format that the first byte selects, and checks that what is
+/// written of it reads back as the same evidence.
+fn evidence(bytes: &[u8]) {
     let Some((&format, bytes)) = bytes.split_first() else { return };
     let format = CaseFormat::ALL[usize::from(format) % CaseFormat::ALL.len()];
     let network = weather();
@@ -51,6 +78,7 @@ pub fn evidence(bytes: &[u8]) {
     }
 }
 
+/// A network whose labels need quotes or look like missing values in some formats.
 fn weather() -> Network {
     let variables: [(&str, &[&str]); 4] = [
         ("rain", &["no", "yes"]),
@@ -63,6 +91,7 @@ fn weather() -> Network {
         Cpt::new(VariableId::new(index), vec![], row)
     };
     let cpts = variables.iter().enumerate().map(cpt).collect();
-    let variables = variables.iter().map(|(name, states)| Variable::new(*name, states.iter().copied()));
-    Network::new("weather", variables.collect(), cpts).expect("it is in order")
+    let variables =
+        variables.iter().map(|(name, states)| Variable::new(*name, states.iter().copied()));
+    Network::new("weather", variables.collect(), cpts).expect("the network is valid")
 }

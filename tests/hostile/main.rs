@@ -3,6 +3,8 @@
 
 mod emit;
 mod files;
+#[path = "../common/mutate.rs"]
+mod mutate;
 mod mutations;
 
 use cliquescope::format::{Format, OpenError, ReadNetwork, open_bytes};

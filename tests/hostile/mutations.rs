@@ -1,5 +1,5 @@
-//! Fixtures with mistakes put into them at random: what is read is in order, and what is written of
-//! it is read back. The fuzz targets in `fuzz/` do the same without an end.
+//! Random mutations of the fixtures: a network that is read is valid, and what is written of it reads
+//! back. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do the same over more files.
 
 use std::fs;
 use std::path::Path;
@@ -7,70 +7,14 @@ use std::path::Path;
 use cliquescope::format::cases::{self, CaseFormat};
 use cliquescope::format::{Format, OpenError, open_bytes, write};
 use cliquescope::network::Network;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
 use crate::files::networks;
+use crate::mutate::mutate;
 
 /// Mutations of each fixture.
 const ROUNDS: usize = 600;
-
-/// What readers may stumble over.
-const PIECES: [&[u8]; 28] = [
-    b"",
-    b" ",
-    b"\n",
-    b"\r",
-    b"\0",
-    b"\"",
-    b"'",
-    b"(",
-    b")",
-    b"{",
-    b"}",
-    b"<",
-    b">",
-    b"&#0;",
-    b"&a;",
-    b"<!--",
-    b"]]>",
-    b"/*",
-    b"//",
-    b"%",
-    b"-1",
-    b"1e999",
-    b"nan",
-    b"99999999999999999999",
-    b"999999999",
-    b"\xff\xfe",
-    b"\xe6",
-    b"\xf0\x9f\x98\x80",
-];
-
-/// `bytes` with one to four mistakes.
-fn mutate(bytes: &[u8], random: &mut Pcg64Mcg) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    for _ in 0..random.random_range(1..=4) {
-        let length = bytes.len();
-        let start = random.random_range(0..=length);
-        let end = random.random_range(start..=length.min(start + 40));
-        match random.random_range(0..6) {
-            0 if start < length => bytes[start] = random.random(),
-            1 => drop(bytes.drain(start..end)),
-            2 => {
-                let copy = bytes[start..end].to_vec();
-                let to = random.random_range(0..=length);
-                bytes.splice(to..to, copy);
-            }
-            3 => bytes.truncate(start.max(1)),
-            _ => {
-                let piece = PIECES[random.random_range(0..PIECES.len())];
-                bytes.splice(start..start, piece.iter().copied());
-            }
-        }
-    }
-    bytes
-}
 
 fn check(network: &Network) {
     for factor in network.factors() {
