@@ -3,10 +3,10 @@
 //! Source: the manual of GeNIe, *DSL file format*. Tables and lists of resulting states are in
 //! odometer order over the parents and then the node, which turns fastest.
 
-use crate::format::braces::{self, Block, Entry, Field, Parser, Value};
-use crate::format::language::{Keeps, Language};
+use crate::format::braces::{self, Block, Field, FieldValue, ListEntry, Parser};
+use crate::format::language::{Features, Language};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
@@ -17,7 +17,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise,
     read,
     write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
+    features: Features { names: true, ..Features::NONE },
 };
 
 /// Whether `text` looks like DSL.
@@ -26,7 +26,7 @@ fn recognise(text: &str) -> bool {
 }
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let (name, block) = Parser::new(source).document("net")?;
     let mut found = Vec::new();
     collect(source, &block, &mut found)?;
@@ -36,12 +36,12 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
 
 /// The nodes of a block and of the submodels in it.
 fn collect<'s>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     block: &Block<'s>,
     found: &mut Vec<Node<'s>>,
 ) -> Result<(), FormatError> {
     for field in &block.fields {
-        let Value::Block(inner) = &field.value else { continue };
+        let FieldValue::Block(inner) = &field.value else { continue };
         if field.name.eq_ignore_ascii_case("node") {
             found.push(node(source, field, inner)?);
         } else if field.name.eq_ignore_ascii_case("submodel") {
@@ -52,7 +52,7 @@ fn collect<'s>(
 }
 
 fn node<'s>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     field: &Field<'s>,
     block: &Block<'s>,
 ) -> Result<Node<'s>, FormatError> {
@@ -151,8 +151,8 @@ fn note(block: &Block<'_>, name: &str) -> Annotation {
 
 /// What an entry of a list holds, which should be `what`.
 pub(super) fn text<'e>(
-    source: Source<'_>,
-    entry: &'e Entry<'_>,
+    source: SourceText<'_>,
+    entry: &'e ListEntry<'_>,
     what: &str,
 ) -> Result<&'e str, FormatError> {
     entry
@@ -163,8 +163,8 @@ pub(super) fn text<'e>(
 
 /// The words of a list that may be missing.
 pub(super) fn words<'s>(
-    source: Source<'_>,
-    list: Option<(&[Entry<'s>], usize)>,
+    source: SourceText<'_>,
+    list: Option<(&[ListEntry<'s>], usize)>,
     what: &str,
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let entries = list.map_or(&[][..], |(entries, _)| entries);
@@ -175,7 +175,7 @@ pub(super) fn words<'s>(
     words.collect()
 }
 
-fn numbers(source: Source<'_>, entries: &[Entry<'_>]) -> Result<Vec<Number>, FormatError> {
+fn numbers(source: SourceText<'_>, entries: &[ListEntry<'_>]) -> Result<Vec<Number>, FormatError> {
     let numbers = entries.iter().map(|entry| {
         let word = text(source, entry, "a number")?;
         let value = number(word)

@@ -5,10 +5,8 @@
 //! of each parent and a last one for the leak, each a distribution over the states of the node.
 
 use crate::format::nodes::{Node, Number};
+use crate::format::source::ErrorAt;
 use crate::network::normalise_row;
-
-/// What is wrong, and the byte at which it stands.
-type Refusal = (usize, String);
 
 /// The table of a noisy-MAX node: each parent alone would bring about a state of the node, so would
 /// the leak, and the strongest of these comes about. The first state of the node is the strongest.
@@ -20,7 +18,7 @@ pub(super) fn noisy_max(
     cards: &[usize],
     strengths: &[Number],
     columns: &[Number],
-) -> Result<Vec<f64>, Refusal> {
+) -> Result<Vec<f64>, ErrorAt> {
     let states = node.states.len();
     let mut columns = Columns::new(node, cards, columns)?;
     columns.reorder(node, cards, strengths)?;
@@ -51,7 +49,7 @@ pub(super) fn noisy_adder(
     cards: &[usize],
     weights: &[Number],
     columns: &[Number],
-) -> Result<Vec<f64>, Refusal> {
+) -> Result<Vec<f64>, ErrorAt> {
     let columns = Columns::new(node, cards, columns)?;
     let name = &node.name.text;
     if !weights.is_empty() && weights.len() != cards.len() + 1 {
@@ -87,7 +85,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(node: &Node<'_>, cards: &[usize], numbers: &[Number]) -> Result<Self, Refusal> {
+    fn new(node: &Node<'_>, cards: &[usize], numbers: &[Number]) -> Result<Self, ErrorAt> {
         let states = node.states.len();
         let columns = cards.iter().sum::<usize>() + 1;
         let name = &node.name.text;
@@ -120,7 +118,7 @@ impl Columns {
         node: &Node<'_>,
         cards: &[usize],
         strengths: &[Number],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorAt> {
         let Some(first) = strengths.first() else { return Ok(()) };
         let name = &node.name.text;
         let total: usize = cards.iter().sum();

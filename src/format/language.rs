@@ -1,11 +1,11 @@
 //! What a module of a format gives to those who read and write files.
 
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning, WriteError};
 use crate::network::Network;
 
 /// From a text to a network.
-pub(super) type Reader = fn(Source<'_>) -> Result<(Network, Vec<Warning>), FormatError>;
+pub(super) type Reader = fn(SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError>;
 
 /// From a network to a text.
 pub(super) type Writer = fn(&Network) -> Result<String, WriteError>;
@@ -24,13 +24,13 @@ pub(super) struct Language {
     /// Writes a network as a text that `read` takes for the same network, if there is a writer.
     pub write: Option<Writer>,
     /// What is written of the annotations; attributes only of the format itself.
-    pub keeps: Keeps,
+    pub features: Features,
 }
 
 /// Which parts of a network a format can hold beside the tables.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one answer to each of six questions")]
-pub(super) struct Keeps {
+pub(super) struct Features {
     /// Names of the network, of variables and states.
     pub names: bool,
     /// Titles of variables.
@@ -45,9 +45,9 @@ pub(super) struct Keeps {
     pub attributes: bool,
 }
 
-impl Keeps {
+impl Features {
     /// Nothing but the tables.
-    pub const NOTHING: Self = Self {
+    pub const NONE: Self = Self {
         names: false,
         titles: false,
         comments: false,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{Format, OpenError, Sample, Warning, decode, sample};
 use crate::network::Network;
 
@@ -103,7 +103,7 @@ fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenErr
     let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {
         OpenError::UnknownFormat { file: name.to_owned(), found: what_stands_in(&text) }
     })?;
-    let (network, mut warnings) = (format.language().read)(Source { file: name, text: &text })?;
+    let (network, mut warnings) = (format.language().read)(SourceText { file: name, text: &text })?;
     if let Some(ending) = Format::by_ending(name).filter(|&ending| ending != format) {
         warnings.insert(0, Warning::OtherFormat { file: name.to_owned(), ending, found: format });
     }

@@ -1,33 +1,34 @@
-//! The rows of a file's tables: put on one scale, normalised, and what was put right told of.
+//! The rows of the tables of a file: rescaled, normalised, and counted for the warnings.
 //!
-//! One rule for all formats. A row sums to one within what rounding explains
-//! ([`normalise_row`]). A table in percent, or of counts, is divided by its sums with a warning
-//! ([`Scale`]). A row of zeros is let in where its parents cannot be in its states: see
-//! [`impossible`](super::impossible). Anything else is refused.
+//! All formats follow one rule. A row sums to one up to rounding ([`normalise_row`]). A table in
+//! percent or of counts is divided by 100 or by the sums of its rows, with a warning ([`Scale`]). A
+//! row of zeros is accepted if its parents cannot be in the states of that row: see
+//! [`zero_rows`](super::zero_rows). Any other row is refused.
 
 use crate::format::Warning;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{
     ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Scale, VariableId, normalise_row,
 };
 
-/// How many places a warning names.
+/// The most lines that a warning lists.
 const LISTED: usize = 6;
 
-/// Normalises the rows of a file one by one, and remembers what was put right.
+/// Normalises the rows of a file one by one, and collects the corrections for the warnings.
 #[derive(Debug, Default)]
 pub(super) struct RowAudit {
     rows: usize,
+    /// The number of rows whose sum was off by more than rounding.
     off: usize,
+    /// The largest deviation of a sum from one, and the byte offset of its row.
     worst: f64,
     worst_at: usize,
-    /// Where the rows that were off are.
+    /// The byte offsets of the rows that were off.
     off_at: Vec<usize>,
-    /// The children of tables in percent, and where these stand.
+    /// The tables in percent: the child and the byte offset of each.
     percent: Vec<(String, usize)>,
-    /// Those of tables of counts.
+    /// The tables of counts, likewise.
     counts: Vec<(String, usize)>,
-    /// The rows of zeros, which stay so until it is known that they cannot come about.
     zeros: Vec<ZeroRow>,
 }
 
@@ -35,13 +36,13 @@ pub(super) struct RowAudit {
 #[derive(Debug)]
 pub(super) struct ZeroRow {
     pub child: VariableId,
-    /// Its place in the table; `None` for the row that stands in for all that are not given.
+    /// The index of the row in its table; `None` for the default row.
     pub row: Option<usize>,
     pub at: usize,
 }
 
 impl RowAudit {
-    /// What the numbers of the table of `child` are, which stands at byte `at` and has these `rows`.
+    /// Determines the scale of the table of `child` from its `rows`. The table is at byte `at`.
     pub fn scale<'r>(
         &mut self,
         rows: impl Iterator<Item = &'r [f64]> + Clone,
@@ -58,7 +59,7 @@ impl RowAudit {
         scale
     }
 
-    /// Normalises `row` of a table on `scale`, which stands at byte `at` of the file.
+    /// Normalises one `row`, at byte `at`, of a table with this `scale`.
     pub fn normalise(&mut self, row: &mut [f64], scale: Scale, at: usize) -> Result<(), RowError> {
         match scale {
             Scale::Probabilities => {}
@@ -71,11 +72,11 @@ impl RowAudit {
             }
         }
         let deviation = normalise_row(row)?;
-        self.note(deviation, at);
+        self.count_row(deviation, at);
         Ok(())
     }
 
-    fn note(&mut self, deviation: f64, at: usize) {
+    fn count_row(&mut self, deviation: f64, at: usize) {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
@@ -89,14 +90,14 @@ impl RowAudit {
         }
     }
 
-    /// Divides `row`, whose numbers may have any sum but zero, by that sum.
+    /// Normalises one `row` of weights, at byte `at`. Weights may have any sum above zero.
     pub fn weigh(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
         let sum: f64 = row.iter().sum();
         if sum.is_finite() && sum > 0.0 && row.iter().all(|weight| *weight >= 0.0) {
             let deviation = (sum - 1.0).abs();
             if deviation > ROW_TOLERANCE {
                 row.iter_mut().for_each(|weight| *weight /= sum);
-                self.note(deviation, at);
+                self.count_row(deviation, at);
                 normalise_row(row)?;
                 return Ok(());
             }
@@ -104,29 +105,33 @@ impl RowAudit {
         self.normalise(row, Scale::Probabilities, at)
     }
 
-    /// What came of reading a row, but that one of zeros is remembered as `row`.
-    pub fn or_zero(&mut self, read: Result<(), RowError>, row: ZeroRow) -> Result<(), RowError> {
-        match read {
+    /// Passes on `result`, except that a row of zeros is recorded as `row` instead of refused.
+    pub fn allow_zeros(
+        &mut self,
+        result: Result<(), RowError>,
+        row: ZeroRow,
+    ) -> Result<(), RowError> {
+        match result {
             Err(RowError::AllZero) => {
-                self.leave_zero(row);
+                self.record_zeros(row);
                 Ok(())
             }
-            read => read,
+            other => other,
         }
     }
 
-    /// Remembers a row of zeros.
-    pub fn leave_zero(&mut self, row: ZeroRow) {
+    /// Records a row of zeros. The row keeps its zeros until [`zero_rows`](super::zero_rows) replaces it.
+    pub fn record_zeros(&mut self, row: ZeroRow) {
         self.zeros.push(row);
     }
 
-    /// The rows of zeros.
+    /// The recorded rows of zeros.
     pub fn zeros(&self) -> &[ZeroRow] {
         &self.zeros
     }
 
-    /// What the user should know.
-    pub fn warnings(&self, source: Source<'_>) -> Vec<Warning> {
+    /// The warnings about all rows of the file.
+    pub fn warnings(&self, source: SourceText<'_>) -> Vec<Warning> {
         let file = || source.file.to_owned();
         let mut warnings = Vec::new();
         for (percent, tables) in [(true, &self.percent), (false, &self.counts)] {

@@ -1,17 +1,20 @@
-//! A text with its name: where things stand in it.
+//! The text of a file, and the line and column of each place in it.
 
 use crate::format::FormatError;
 
-/// The text of a file, and what the user calls the file.
+/// An error message, and the byte offset in the text that it is about.
+pub(super) type ErrorAt = (usize, String);
+
+/// The text of a file and its name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'s> {
-    /// The file, as the user called it.
+pub(super) struct SourceText<'s> {
+    /// The file name, as the user gave it.
     pub file: &'s str,
-    /// What it holds, without a byte order mark.
+    /// The content, without a byte order mark.
     pub text: &'s str,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     /// Line of the byte at `offset`, counted from one.
     pub fn line(&self, offset: usize) -> usize {
         1 + self.before(offset).bytes().filter(|&byte| byte == b'\n').count()
@@ -23,7 +26,7 @@ impl Source<'_> {
         1 + before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count()
     }
 
-    /// The error that `message` says, at the byte at `offset`.
+    /// An error with `message` at the byte at `offset`.
     pub fn error(&self, offset: usize, message: impl Into<String>) -> FormatError {
         FormatError {
             file: self.file.to_owned(),
@@ -44,7 +47,7 @@ mod tests {
 
     #[test]
     fn places_are_counted_from_one_in_characters() {
-        let source = Source { file: "f", text: "ab\n\u{e9}\u{e9}x\n" };
+        let source = SourceText { file: "f", text: "ab\n\u{e9}\u{e9}x\n" };
         let place = |offset| (source.line(offset), source.column(offset));
         assert_eq!(place(0), (1, 1));
         assert_eq!(place(2), (1, 3));

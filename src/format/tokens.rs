@@ -4,7 +4,7 @@
 //! and keywords are told apart by those who read them.
 
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 /// One word or sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,7 @@ impl std::fmt::Display for Token<'_> {
 #[derive(Debug)]
 pub(super) struct Dialect {
     /// For every byte, what it does to a word.
-    bytes: [Class; 256],
+    bytes: [ByteClass; 256],
     /// Whether a backslash takes a character into the quotes that would else end them.
     escapes: bool,
     /// Whether `/# #/`, which may hold others of its kind, is a comment.
@@ -81,7 +81,7 @@ pub(super) struct Dialect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     /// Part of a word.
     Word,
     /// White space between words.
@@ -97,22 +97,22 @@ enum Class {
 impl Dialect {
     /// A language with the signs in `punctuation`.
     pub const fn new(punctuation: &[u8]) -> Self {
-        let mut bytes = [Class::Word; 256];
+        let mut bytes = [ByteClass::Word; 256];
         // The last is the mark that programs for DOS put at the end of a text.
         let spaces = [b' ', b'\t', b'\r', b'\n', 0x0b, 0x0c, 0x1a];
         let mut at = 0;
         while at < spaces.len() {
-            bytes[spaces[at] as usize] = Class::Space;
+            bytes[spaces[at] as usize] = ByteClass::Space;
             at += 1;
         }
         at = 0;
         while at < punctuation.len() {
             assert!(Token::of_sign(punctuation[at]).is_some());
-            bytes[punctuation[at] as usize] = Class::Sign;
+            bytes[punctuation[at] as usize] = ByteClass::Sign;
             at += 1;
         }
-        bytes[b'"' as usize] = Class::Sign;
-        bytes[b'/' as usize] = Class::Slash;
+        bytes[b'"' as usize] = ByteClass::Sign;
+        bytes[b'/' as usize] = ByteClass::Slash;
         Self { bytes, escapes: true, nests: false }
     }
 
@@ -124,7 +124,7 @@ impl Dialect {
 
     /// The same, in which `%` makes the rest of a line a comment.
     pub const fn with_remarks(mut self) -> Self {
-        self.bytes[b'%' as usize] = Class::Remark;
+        self.bytes[b'%' as usize] = ByteClass::Remark;
         self
     }
 
@@ -136,7 +136,7 @@ impl Dialect {
 
     /// Whether `text` is one word of the language.
     pub fn is_word(&self, text: &str) -> bool {
-        let mut tokens = Tokens::new(Source { file: "", text }, self);
+        let mut tokens = Tokens::new(SourceText { file: "", text }, self);
         matches!(tokens.next(), Ok((Token::Word(word), 0)) if word == text)
     }
 
@@ -149,7 +149,7 @@ impl Dialect {
 /// The tokens of a text, one after another.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'s, 'd> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     dialect: &'d Dialect,
     /// The byte behind the token that was read last.
     at: usize,
@@ -158,7 +158,7 @@ pub(super) struct Tokens<'s, 'd> {
 
 impl<'s, 'd> Tokens<'s, 'd> {
     /// The tokens of `source`, from its start.
-    pub fn new(source: Source<'s>, dialect: &'d Dialect) -> Self {
+    pub fn new(source: SourceText<'s>, dialect: &'d Dialect) -> Self {
         Self { source, dialect, at: 0, peeked: None }
     }
 
@@ -171,7 +171,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         let (text, start) = (self.source.text, self.at);
         let bytes = text.as_bytes();
         let Some(&first) = bytes.get(start) else { return Ok((Token::End, start)) };
-        if self.dialect.bytes[usize::from(first)] != Class::Sign {
+        if self.dialect.bytes[usize::from(first)] != ByteClass::Sign {
             self.at = self.end_of_word(start);
             return Ok((Token::Word(&text[start..self.at]), start));
         }
@@ -236,9 +236,9 @@ impl<'s, 'd> Tokens<'s, 'd> {
         while let Some(&byte) = bytes.get(self.at) {
             let rest = || &bytes[self.at + 2..];
             match self.dialect.bytes[usize::from(byte)] {
-                Class::Space => self.at += 1,
-                Class::Remark => self.skip_line(),
-                Class::Slash if self.dialect.is_comment(bytes.get(self.at + 1)) => {
+                ByteClass::Space => self.at += 1,
+                ByteClass::Remark => self.skip_line(),
+                ByteClass::Slash if self.dialect.is_comment(bytes.get(self.at + 1)) => {
                     let length = match bytes[self.at + 1] {
                         b'/' => {
                             self.skip_line();
@@ -252,7 +252,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
                     };
                     self.at += 2 + length;
                 }
-                Class::Word if !byte.is_ascii() => {
+                ByteClass::Word if !byte.is_ascii() => {
                     let Some(space) = text[self.at..].chars().next().filter(|c| c.is_whitespace())
                     else {
                         break;
@@ -273,9 +273,9 @@ impl<'s, 'd> Tokens<'s, 'd> {
     fn end_of_word(&self, start: usize) -> usize {
         let bytes = self.source.text.as_bytes();
         let ends = |at: &usize| match self.dialect.bytes[usize::from(bytes[*at])] {
-            Class::Word => false,
-            Class::Slash => self.dialect.is_comment(bytes.get(at + 1)),
-            Class::Space | Class::Sign | Class::Remark => true,
+            ByteClass::Word => false,
+            ByteClass::Slash => self.dialect.is_comment(bytes.get(at + 1)),
+            ByteClass::Space | ByteClass::Sign | ByteClass::Remark => true,
         };
         (start + 1..bytes.len()).find(ends).unwrap_or(bytes.len())
     }
@@ -304,7 +304,7 @@ mod tests {
 
     /// The tokens of `text`, and the message where there is none.
     fn words(dialect: &Dialect, text: &str) -> Vec<String> {
-        let mut tokens = Tokens::new(Source { file: "f", text }, dialect);
+        let mut tokens = Tokens::new(SourceText { file: "f", text }, dialect);
         let mut words = Vec::new();
         loop {
             match tokens.next() {

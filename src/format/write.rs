@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::format::Format;
-use crate::format::language::Keeps;
+use crate::format::language::Features;
 use crate::network::{Annotation, Network};
 
 /// A network as a text in some format.
@@ -63,7 +63,8 @@ type Part = (&'static str, bool, fn(&Annotation) -> bool);
 
 /// What `format` has no place for in `network`.
 fn lost(network: &Network, format: Format) -> Vec<String> {
-    let Keeps { names, titles, comments, positions, colours, attributes } = format.language().keeps;
+    let Features { names, titles, comments, positions, colours, attributes } =
+        format.language().features;
     let annotations = network.annotations();
     let mut lost = Vec::new();
     if !names {

@@ -26,9 +26,9 @@ mod parser;
 mod properties;
 mod write;
 
-use crate::format::language::{Keeps, Language};
+use crate::format::language::{Features, Language};
 use crate::format::nodes::{self, IfMissing};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
@@ -40,14 +40,14 @@ pub(super) static LANGUAGE: Language = Language {
     recognise: parser::begins_with_block,
     read,
     write: Some(write::write),
-    keeps: Keeps { names: true, positions: true, attributes: true, ..Keeps::NOTHING },
+    features: Features { names: true, positions: true, attributes: true, ..Features::NONE },
 };
 
 /// Double quotes hold anything but a double quote.
 static DIALECT: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut document = parser::parse(source)?;
     nodes::assign(source, &mut document.variables, document.probabilities)?;
     nodes::network(source, document.name, document.note, &document.variables, IfMissing::Refuse)

@@ -9,7 +9,7 @@ use crate::format::FormatError;
 use crate::format::nodes::{
     Definition, Distribution, LabelledRow, LabelledRows, Node, Number, Role, RowLabel, Word, number,
 };
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::tokens::{Token, Tokens};
 use crate::network::Annotation;
 
@@ -35,7 +35,7 @@ fn keyword(token: Token<'_>) -> Token<'_> {
 
 /// Whether the first word of `text` opens a block.
 pub(super) fn begins_with_block(text: &str) -> bool {
-    let first = Tokens::new(Source { file: "", text }, &DIALECT).next();
+    let first = Tokens::new(SourceText { file: "", text }, &DIALECT).next();
     matches!(
         first.map(|(token, _)| keyword(token)),
         Ok(Token::Word("network" | "variable" | "probability"))
@@ -43,7 +43,7 @@ pub(super) fn begins_with_block(text: &str) -> bool {
 }
 
 /// Reads the blocks of a file.
-pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
+pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT) };
     let mut document = Document::default();
     let mut blocks = 0;
@@ -65,7 +65,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
 }
 
 struct Parser<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     tokens: Tokens<'s, 'static>,
 }
 

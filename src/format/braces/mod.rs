@@ -3,4 +3,4 @@
 
 mod tree;
 
-pub(super) use tree::{Block, Entry, Field, Parser, Value, begins_with};
+pub(super) use tree::{Block, Field, FieldValue, ListEntry, Parser, begins_with};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::format::FormatError;
 use crate::format::nodes::Word;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::tokens::{Dialect, Token, Tokens};
 
 static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nesting();
@@ -29,21 +29,21 @@ pub(in crate::format) struct Field<'s> {
     pub at: usize,
     /// The words between the name and the value: `link 2 {`, `node A (class) {`.
     pub labels: Vec<Word<'s>>,
-    pub value: Value<'s>,
+    pub value: FieldValue<'s>,
 }
 
 /// What a field holds.
 #[derive(Debug)]
-pub(in crate::format) enum Value<'s> {
+pub(in crate::format) enum FieldValue<'s> {
     Word(Word<'s>),
     /// What stands in parentheses, parentheses within them left out.
-    List(Vec<Entry<'s>>),
+    List(Vec<ListEntry<'s>>),
     Block(Block<'s>),
 }
 
 /// One entry of a list; `None` where nothing stands between two commas.
 #[derive(Debug)]
-pub(in crate::format) struct Entry<'s> {
+pub(in crate::format) struct ListEntry<'s> {
     pub word: Option<Cow<'s, str>>,
     pub at: usize,
 }
@@ -57,16 +57,16 @@ impl<'s> Block<'s> {
     /// The word or text that the field called `name` holds.
     pub fn word(&self, name: &str) -> Option<&Word<'s>> {
         match &self.field(name)?.value {
-            Value::Word(word) => Some(word),
+            FieldValue::Word(word) => Some(word),
             _ => None,
         }
     }
 
     /// The list that the field called `name` holds, and where the field stands.
-    pub fn list(&self, name: &str) -> Option<(&[Entry<'s>], usize)> {
+    pub fn list(&self, name: &str) -> Option<(&[ListEntry<'s>], usize)> {
         let field = self.field(name)?;
         match &field.value {
-            Value::List(entries) => Some((entries, field.at)),
+            FieldValue::List(entries) => Some((entries, field.at)),
             _ => None,
         }
     }
@@ -74,7 +74,7 @@ impl<'s> Block<'s> {
     /// The block that the field called `name` holds.
     pub fn block(&self, name: &str) -> Option<&Block<'s>> {
         match &self.field(name)?.value {
-            Value::Block(block) => Some(block),
+            FieldValue::Block(block) => Some(block),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ impl<'s> Block<'s> {
 
 /// Whether the first words of `text` are `words`, and a name follows them.
 pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
-    let mut tokens = Tokens::new(Source { file: "", text }, &DIALECT);
+    let mut tokens = Tokens::new(SourceText { file: "", text }, &DIALECT);
     let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
     let mut fits = |word: &&str| match next() {
         Token::Word(found) => found.eq_ignore_ascii_case(word),
@@ -94,7 +94,7 @@ pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
 /// Reads a text token by token.
 #[derive(Debug)]
 pub(in crate::format) struct Parser<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     /// What is left of the text.
     pub tokens: Tokens<'s, 'static>,
     /// Entries of all lists so far.
@@ -103,7 +103,7 @@ pub(in crate::format) struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     /// A parser at the start of a text.
-    pub fn new(source: Source<'s>) -> Self {
+    pub fn new(source: SourceText<'s>) -> Self {
         Self { source, tokens: Tokens::new(source, &DIALECT), listed: 0 }
     }
 
@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
                     self.end_of_value()?;
                     break value;
                 }
-                Token::OpenBrace => break Value::Block(self.block(token_at, depth + 1)?),
+                Token::OpenBrace => break FieldValue::Block(self.block(token_at, depth + 1)?),
                 Token::Word(text) => {
                     labels.push(Word { text: Cow::Borrowed(text), at: token_at });
                 }
@@ -180,19 +180,19 @@ impl<'s> Parser<'s> {
         Ok(Field { name, at, labels, value })
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value<'s>, FormatError> {
+    fn value(&mut self, depth: usize) -> Result<FieldValue<'s>, FormatError> {
         let (token, at) = self.tokens.next()?;
         match token {
-            Token::Quoted(raw) => Ok(Value::Word(Word { text: Cow::Owned(unquote(raw)), at })),
+            Token::Quoted(raw) => Ok(FieldValue::Word(Word { text: Cow::Owned(unquote(raw)), at })),
             Token::Word(text) => match self.tokens.peek()? {
                 (Token::OpenBrace, open_at) => {
                     self.tokens.next()?;
-                    Ok(Value::Block(self.block(open_at, depth + 1)?))
+                    Ok(FieldValue::Block(self.block(open_at, depth + 1)?))
                 }
-                _ => Ok(Value::Word(Word { text: Cow::Borrowed(text), at })),
+                _ => Ok(FieldValue::Word(Word { text: Cow::Borrowed(text), at })),
             },
-            Token::OpenBrace => Ok(Value::Block(self.block(at, depth + 1)?)),
-            Token::OpenParenthesis => Ok(Value::List(self.list(at)?)),
+            Token::OpenBrace => Ok(FieldValue::Block(self.block(at, depth + 1)?)),
+            Token::OpenParenthesis => Ok(FieldValue::List(self.list(at)?)),
             found => Err(self.tokens.expected("a value", found, at)),
         }
     }
@@ -211,7 +211,7 @@ impl<'s> Parser<'s> {
 
     /// The entries up to the parenthesis that closes the one at byte `open_at`. Inner parentheses
     /// only show what the order says already.
-    pub fn list(&mut self, open_at: usize) -> Result<Vec<Entry<'s>>, FormatError> {
+    pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;
         let mut after_comma = false; // or at the start of a list
@@ -234,17 +234,17 @@ impl<'s> Parser<'s> {
                 }
                 Token::Comma => {
                     if after_comma || before_any {
-                        entries.push(Entry { word: None, at });
+                        entries.push(ListEntry { word: None, at });
                     }
                     after_comma = true;
                     before_any = false;
                 }
                 Token::Word(text) => {
-                    entries.push(Entry { word: Some(Cow::Borrowed(text)), at });
+                    entries.push(ListEntry { word: Some(Cow::Borrowed(text)), at });
                     (after_comma, before_any) = (false, false);
                 }
                 Token::Quoted(raw) => {
-                    entries.push(Entry { word: Some(Cow::Owned(unquote(raw))), at });
+                    entries.push(ListEntry { word: Some(Cow::Owned(unquote(raw))), at });
                     (after_comma, before_any) = (false, false);
                 }
                 Token::End => return Err(self.source.error(open_at, "this '(' is not closed")),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 /// What stands between two cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Cell<'t> {
 
 /// The rows of a text, one after another; empty lines and comments are passed over.
 pub(super) struct Rows<'t> {
-    source: Source<'t>,
+    source: SourceText<'t>,
     separator: Separator,
     /// What begins a comment, which ends with its line.
     comment: Option<&'static str>,
@@ -34,7 +34,11 @@ pub(super) struct Rows<'t> {
 
 impl<'t> Rows<'t> {
     /// The rows of `source`.
-    pub fn new(source: Source<'t>, separator: Separator, comment: Option<&'static str>) -> Self {
+    pub fn new(
+        source: SourceText<'t>,
+        separator: Separator,
+        comment: Option<&'static str>,
+    ) -> Self {
         Self { source, separator, comment, at: 0 }
     }
 
@@ -177,7 +181,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, separator: Separator, comment: Option<&'static str>) -> Vec<Vec<String>> {
-        let mut rows = Rows::new(Source { file: "f", text }, separator, comment);
+        let mut rows = Rows::new(SourceText { file: "f", text }, separator, comment);
         let mut all = Vec::new();
         while let Some(row) = rows.next_row().unwrap() {
             all.push(row.into_iter().map(|cell| cell.text.into_owned()).collect());
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let error = |text: &str| {
-            let source = Source { file: "f", text };
+            let source = SourceText { file: "f", text };
             let mut rows = Rows::new(source, Separator::Sign(','), None);
             loop {
                 match rows.next_row() {

@@ -6,7 +6,7 @@
 
 use super::CaseError;
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
 /// Whether `text` is nothing but numbers.
@@ -16,23 +16,24 @@ pub(super) fn recognise(text: &str) -> bool {
 }
 
 /// A number and the byte at which it stands.
-type Number = (usize, usize);
+type PlacedInteger = (usize, usize);
 
 /// Reads the cases in `source`.
-pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Vec<Evidence>, CaseError> {
+pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evidence>, CaseError> {
     let lines = numbers(source)?;
-    let all: Vec<Number> = lines.concat();
+    let all: Vec<PlacedInteger> = lines.concat();
     let Some(&(first, _)) = all.first() else {
         let message = "there is nothing in it, expected the number of findings";
         return Err(source.error(0, message).into());
     };
-    let whole = |numbers: &[Number]| numbers.len().checked_sub(1) == numbers[0].0.checked_mul(2);
+    let whole =
+        |numbers: &[PlacedInteger]| numbers.len().checked_sub(1) == numbers[0].0.checked_mul(2);
     // A case a line after a line with their number; else one case; else several, however parted.
     let line_each = lines[0].len() == 1
         && lines.len() > 1
         && lines.len() - 1 == first
         && lines[1..].iter().all(|line| whole(line));
-    let cases: Vec<&[Number]> = if line_each {
+    let cases: Vec<&[PlacedInteger]> = if line_each {
         lines[1..].iter().map(Vec::as_slice).collect()
     } else if whole(&all) {
         vec![&all]
@@ -47,7 +48,7 @@ pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Vec<Evidence
         return Err(source.error(at, message).into());
     };
     let several = cases.len() > 1;
-    let read = |(index, numbers): (usize, &&[Number])| {
+    let read = |(index, numbers): (usize, &&[PlacedInteger])| {
         let case = self::case(source, network, &numbers[1..]).map_err(CaseError::from);
         case.map_err(|error| if several { error.in_case(index + 1) } else { error })
     };
@@ -55,7 +56,7 @@ pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Vec<Evidence
 }
 
 /// The numbers of each line that has one.
-fn numbers(source: Source<'_>) -> Result<Vec<Vec<Number>>, FormatError> {
+fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatError> {
     let mut lines = Vec::new();
     for line in source.text.lines() {
         let mut numbers = Vec::new();
@@ -75,7 +76,7 @@ fn numbers(source: Source<'_>) -> Result<Vec<Vec<Number>>, FormatError> {
 }
 
 /// `numbers` as `count` cases one after another, if they are just that.
-fn split(mut numbers: &[Number], count: usize) -> Option<Vec<&[Number]>> {
+fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInteger]>> {
     let mut cases = Vec::new();
     for _ in 0..count {
         let length = numbers.first()?.0.checked_mul(2)?.checked_add(1)?;
@@ -87,9 +88,9 @@ fn split(mut numbers: &[Number], count: usize) -> Option<Vec<&[Number]>> {
 }
 
 fn case(
-    source: Source<'_>,
+    source: SourceText<'_>,
     network: &Network,
-    numbers: &[Number],
+    numbers: &[PlacedInteger],
 ) -> Result<Evidence, FormatError> {
     let mut evidence = Evidence::none();
     for (index, pair) in numbers.chunks_exact(2).enumerate() {

@@ -5,7 +5,7 @@
 
 use super::{CaseError, value};
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{Evidence, EvidenceError, Finding, Network};
 
 /// Whether `text` begins with a finding.
@@ -24,7 +24,7 @@ pub(super) fn recognise(text: &str) -> bool {
 }
 
 /// Reads the case in `source`.
-pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Evidence, CaseError> {
+pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence, CaseError> {
     let mut reader = Reader { source, at: 0 };
     let mut evidence = Evidence::none();
     let mut seen = std::collections::HashSet::new();
@@ -48,7 +48,7 @@ pub(super) fn read(source: Source<'_>, network: &Network) -> Result<Evidence, Ca
 }
 
 struct Reader<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     at: usize,
 }
 

@@ -216,7 +216,7 @@ impl<'de> Visitor<'de> for Findings<'_> {
                 let weights = map.next_value::<Vec<f64>>()?;
                 evidence.set_likelihood_named(self.network, &name, weights)
             } else {
-                let Label(state) = map.next_value()?;
+                let StateLabel(state) = map.next_value()?;
                 evidence.observe_named(self.network, &name, &state)
             }
             .map_err(|error: EvidenceError| A::Error::custom(error))?;
@@ -229,21 +229,21 @@ impl<'de> Visitor<'de> for Findings<'_> {
 }
 
 /// The label of a state.
-struct Label(String);
+struct StateLabel(String);
 
-impl<'de> Deserialize<'de> for Label {
+impl<'de> Deserialize<'de> for StateLabel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl Visitor<'_> for Reader {
-            type Value = Label;
+            type Value = StateLabel;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the label of a state, in quotes")
             }
 
-            fn visit_str<E>(self, label: &str) -> Result<Label, E> {
-                Ok(Label(label.to_owned()))
+            fn visit_str<E>(self, label: &str) -> Result<StateLabel, E> {
+                Ok(StateLabel(label.to_owned()))
             }
         }
 

@@ -26,7 +26,7 @@ use std::path::Path;
 pub use error::CaseError;
 
 use crate::format::decode;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{Evidence, Network};
 
 /// The formats that evidence is read from and written to.
@@ -142,7 +142,7 @@ pub fn read_file(path: &Path, network: &Network) -> Result<CaseFile, CaseError> 
 fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile, CaseError> {
     let text = decode::text(bytes);
     let format = CaseFormat::detect(file, &text);
-    let source = Source { file, text: &text };
+    let source = SourceText { file, text: &text };
     let mut warnings = Vec::new();
     let mut names = Vec::new();
     let cases: Vec<Evidence> = match format {

@@ -9,7 +9,7 @@
 
 use super::cells::{Cell, Rows, Separator, quote_where_needed};
 use super::{CaseError, CaseFormat, value};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
 /// Stands in the first lines of a file that Netica has written.
@@ -24,7 +24,7 @@ pub(super) fn is_netica(text: &str) -> bool {
 }
 
 /// What a column holds.
-enum Column {
+enum ColumnKind {
     Variable(VariableId),
     /// How often the case was seen; its name, for a warning.
     Count(String),
@@ -42,7 +42,7 @@ fn comment(format: CaseFormat) -> Option<&'static str> {
 
 /// Reads the cases of a table, and adds to `warnings` what was passed over.
 pub(super) fn read(
-    source: Source<'_>,
+    source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
     warnings: &mut Vec<String>,
@@ -73,7 +73,7 @@ pub(super) fn read(
 
 /// What parts the cells: that with which most cells of the header are names of variables.
 fn separator(
-    source: Source<'_>,
+    source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
 ) -> Result<Separator, CaseError> {
@@ -104,12 +104,12 @@ fn split_off_count(header: &mut Vec<Cell<'_>>) {
 }
 
 fn columns(
-    source: Source<'_>,
+    source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
     header: &[Cell<'_>],
     warnings: &mut Vec<String>,
-) -> Result<Vec<Column>, CaseError> {
+) -> Result<Vec<ColumnKind>, CaseError> {
     let mut columns = Vec::with_capacity(header.len());
     let mut unknown = Vec::new();
     let mut seen = vec![false; network.variables().len()];
@@ -121,17 +121,17 @@ fn columns(
                     let message = format!("a second column is called '{name}'");
                     return Err(source.error(cell.at, message).into());
                 }
-                Column::Variable(variable)
+                ColumnKind::Variable(variable)
             }
-            None if name == "#" || name == "NumCases" => Column::Count(name.to_owned()),
-            None if name == "IDnum" => Column::Other,
+            None if name == "#" || name == "NumCases" => ColumnKind::Count(name.to_owned()),
+            None if name == "IDnum" => ColumnKind::Other,
             None => {
                 unknown.push(name);
-                Column::Other
+                ColumnKind::Other
             }
         });
     }
-    if !columns.iter().any(|column| matches!(column, Column::Variable(_))) {
+    if !columns.iter().any(|column| matches!(column, ColumnKind::Variable(_))) {
         let message = format!(
             "no column of the header ({}) is a variable, expected names as {}",
             listed(header.iter().map(|cell| &*cell.text)),
@@ -168,10 +168,10 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 
 /// The case in `row`; `counted` becomes the name of a column that counts other than one.
 fn case(
-    source: Source<'_>,
+    source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
-    columns: &[Column],
+    columns: &[ColumnKind],
     row: &[Cell<'_>],
     counted: &mut Option<String>,
 ) -> Result<Evidence, CaseError> {
@@ -183,15 +183,15 @@ fn case(
     let mut evidence = Evidence::none();
     for (column, cell) in columns.iter().zip(row) {
         match column {
-            Column::Variable(variable) => {
+            ColumnKind::Variable(variable) => {
                 let bare_index = format == CaseFormat::Netica;
                 value::enter(&mut evidence, network, *variable, &cell.text, bare_index)
                     .map_err(|message| source.error(cell.at, message))?;
             }
-            Column::Count(name) if cell.text.parse() != Ok(1.0) => {
+            ColumnKind::Count(name) if cell.text.parse() != Ok(1.0) => {
                 counted.get_or_insert_with(|| name.clone());
             }
-            Column::Count(_) | Column::Other => {}
+            ColumnKind::Count(_) | ColumnKind::Other => {}
         }
     }
     Ok(evidence)

@@ -17,11 +17,11 @@ mod states;
 
 use std::collections::HashMap;
 
-use crate::format::braces::{self, Block, Entry, Field, Parser, Value};
-use crate::format::draft;
-use crate::format::language::{Keeps, Language};
+use crate::format::braces::{self, Block, Field, FieldValue, ListEntry, Parser};
+use crate::format::language::{Features, Language};
+use crate::format::limits;
 use crate::format::nodes::{self, IfMissing, Word};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
@@ -32,7 +32,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise,
     read,
     write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
+    features: Features { names: true, ..Features::NONE },
 };
 
 /// Whether `text` looks like DNET.
@@ -41,12 +41,12 @@ fn recognise(text: &str) -> bool {
 }
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let (name, block) = Parser::new(source).document("bnet")?;
     let mut classes = HashMap::new();
     let mut blocks = Vec::new();
     for field in &block.fields {
-        let Value::Block(inner) = &field.value else { continue };
+        let FieldValue::Block(inner) = &field.value else { continue };
         let labels = &field.labels;
         let (named, class) = if field.name.eq_ignore_ascii_case("node") {
             (labels.first(), false)
@@ -68,14 +68,14 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut sketches = Vec::with_capacity(blocks.len());
     let mut states = 0;
     for (field, named, inner, parent) in blocks {
-        let view = View::new(source, &classes, named, inner, parent)?;
-        let sketch = node::sketch(source, field, named, view)?;
-        draft::count_states(source, &mut states, sketch.states(), field.at)?;
+        let fields = NodeFields::new(source, &classes, named, inner, parent)?;
+        let sketch = node::sketch(source, field, named, fields)?;
+        limits::count_states(source, &mut states, sketch.states(), field.at)?;
         sketches.push(sketch);
     }
     let observed: Vec<String> =
         sketches.iter().filter_map(|sketch| sketch.observed().map(str::to_owned)).collect();
-    let found = node::finish(source, sketches)?;
+    let found = node::complete(source, sketches)?;
     let text = |field: &str| block.word(field).map(|word| word.text.to_string());
     let note =
         Annotation { title: text("title"), comment: text("comment"), ..Annotation::default() };
@@ -89,15 +89,15 @@ fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
 }
 
 /// The fields of a node and, behind them, those of the classes that it inherits from.
-struct View<'b, 's> {
+struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }
 
 type Classes<'b, 's> = HashMap<&'b str, (&'b Block<'s>, Option<&'b Word<'s>>)>;
 
-impl<'b, 's> View<'b, 's> {
+impl<'b, 's> NodeFields<'b, 's> {
     fn new(
-        source: Source<'_>,
+        source: SourceText<'_>,
         classes: &Classes<'b, 's>,
         node: &Word<'_>,
         block: &'b Block<'s>,
@@ -133,16 +133,16 @@ impl<'b, 's> View<'b, 's> {
 
     fn word(&self, name: &str) -> Option<&'b Word<'s>> {
         match &self.field(name)?.value {
-            Value::Word(word) => Some(word),
+            FieldValue::Word(word) => Some(word),
             _ => None,
         }
     }
 
     /// The entries of a list, and the byte of its field. A word alone is a list of one.
-    fn list(&self, name: &str) -> Option<(Vec<&'b Entry<'s>>, usize)> {
+    fn list(&self, name: &str) -> Option<(Vec<&'b ListEntry<'s>>, usize)> {
         let field = self.field(name)?;
         match &field.value {
-            Value::List(entries) => Some((entries.iter().collect(), field.at)),
+            FieldValue::List(entries) => Some((entries.iter().collect(), field.at)),
             _ => None,
         }
     }

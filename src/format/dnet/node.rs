@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::View;
+use super::NodeFields;
 use super::states::{Levels, states};
 use crate::format::FormatError;
-use crate::format::braces::{Entry, Field, Value};
+use crate::format::braces::{Field, FieldValue, ListEntry};
 use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::Annotation;
 
 /// The most numbers of a file that stand in rows given by one word.
@@ -15,20 +15,20 @@ const MAX_EXPANDED: usize = 1 << 21;
 
 /// A node whose states are known, and whose table is still to be read: how long it must be is known
 /// when the states of all its parents are.
-pub(super) struct Sketch<'b, 's> {
+pub(super) struct PartialNode<'b, 's> {
     node: Node<'s>,
     levels: Levels,
-    view: View<'b, 's>,
+    fields: NodeFields<'b, 's>,
 }
 
 /// Reads what a node is, its states and its parents.
 pub(super) fn sketch<'b, 's>(
-    source: Source<'_>,
+    source: SourceText<'_>,
     field: &Field<'s>,
     name: &Word<'s>,
-    view: View<'b, 's>,
-) -> Result<Sketch<'b, 's>, FormatError> {
-    let kind = view.word("kind").map_or("NATURE", |kind| kind.text.as_ref());
+    fields: NodeFields<'b, 's>,
+) -> Result<PartialNode<'b, 's>, FormatError> {
+    let kind = fields.word("kind").map_or("NATURE", |kind| kind.text.as_ref());
     let role = match kind.to_ascii_uppercase().as_str() {
         "NATURE" => Role::Chance,
         "DECISION" => Role::Decision,
@@ -36,7 +36,7 @@ pub(super) fn sketch<'b, 's>(
         "ASSUME" | "CONSTANT" => Role::LeftOut("constant"),
         "DISCONNECTED" => Role::LeftOut("disconnected"),
         _ => {
-            let at = view.word("kind").map_or(field.at, |kind| kind.at);
+            let at = fields.word("kind").map_or(field.at, |kind| kind.at);
             let message = format!(
                 "'{}' is of the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
                 name.text
@@ -52,12 +52,12 @@ pub(super) fn sketch<'b, 's>(
         parents: Vec::new(),
         definition: Definition::Missing,
         at: name.at,
-        note: note(&view),
+        note: note(&fields),
     };
     if left_out {
-        return Ok(Sketch { node, levels: Levels::None, view });
+        return Ok(PartialNode { node, levels: Levels::None, fields });
     }
-    let Some((states, levels)) = states(source, name, &view)? else {
+    let Some((states, levels)) = states(source, name, &fields)? else {
         let message =
             format!("'{}' is continuous, expected 'levels' that cut it into intervals", name.text);
         return Err(source.error(name.at, message));
@@ -65,7 +65,7 @@ pub(super) fn sketch<'b, 's>(
     if states.is_empty() {
         return Err(source.error(name.at, format!("'{}' has no states", name.text)));
     }
-    if let Some((entries, at)) = view.list("delays")
+    if let Some((entries, at)) = fields.list("delays")
         && role == Role::Chance
         && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))
     {
@@ -75,7 +75,7 @@ pub(super) fn sketch<'b, 's>(
         );
         return Err(source.error(at, message));
     }
-    for entry in view.list("parents").map(|(entries, _)| entries).unwrap_or_default() {
+    for entry in fields.list("parents").map(|(entries, _)| entries).unwrap_or_default() {
         let text = entry.word.clone().ok_or_else(|| {
             let message = format!("expected a parent of '{}', found ','", name.text);
             source.error(entry.at, message)
@@ -83,10 +83,10 @@ pub(super) fn sketch<'b, 's>(
         node.parents.push(Word { text, at: entry.at });
     }
     node.states = states;
-    Ok(Sketch { node, levels, view })
+    Ok(PartialNode { node, levels, fields })
 }
 
-impl Sketch<'_, '_> {
+impl PartialNode<'_, '_> {
     /// Number of states.
     pub fn states(&self) -> usize {
         self.node.states.len()
@@ -94,15 +94,15 @@ impl Sketch<'_, '_> {
 
     /// The node, if the file holds a finding on it.
     pub fn observed(&self) -> Option<&str> {
-        self.view.field("evidence").map(|_| self.node.name.text.as_ref())
+        self.fields.field("evidence").map(|_| self.node.name.text.as_ref())
     }
 }
 
 /// What a node says beside the model.
-fn note(view: &View<'_, '_>) -> Annotation {
-    let text = |field: &str| view.word(field).map(|word| word.text.to_string());
-    let centre = view.field("visual").and_then(|visual| match &visual.value {
-        Value::Block(block) => block.list("center"),
+fn note(fields: &NodeFields<'_, '_>) -> Annotation {
+    let text = |field: &str| fields.word(field).map(|word| word.text.to_string());
+    let centre = fields.field("visual").and_then(|visual| match &visual.value {
+        FieldValue::Block(block) => block.list("center"),
         _ => None,
     });
     let places = centre.and_then(|(entries, _)| {
@@ -113,9 +113,9 @@ fn note(view: &View<'_, '_>) -> Annotation {
 }
 
 /// Reads the tables, when the states of all nodes are known.
-pub(super) fn finish<'s>(
-    source: Source<'_>,
-    sketches: Vec<Sketch<'_, 's>>,
+pub(super) fn complete<'s>(
+    source: SourceText<'_>,
+    sketches: Vec<PartialNode<'_, 's>>,
 ) -> Result<Vec<Node<'s>>, FormatError> {
     let states: HashMap<String, usize> = sketches
         .iter()
@@ -123,13 +123,13 @@ pub(super) fn finish<'s>(
         .collect();
     let mut nodes = Vec::with_capacity(sketches.len());
     let mut expanded = 0;
-    for Sketch { mut node, levels, view } in sketches {
+    for PartialNode { mut node, levels, fields } in sketches {
         if node.role == Role::Chance {
             let rows = node.parents.iter().fold(1_usize, |rows, parent| {
                 rows.saturating_mul(states.get(parent.text.as_ref()).copied().unwrap_or(1))
             });
             (node.definition, node.at) =
-                definition(source, &node, &levels, &view, rows, &mut expanded)?;
+                definition(source, &node, &levels, &fields, rows, &mut expanded)?;
         }
         nodes.push(node);
     }
@@ -137,16 +137,16 @@ pub(super) fn finish<'s>(
 }
 
 fn definition(
-    source: Source<'_>,
+    source: SourceText<'_>,
     node: &Node<'_>,
     levels: &Levels,
-    view: &View<'_, '_>,
+    fields: &NodeFields<'_, '_>,
     rows: usize,
     expanded: &mut usize,
 ) -> Result<(Definition<'static>, usize), FormatError> {
     let determined =
-        view.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
-    let (table, function) = (view.list("probs"), view.list("functable"));
+        fields.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
+    let (table, function) = (fields.list("probs"), fields.list("functable"));
     match (table, function) {
         (Some((entries, at)), None) => {
             Ok((probabilities(source, node, &entries, rows, expanded)?, at))
@@ -155,7 +155,7 @@ fn definition(
             Ok((probabilities(source, node, &entries, rows, expanded)?, at))
         }
         (_, Some((entries, at))) => Ok((outcomes(source, node, levels, &entries)?, at)),
-        (None, None) => match view.field("equation") {
+        (None, None) => match fields.field("equation") {
             None => Ok((Definition::Missing, node.name.at)),
             Some(equation) => {
                 let message = format!(
@@ -171,9 +171,9 @@ fn definition(
 /// A table of probabilities. `#2` is a row; so is a mark for what is open, if the table would
 /// otherwise be too short. `expanded` counts the numbers of such rows.
 fn probabilities(
-    source: Source<'_>,
+    source: SourceText<'_>,
     node: &Node<'_>,
-    entries: &[&Entry<'_>],
+    entries: &[&ListEntry<'_>],
     rows: usize,
     expanded: &mut usize,
 ) -> Result<Definition<'static>, FormatError> {
@@ -225,10 +225,10 @@ fn probabilities(
 
 /// A state for each configuration of the parents: by label, title, position or value.
 fn outcomes(
-    source: Source<'_>,
+    source: SourceText<'_>,
     node: &Node<'_>,
     levels: &Levels,
-    entries: &[&Entry<'_>],
+    entries: &[&ListEntry<'_>],
 ) -> Result<Definition<'static>, FormatError> {
     let labels = Labels::new(&node.name.text, &node.states);
     let mut outcomes = Vec::with_capacity(entries.len());
@@ -248,7 +248,7 @@ fn outcomes(
     Ok(Definition::Function(outcomes))
 }
 
-fn word<'e>(entry: &'e Entry<'_>) -> &'e str {
+fn word<'e>(entry: &'e ListEntry<'_>) -> &'e str {
     entry.word.as_deref().unwrap_or(",")
 }
 

@@ -1,11 +1,11 @@
 //! The states of a Netica node: labelled, counted, or cut out of a continuous range.
 
 use crate::format::FormatError;
-use crate::format::braces::Entry;
+use crate::format::braces::ListEntry;
 use crate::format::nodes::{MAX_UNNAMED_STATES, Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
-use super::View;
+use super::NodeFields;
 
 /// The values of the states, or the bounds of the intervals that they stand for.
 pub(super) enum Levels {
@@ -37,16 +37,16 @@ impl Levels {
 
 /// The states of a node that is not left out; `None` if it is continuous.
 pub(super) fn states<'s>(
-    source: Source<'_>,
+    source: SourceText<'_>,
     name: &Word<'_>,
-    view: &View<'_, 's>,
+    fields: &NodeFields<'_, 's>,
 ) -> Result<Option<(Vec<Word<'s>>, Levels)>, FormatError> {
     let discrete =
-        view.word("discrete").is_none_or(|word| !word.text.eq_ignore_ascii_case("FALSE"));
-    let levels = levels(source, name, view)?;
-    let labels = match view.list("states") {
+        fields.word("discrete").is_none_or(|word| !word.text.eq_ignore_ascii_case("FALSE"));
+    let levels = levels(source, name, fields)?;
+    let labels = match fields.list("states") {
         Some((entries, _)) => Some(labels(source, name, &entries)?),
-        None => view.list("statetitles").map(|(entries, _)| titles(&entries)),
+        None => fields.list("statetitles").map(|(entries, _)| titles(&entries)),
     };
     let levels = match levels {
         None => Levels::None,
@@ -81,7 +81,7 @@ pub(super) fn states<'s>(
         Levels::Bounds(bounds) => {
             bounds.windows(2).map(|pair| interval(pair[0], pair[1])).collect()
         }
-        Levels::None => match view.word("numstates") {
+        Levels::None => match fields.word("numstates") {
             Some(count) if discrete => unnamed(source, name, count)?,
             _ if discrete => {
                 let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
@@ -95,11 +95,11 @@ pub(super) fn states<'s>(
 }
 
 fn levels(
-    source: Source<'_>,
+    source: SourceText<'_>,
     name: &Word<'_>,
-    view: &View<'_, '_>,
+    fields: &NodeFields<'_, '_>,
 ) -> Result<Option<(Vec<f64>, usize)>, FormatError> {
-    let Some((entries, at)) = view.list("levels") else { return Ok(None) };
+    let Some((entries, at)) = fields.list("levels") else { return Ok(None) };
     let mut levels = Vec::with_capacity(entries.len());
     for entry in entries {
         let word = entry.word.as_deref().unwrap_or(",");
@@ -121,9 +121,9 @@ fn level(word: &str) -> Option<f64> {
 }
 
 fn labels<'s>(
-    source: Source<'_>,
+    source: SourceText<'_>,
     name: &Word<'_>,
-    entries: &[&Entry<'s>],
+    entries: &[&ListEntry<'s>],
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let labels = entries.iter().map(|entry| match &entry.word {
         Some(text) => Ok(Word { text: text.clone(), at: entry.at }),
@@ -136,8 +136,8 @@ fn labels<'s>(
 }
 
 /// Titles stand in for labels; a state without a title goes by its number.
-fn titles<'s>(entries: &[&Entry<'s>]) -> Vec<Word<'s>> {
-    let label = |(index, entry): (usize, &&Entry<'s>)| Word {
+fn titles<'s>(entries: &[&ListEntry<'s>]) -> Vec<Word<'s>> {
+    let label = |(index, entry): (usize, &&ListEntry<'s>)| Word {
         text: entry.word.clone().unwrap_or_else(|| unnamed_state(index).into()),
         at: entry.at,
     };
@@ -145,7 +145,7 @@ fn titles<'s>(entries: &[&Entry<'s>]) -> Vec<Word<'s>> {
 }
 
 fn unnamed(
-    source: Source<'_>,
+    source: SourceText<'_>,
     name: &Word<'_>,
     count: &Word<'_>,
 ) -> Result<Vec<String>, FormatError> {

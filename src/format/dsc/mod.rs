@@ -13,9 +13,9 @@ mod parser;
 use parser::Document;
 
 use crate::format::braces;
-use crate::format::language::{Keeps, Language};
+use crate::format::language::{Features, Language};
 use crate::format::nodes::{self, IfMissing};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
@@ -26,7 +26,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise,
     read,
     write: None,
-    keeps: Keeps { names: true, ..Keeps::NOTHING },
+    features: Features { names: true, ..Features::NONE },
 };
 
 /// Whether `text` looks like DSC.
@@ -36,7 +36,7 @@ fn recognise(text: &str) -> bool {
 }
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let Document { name, mut nodes, distributions } = parser::parse(source)?;
     nodes::assign(source, &mut nodes, distributions)?;
     nodes::network(source, &name, Annotation::default(), &nodes, IfMissing::Refuse)

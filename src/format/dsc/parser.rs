@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::format::FormatError;
 use crate::format::braces::Parser;
-use crate::format::draft;
+use crate::format::limits;
 use crate::format::nodes::{
     Definition, Distribution, LabelledRow, LabelledRows, MAX_UNNAMED_STATES, Node, Number, Role,
     RowLabel, Word, number,
 };
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::tokens::Token;
 use crate::network::Annotation;
 
@@ -21,7 +21,7 @@ pub(super) struct Document<'s> {
 }
 
 /// Reads the blocks of a file.
-pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
+pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError> {
     let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
     let mut states = 0;
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Document<'_>, FormatError> {
             }
             Token::Word(word) if let Some(role) = role(word, "node") => {
                 let node = reader.node(role)?;
-                draft::count_states(source, &mut states, node.states.len(), at)?;
+                limits::count_states(source, &mut states, node.states.len(), at)?;
                 found.push(node);
             }
             Token::Word(word) if word.eq_ignore_ascii_case("probability") => {
@@ -65,7 +65,7 @@ fn role(word: &str, plain: &str) -> Option<Role> {
 }
 
 struct Reader<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     parser: Parser<'s>,
     name: String,
 }

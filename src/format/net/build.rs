@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::classes::Classes;
-use super::model::{Models, Spent, attribute};
-use super::parser::{Attribute, Class, Data, Kind, NodeBlock, PotentialBlock, Value};
+use super::model::{Models, Usage, attribute};
+use super::parser::{
+    AttributeValue, Class, NetAttribute, NodeBlock, NodeKind, PotentialBlock, PotentialData,
+};
 use super::{NAME, states};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{self, Annotation, Network};
 
 /// Makes the network that is one of `classes`, with what it takes from the others.
 pub(super) fn network<'s>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     mut classes: Vec<Class<'s>>,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
     let potentials: Vec<_> =
@@ -22,14 +24,14 @@ pub(super) fn network<'s>(
     let names = Classes::new(source, &classes)?;
     let class = &classes[names.network];
     let mut built = Vec::with_capacity(classes.len());
-    let (mut spent, mut sampled) = (Spent::default(), Vec::new());
+    let (mut usage, mut sampled) = (Usage::default(), Vec::new());
     for (index, potentials) in potentials.into_iter().enumerate() {
         let class = &classes[index];
         let potentials = potentials_by_child(source, &class.nodes, potentials)?;
         let block_of = |name: &str| names.block(index, name);
-        let mut models = Models::new(source, &class.nodes, block_of, &potentials, spent);
+        let mut models = Models::new(source, &class.nodes, block_of, &potentials, usage);
         built.push(nodes(source, class, potentials, &mut models)?);
-        spent = models.spent;
+        usage = models.usage;
         sampled.append(&mut models.sampled);
     }
     let found = if class.instances.is_empty() {
@@ -48,7 +50,7 @@ pub(super) fn network<'s>(
 
 /// The nodes of one class alone, under the names by which its potentials call them.
 fn nodes<'b, 's: 'b>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     class: &Class<'s>,
     mut potentials: HashMap<String, PotentialBlock<'s>>,
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
@@ -57,7 +59,7 @@ fn nodes<'b, 's: 'b>(
     let functions: HashSet<&str> = class
         .nodes
         .iter()
-        .filter(|block| block.kind == Kind::Function)
+        .filter(|block| block.kind == NodeKind::Function)
         .map(|block| &*block.name.text)
         .collect();
     let mut found = Vec::with_capacity(class.nodes.len());
@@ -91,11 +93,11 @@ fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
 
 /// The potentials by the node that they belong to; no node has two.
 fn potentials_by_child<'s>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     blocks: &[NodeBlock<'s>],
     potentials: Vec<PotentialBlock<'s>>,
 ) -> Result<HashMap<String, PotentialBlock<'s>>, FormatError> {
-    let kinds: HashMap<&str, Kind> =
+    let kinds: HashMap<&str, NodeKind> =
         blocks.iter().map(|block| (&*block.name.text, block.kind)).collect();
     let mut by_child = HashMap::with_capacity(potentials.len());
     for potential in potentials {
@@ -105,7 +107,7 @@ fn potentials_by_child<'s>(
             return Err(source.error(child.at, message));
         };
         if let [_, second, ..] = &potential.children[..]
-            && matches!(kind, Kind::Chance)
+            && matches!(kind, NodeKind::Chance)
         {
             let message = format!(
                 "the potential is of '{}' and '{}' together; expected '|' between a node and its \
@@ -126,7 +128,7 @@ fn potentials_by_child<'s>(
 }
 
 fn node<'b, 's: 'b>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     block: &NodeBlock<'s>,
     potential: Option<PotentialBlock<'s>>,
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
@@ -134,11 +136,11 @@ fn node<'b, 's: 'b>(
     let name = block.name.clone();
     let at = name.at;
     let role = match block.kind {
-        Kind::Chance => Role::Chance,
-        Kind::Decision => Role::Decision,
-        Kind::Utility => Role::LeftOut("utility"),
-        Kind::Function => Role::LeftOut("function"),
-        Kind::Continuous => {
+        NodeKind::Chance => Role::Chance,
+        NodeKind::Decision => Role::Decision,
+        NodeKind::Utility => Role::LeftOut("utility"),
+        NodeKind::Function => Role::LeftOut("function"),
+        NodeKind::Continuous => {
             let message = format!(
                 "'{}' is a continuous node, expected discrete ones only; it would have to be \
                  discretised first",
@@ -164,11 +166,11 @@ fn node<'b, 's: 'b>(
         return Ok(missing(states, Vec::new()));
     };
     match potential.data {
-        Some((Data::Numbers(numbers), at)) if !numbers.is_empty() => {
+        Some((PotentialData::Numbers(numbers), at)) if !numbers.is_empty() => {
             let definition = Definition::Weights(numbers);
             Ok(Node { definition, at, ..missing(states, potential.parents) })
         }
-        Some((Data::Odd(error), _)) => Err(error),
+        Some((PotentialData::Malformed(error), _)) => Err(error),
         _ => match model(&potential) {
             Some(model) => {
                 let definition = Definition::Weights(models.table(block, &potential, model)?);
@@ -180,31 +182,31 @@ fn node<'b, 's: 'b>(
 }
 
 /// The expressions from which the table is to be computed, if there are any.
-fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p Attribute<'s>> {
+fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p NetAttribute<'s>> {
     let model = attribute(potential, "model_data")?;
     model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
 }
 
 /// The text of the last attribute called `name`.
-fn text(attributes: &[Attribute<'_>], name: &str) -> Option<String> {
+fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     attributes.iter().rev().find(|field| field.name == name).and_then(|field| match &field.value {
-        Value::Text(text) => Some(text.clone()),
+        AttributeValue::Text(text) => Some(text.clone()),
         _ => None,
     })
 }
 
 /// What `attributes` say beside the model, less those called as in `without`.
-fn annotation(attributes: &[Attribute<'_>], without: &[&str]) -> Annotation {
+fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {
         match (field.name, &field.value) {
-            ("label", Value::Text(text)) => {
+            ("label", AttributeValue::Text(text)) => {
                 annotation.title = Some(text.clone()).filter(|text| !text.is_empty());
             }
-            ("HR_Desc", Value::Text(text)) => {
+            ("HR_Desc", AttributeValue::Text(text)) => {
                 annotation.comment = Some(text.clone()).filter(|text| !text.is_empty());
             }
-            ("position", Value::List(items)) => {
+            ("position", AttributeValue::List(items)) => {
                 let place =
                     |index: usize| nodes::number(items.get(index)?.text).filter(|v| v.is_finite());
                 annotation.position = place(0).zip(place(1)).map(|(x, y)| [x, -y]);

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 
 use super::parser::{Class, Instance, NodeBlock};
 use crate::format::FormatError;
-use crate::format::draft;
+use crate::format::limits;
 use crate::format::nodes::{Definition, Node, Word};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::Annotation;
 
 /// How deep instances may be nested, and how often a name may stand for another.
@@ -24,7 +24,7 @@ const MAX_TEXT: usize = 1 << 25;
 
 /// The classes of a file by name, and what their instances say.
 pub(super) struct Classes<'c, 's> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     classes: &'c [Class<'s>],
     by_name: HashMap<&'c str, usize>,
     /// For each class its nodes, and for each alias the instance and the name of the node in it.
@@ -38,7 +38,7 @@ pub(super) struct Classes<'c, 's> {
 
 impl<'c, 's> Classes<'c, 's> {
     /// Looks up what instances are of, and which of the `classes` is the network.
-    pub fn new(source: Source<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
+    pub fn new(source: SourceText<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {
             if by_name.insert(class.name, index).is_some() {
@@ -130,25 +130,30 @@ impl<'c, 's> Classes<'c, 's> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
         };
-        let mut copies = Copies {
+        let mut copies = Unfolder {
             classes: self,
             built,
             states: built.iter().map(states).collect(),
             unfolded: Unfolded::default(),
         };
-        copies.copy(&Scope { index: self.network, instance: None, around: None, depth: 0 })?;
+        copies.copy(&InstanceScope {
+            index: self.network,
+            instance: None,
+            around: None,
+            depth: 0,
+        })?;
         Ok(copies.unfolded.nodes)
     }
 
     /// What the input `name` of the instance that `scope` is, is bound to.
-    fn binding(&self, scope: &Scope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
+    fn binding(&self, scope: &InstanceScope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
         self.bindings.get(&scope.instance?.number)?.get(name).copied()
     }
 
     /// The class and the full name of the node that `name` stands for in `scope`, and its name there.
     fn find(
         &self,
-        scope: &Scope<'_, 'c, 's>,
+        scope: &InstanceScope<'_, 'c, 's>,
         name: &'c str,
         fuel: usize,
     ) -> Option<(usize, String, &'c str)> {
@@ -163,7 +168,7 @@ impl<'c, 's> Classes<'c, 's> {
         let index = *self.by_name.get(&*instance.class.text)?;
         let depth = scope.depth + 1;
         self.find(
-            &Scope { index, instance: Some(instance), around: Some(scope), depth },
+            &InstanceScope { index, instance: Some(instance), around: Some(scope), depth },
             inner,
             fuel,
         )
@@ -171,20 +176,20 @@ impl<'c, 's> Classes<'c, 's> {
 }
 
 /// One instance, or the network itself.
-struct Scope<'o, 'c, 's> {
+struct InstanceScope<'o, 'c, 's> {
     /// Its class.
     index: usize,
     instance: Option<&'c Instance<'s>>,
-    around: Option<&'o Scope<'o, 'c, 's>>,
+    around: Option<&'o InstanceScope<'o, 'c, 's>>,
     depth: usize,
 }
 
-impl Scope<'_, '_, '_> {
+impl InstanceScope<'_, '_, '_> {
     /// `name` behind those of the instances that it is in.
     fn full(&self, name: &str) -> String {
         let mut parts = vec![name];
         let mut scope = Some(self);
-        while let Some(Scope { instance, around, .. }) = scope {
+        while let Some(InstanceScope { instance, around, .. }) = scope {
             parts.extend(instance.map(|instance| &*instance.name.text));
             scope = *around;
         }
@@ -194,7 +199,7 @@ impl Scope<'_, '_, '_> {
 }
 
 /// What makes the copies.
-struct Copies<'k, 'c, 's> {
+struct Unfolder<'k, 'c, 's> {
     classes: &'k Classes<'c, 's>,
     built: &'c [Vec<Node<'s>>],
     /// For each class how many states its nodes have.
@@ -202,8 +207,8 @@ struct Copies<'k, 'c, 's> {
     unfolded: Unfolded<'s>,
 }
 
-impl<'c, 's> Copies<'_, 'c, 's> {
-    fn copy(&mut self, scope: &Scope<'_, 'c, 's>) -> Result<(), FormatError> {
+impl<'c, 's> Unfolder<'_, 'c, 's> {
+    fn copy(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         let (classes, source) = (self.classes, self.classes.source);
         self.check_bindings(scope)?;
         for node in &self.built[scope.index] {
@@ -238,7 +243,7 @@ impl<'c, 's> Copies<'_, 'c, 's> {
             self.unfolded.nodes.push(copy);
         }
         for instance in &classes.classes[scope.index].instances {
-            draft::count_states(source, &mut self.unfolded.states, 1, instance.name.at)?;
+            limits::count_states(source, &mut self.unfolded.states, 1, instance.name.at)?;
             if scope.depth == MAX_DEPTH {
                 let message = format!(
                     "instances are nested more than {MAX_DEPTH} deep, or '{}' is within itself",
@@ -248,17 +253,22 @@ impl<'c, 's> Copies<'_, 'c, 's> {
             }
             let index = classes.class_of(instance)?;
             let depth = scope.depth + 1;
-            self.copy(&Scope { index, instance: Some(instance), around: Some(scope), depth })?;
+            self.copy(&InstanceScope {
+                index,
+                instance: Some(instance),
+                around: Some(scope),
+                depth,
+            })?;
         }
         Ok(())
     }
 
     /// Whether the inputs of the instance that `scope` is are bound to nodes with as many states.
-    fn check_bindings(&mut self, scope: &Scope<'_, 'c, 's>) -> Result<(), FormatError> {
+    fn check_bindings(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         let (Some(instance), Some(around)) = (scope.instance, scope.around) else { return Ok(()) };
         let source = self.classes.source;
         for (formal, actual) in &instance.inputs {
-            draft::count_states(source, &mut self.unfolded.states, 1, formal.at)?;
+            limits::count_states(source, &mut self.unfolded.states, 1, formal.at)?;
             let Some(&expected) = self.states[scope.index].get(&*formal.text) else {
                 let message =
                     format!("the class '{}' has no node '{}'", instance.class.text, formal.text);
@@ -297,12 +307,12 @@ struct Unfolded<'s> {
 impl<'s> Unfolded<'s> {
     fn count_numbers(
         &mut self,
-        source: Source<'_>,
+        source: SourceText<'_>,
         more: usize,
         at: usize,
     ) -> Result<(), FormatError> {
         self.numbers = self.numbers.saturating_add(more);
-        let limit = draft::max_entries(source);
+        let limit = limits::max_entries(source);
         if self.numbers > limit {
             let message = format!(
                 "with the tables of its instances the file has more than {limit} entries, which is \
@@ -313,8 +323,8 @@ impl<'s> Unfolded<'s> {
         Ok(())
     }
 
-    fn count(&mut self, source: Source<'_>, node: &Node<'s>) -> Result<(), FormatError> {
-        draft::count_states(source, &mut self.states, node.states.len() + 1, node.name.at)?;
+    fn count(&mut self, source: SourceText<'_>, node: &Node<'s>) -> Result<(), FormatError> {
+        limits::count_states(source, &mut self.states, node.states.len() + 1, node.name.at)?;
         let owned = |word: &Word<'_>| match &word.text {
             Cow::Owned(text) => text.len(),
             Cow::Borrowed(_) => 0,

@@ -33,8 +33,8 @@ mod quotes;
 mod states;
 mod write;
 
-use crate::format::language::{Keeps, Language};
-use crate::format::source::Source;
+use crate::format::language::{Features, Language};
+use crate::format::source::SourceText;
 use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
@@ -46,7 +46,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise: parser::begins_with_block,
     read,
     write: Some(write::write),
-    keeps: Keeps {
+    features: Features {
         names: true,
         titles: true,
         comments: true,
@@ -62,6 +62,6 @@ const NAME: &str = "cliquescope_name";
 static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_remarks();
 
 /// Reads a network.
-fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     build::network(source, parser::parse(source)?)
 }

@@ -6,36 +6,36 @@ use super::DIALECT;
 use super::quotes::unquote;
 use crate::format::FormatError;
 use crate::format::nodes::{Number, Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::tokens::{Token, Tokens};
 
 /// `name = value;`
 #[derive(Debug)]
-pub(super) struct Attribute<'s> {
+pub(super) struct NetAttribute<'s> {
     pub name: &'s str,
     pub at: usize,
     /// The value as it is spelt, comments and all, and the byte at which it stands.
     pub raw: &'s str,
     pub raw_at: usize,
-    pub value: Value<'s>,
+    pub value: AttributeValue<'s>,
 }
 
 /// What an attribute says.
 #[derive(Debug)]
-pub(super) enum Value<'s> {
+pub(super) enum AttributeValue<'s> {
     /// A single word.
     Word(&'s str),
     /// A text, or several one after another, as the text that they mean.
     Text(String),
     /// What stands in parentheses, parentheses within them left out.
-    List(Vec<Item<'s>>),
+    List(Vec<ListItem<'s>>),
     /// Anything else.
     Other,
 }
 
 /// A word or text in a list, and the byte at which it stands.
 #[derive(Debug)]
-pub(super) struct Item<'s> {
+pub(super) struct ListItem<'s> {
     pub text: &'s str,
     pub quoted: bool,
     pub at: usize,
@@ -43,7 +43,7 @@ pub(super) struct Item<'s> {
 
 /// What a node is, as the words before its name say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Chance,
     Decision,
     Utility,
@@ -54,9 +54,9 @@ pub(super) enum Kind {
 /// `node NAME { ATTRIBUTES }`
 #[derive(Debug)]
 pub(super) struct NodeBlock<'s> {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub name: Word<'s>,
-    pub attributes: Vec<Attribute<'s>>,
+    pub attributes: Vec<NetAttribute<'s>>,
 }
 
 /// `potential (CHILD | PARENTS) { ATTRIBUTES }`
@@ -66,17 +66,17 @@ pub(super) struct PotentialBlock<'s> {
     pub parents: Vec<Word<'s>>,
     pub at: usize,
     /// The numbers of `data`, and the byte at which they begin.
-    pub data: Option<(Data, usize)>,
+    pub data: Option<(PotentialData, usize)>,
     /// The rest.
-    pub attributes: Vec<Attribute<'s>>,
+    pub attributes: Vec<NetAttribute<'s>>,
 }
 
 /// What `data` gives.
 #[derive(Debug)]
-pub(super) enum Data {
+pub(super) enum PotentialData {
     Numbers(Vec<Number>),
     /// Something that is no number stands at this byte; only nodes that are left out may have it.
-    Odd(FormatError),
+    Malformed(FormatError),
 }
 
 /// `instance NAME : CLASS (INPUT = ACTUAL, ...; ALIAS = OUTPUT, ...) { ATTRIBUTES }`
@@ -97,7 +97,7 @@ pub(super) struct Instance<'s> {
 pub(super) struct Class<'s> {
     pub name: &'s str,
     pub at: usize,
-    pub attributes: Vec<Attribute<'s>>,
+    pub attributes: Vec<NetAttribute<'s>>,
     pub nodes: Vec<NodeBlock<'s>>,
     pub potentials: Vec<PotentialBlock<'s>>,
     pub instances: Vec<Instance<'s>>,
@@ -107,7 +107,7 @@ const KINDS: [&str; 5] = ["discrete", "continuous", "decision", "utility", "func
 
 /// Whether `text` begins like a NET file.
 pub(super) fn begins_with_block(text: &str) -> bool {
-    let mut tokens = Tokens::new(Source { file: "", text }, &DIALECT);
+    let mut tokens = Tokens::new(SourceText { file: "", text }, &DIALECT);
     let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
     match (next(), next()) {
         (Token::Word("net"), Token::OpenBrace)
@@ -120,7 +120,7 @@ pub(super) fn begins_with_block(text: &str) -> bool {
 }
 
 /// Reads the blocks of a file: its classes, and as one of them what stands in none.
-pub(super) fn parse(source: Source<'_>) -> Result<Vec<Class<'_>>, FormatError> {
+pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT), instances: 0 };
     let mut classes: Vec<Class<'_>> = Vec::new();
     let mut outside = None;
@@ -150,7 +150,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<Vec<Class<'_>>, FormatError> {
 }
 
 struct Parser<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     tokens: Tokens<'s, 'static>,
     /// How many instances there were so far.
     instances: usize,
@@ -231,15 +231,15 @@ impl<'s> Parser<'s> {
 
     /// `discrete decision NAME { ... }`, of which `first` is the first word.
     fn node(&mut self, first: Token<'s>) -> Result<NodeBlock<'s>, FormatError> {
-        let mut kind = Kind::Chance;
+        let mut kind = NodeKind::Chance;
         let mut word = first;
         // The last word is the name, even of a node that is called 'node'.
         let name = loop {
             match word {
-                Token::Word("continuous") => kind = Kind::Continuous,
-                Token::Word("decision") => kind = Kind::Decision,
-                Token::Word("utility") => kind = Kind::Utility,
-                Token::Word("function") => kind = Kind::Function,
+                Token::Word("continuous") => kind = NodeKind::Continuous,
+                Token::Word("decision") => kind = NodeKind::Decision,
+                Token::Word("utility") => kind = NodeKind::Utility,
+                Token::Word("function") => kind = NodeKind::Function,
                 _ => {}
             }
             let name = self.name("the name of the node")?;
@@ -301,7 +301,7 @@ impl<'s> Parser<'s> {
     fn attributes(
         &mut self,
         mut special: impl FnMut(&mut Self, &'s str, usize) -> Result<bool, FormatError>,
-    ) -> Result<Vec<Attribute<'s>>, FormatError> {
+    ) -> Result<Vec<NetAttribute<'s>>, FormatError> {
         let mut attributes = Vec::new();
         loop {
             match self.tokens.next()? {
@@ -322,7 +322,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `= VALUE;` of the attribute `name`, which stands at byte `at`.
-    fn attribute(&mut self, name: &'s str, at: usize) -> Result<Attribute<'s>, FormatError> {
+    fn attribute(&mut self, name: &'s str, at: usize) -> Result<NetAttribute<'s>, FormatError> {
         self.tokens.sign(Token::Equals)?;
         let (first, start) = self.tokens.peek()?;
         let is_list = first == Token::OpenParenthesis;
@@ -337,20 +337,20 @@ impl<'s> Parser<'s> {
                     let raw = &self.source.text[start..end];
                     let all_quoted = !items.is_empty()
                         && items.len() == tokens
-                        && items.iter().all(|item: &Item<'_>| item.quoted);
+                        && items.iter().all(|item: &ListItem<'_>| item.quoted);
                     let value = if is_list {
-                        Value::List(items)
+                        AttributeValue::List(items)
                     } else if all_quoted {
-                        Value::Text(items.iter().map(|item| unquote(item.text)).collect())
+                        AttributeValue::Text(items.iter().map(|item| unquote(item.text)).collect())
                     } else if let ([item], 1) = (&items[..], tokens) {
-                        Value::Word(item.text)
+                        AttributeValue::Word(item.text)
                     } else {
-                        Value::Other
+                        AttributeValue::Other
                     };
-                    return Ok(Attribute { name, at, raw, raw_at: start, value });
+                    return Ok(NetAttribute { name, at, raw, raw_at: start, value });
                 }
-                Token::Word(text) => items.push(Item { text, quoted: false, at: item_at }),
-                Token::Quoted(text) => items.push(Item { text, quoted: true, at: item_at }),
+                Token::Word(text) => items.push(ListItem { text, quoted: false, at: item_at }),
+                Token::Quoted(text) => items.push(ListItem { text, quoted: true, at: item_at }),
                 Token::End | Token::OpenBrace | Token::CloseBrace | Token::CloseParenthesis => {
                     return Err(self.tokens.expected(
                         &format!("';' after '{name}'"),
@@ -367,7 +367,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `= ( NUMBERS );`, with parentheses among them or not.
-    fn data(&mut self) -> Result<(Data, usize), FormatError> {
+    fn data(&mut self) -> Result<(PotentialData, usize), FormatError> {
         self.tokens.sign(Token::Equals)?;
         let start = self.tokens.peek()?.1;
         let (mut depth, mut numbers, mut odd) = (0_usize, Vec::new(), None);
@@ -378,7 +378,8 @@ impl<'s> Parser<'s> {
                 Token::CloseParenthesis if depth > 0 => depth -= 1,
                 Token::Comma => {}
                 Token::Semicolon if depth == 0 => {
-                    let data = odd.map_or(Data::Numbers(numbers), Data::Odd);
+                    let data =
+                        odd.map_or(PotentialData::Numbers(numbers), PotentialData::Malformed);
                     return Ok((data, start));
                 }
                 Token::Word(word) => match number(word) {

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::parser::{Attribute, Item, NodeBlock, Value};
+use super::parser::{AttributeValue, ListItem, NetAttribute, NodeBlock};
 use super::quotes::unquote;
 use crate::format::FormatError;
 use crate::format::nodes::{Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 /// The attribute that says that a label which is empty is meant to be so.
 pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
@@ -15,7 +15,7 @@ pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 /// The labels of `node`: as they are given; else from its values; else `false` and `true` if it is
 /// boolean. No two are alike.
 pub(super) fn labels<'s>(
-    source: Source<'s>,
+    source: SourceText<'s>,
     node: &NodeBlock<'s>,
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let name = &node.name.text;
@@ -23,7 +23,7 @@ pub(super) fn labels<'s>(
     let values = values(source, field("state_values"))?;
     let is_interval = matches!(subtype(node), Some("interval"));
     let given = match field("states") {
-        Some(Attribute { value: Value::List(items), .. }) => Some(items),
+        Some(NetAttribute { value: AttributeValue::List(items), .. }) => Some(items),
         Some(other) => {
             let message =
                 format!("expected the states of '{name}' in parentheses, found '{}'", other.raw);
@@ -47,7 +47,7 @@ pub(super) fn labels<'s>(
         let item = given.and_then(|items| items.get(index));
         let at = item.map_or(node.name.at, |item| item.at);
         let mut text = match item {
-            Some(Item { text, quoted: true, .. }) if text.contains('\\') => {
+            Some(ListItem { text, quoted: true, .. }) if text.contains('\\') => {
                 Cow::Owned(unquote(text))
             }
             Some(item) if keeps_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
@@ -66,14 +66,14 @@ pub(super) fn labels<'s>(
 }
 
 /// The last attribute of `node` called `name`.
-pub(super) fn field<'n, 's>(node: &'n NodeBlock<'s>, name: &str) -> Option<&'n Attribute<'s>> {
+pub(super) fn field<'n, 's>(node: &'n NodeBlock<'s>, name: &str) -> Option<&'n NetAttribute<'s>> {
     node.attributes.iter().rfind(|field| field.name == name)
 }
 
 /// What kind of values the states of `node` stand for.
 pub(super) fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
     match &field(node, "subtype")?.value {
-        Value::Word(word) => Some(*word),
+        AttributeValue::Word(word) => Some(*word),
         _ => None,
     }
 }
@@ -99,12 +99,12 @@ pub(super) fn value(word: &str) -> Option<f64> {
 
 /// The words in `state_values`.
 pub(super) fn values<'s>(
-    source: Source<'s>,
-    field: Option<&Attribute<'s>>,
+    source: SourceText<'s>,
+    field: Option<&NetAttribute<'s>>,
 ) -> Result<Vec<&'s str>, FormatError> {
     match field {
         None => Ok(Vec::new()),
-        Some(Attribute { value: Value::List(items), .. }) => {
+        Some(NetAttribute { value: AttributeValue::List(items), .. }) => {
             Ok(items.iter().map(|item| item.text).collect())
         }
         Some(other) => {

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::labelled::LabelledTable;
 use super::{Definition, IfMissing, Node, Number, Role};
-use crate::format::draft;
 use crate::format::expand;
+use crate::format::limits;
 use crate::format::rows::{RowAudit, ZeroRow};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
+use crate::format::validate;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Annotations, Cpt, Network, Scale, Variable, VariableId};
 
@@ -16,7 +17,7 @@ use crate::network::{Annotation, Annotations, Cpt, Network, Scale, Variable, Var
 /// # Errors
 /// The first mistake, with its place in `source`.
 pub(in crate::format) fn network(
-    source: Source<'_>,
+    source: SourceText<'_>,
     name: &str,
     note: Annotation,
     nodes: &[Node<'_>],
@@ -32,7 +33,8 @@ pub(in crate::format) fn network(
         Variable::new(node.name.text.as_ref(), node.states.iter().map(|state| state.text.as_ref()))
     });
     let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].at);
-    let network = draft::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
+    let network =
+        validate::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
     let mut annotations = Annotations::default();
     annotations.network = note;
     for (variable, &index) in network.ids().zip(&builder.variables) {
@@ -44,7 +46,7 @@ pub(in crate::format) fn network(
 }
 
 struct Builder<'n, 's> {
-    source: Source<'n>,
+    source: SourceText<'n>,
     nodes: &'n [Node<'s>],
     by_name: HashMap<&'n str, usize>,
     /// For each variable, the index of its node.
@@ -60,7 +62,7 @@ struct Builder<'n, 's> {
 }
 
 impl<'n, 's> Builder<'n, 's> {
-    fn new(source: Source<'n>, nodes: &'n [Node<'s>]) -> Result<Self, FormatError> {
+    fn new(source: SourceText<'n>, nodes: &'n [Node<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(nodes.len());
         let mut variables = Vec::with_capacity(nodes.len());
         let mut variable_of = vec![None; nodes.len()];
@@ -182,7 +184,7 @@ impl<'n, 's> Builder<'n, 's> {
         states: usize,
     ) -> Result<usize, FormatError> {
         let child = (node.name.text.as_ref(), node.at);
-        draft::count_entries(self.source, &mut self.entries, child, cards, states)
+        limits::count_entries(self.source, &mut self.entries, child, cards, states)
     }
 
     fn table(
@@ -226,10 +228,13 @@ impl<'n, 's> Builder<'n, 's> {
             } else {
                 self.audit.normalise(values, scale, at)
             };
-            self.audit.or_zero(read, ZeroRow { child, row: Some(row), at }).map_err(|error| {
-                let row = if rows == 1 { String::new() } else { format!("row {} of ", row + 1) };
-                self.source.error(at, format!("{row}the table of '{name}': {error}"))
-            })?;
+            self.audit.allow_zeros(read, ZeroRow { child, row: Some(row), at }).map_err(
+                |error| {
+                    let row =
+                        if rows == 1 { String::new() } else { format!("row {} of ", row + 1) };
+                    self.source.error(at, format!("{row}the table of '{name}': {error}"))
+                },
+            )?;
         }
         Ok(values)
     }
@@ -298,7 +303,7 @@ impl<'n, 's> Builder<'n, 's> {
     }
 }
 
-fn check_states(source: Source<'_>, node: &Node<'_>) -> Result<(), FormatError> {
+fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatError> {
     let name = &node.name.text;
     if node.states.is_empty() {
         return Err(source.error(node.name.at, format!("'{name}' has no states")));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Definition, Node, Role, Word};
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::Annotation;
 
 /// A probability block: the distribution of one variable, names not yet looked up.
@@ -28,7 +28,7 @@ pub(in crate::format) struct Distribution<'s> {
 /// # Errors
 /// If there is no such node, or it has a distribution already.
 pub(in crate::format) fn assign<'s>(
-    source: Source<'_>,
+    source: SourceText<'_>,
     nodes: &mut [Node<'s>],
     distributions: Vec<Distribution<'s>>,
 ) -> Result<(), FormatError> {

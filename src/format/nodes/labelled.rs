@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Labels, Node, Word};
 use crate::format::FormatError;
 use crate::format::rows::{RowAudit, ZeroRow};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{RowError, Scale, VariableId};
 
 /// The rows of one table.
@@ -41,7 +41,7 @@ pub(in crate::format) struct RowLabel<'s> {
 
 /// A node whose table is filled from its rows.
 pub(super) struct LabelledTable<'t, 's> {
-    pub source: Source<'t>,
+    pub source: SourceText<'t>,
     pub variable: VariableId,
     pub node: &'t Node<'s>,
     pub parents: Vec<&'t Node<'s>>,
@@ -78,7 +78,11 @@ impl LabelledTable<'_, '_> {
             if self.normalise(row, values, scale, audit)? {
                 match index {
                     Some(_) => {
-                        audit.leave_zero(ZeroRow { child: self.variable, row: index, at: row.at });
+                        audit.record_zeros(ZeroRow {
+                            child: self.variable,
+                            row: index,
+                            at: row.at,
+                        });
                     }
                     None => default_is_zero = true,
                 }
@@ -89,7 +93,7 @@ impl LabelledTable<'_, '_> {
         }
         let Some(at) = default_at else { return Err(self.incomplete(&first_at)) };
         if default_is_zero {
-            audit.leave_zero(ZeroRow { child: self.variable, row: None, at });
+            audit.record_zeros(ZeroRow { child: self.variable, row: None, at });
         }
         let missing = table.chunks_mut(states).zip(first_at).filter(|(_, at)| at.is_none());
         missing.for_each(|(values, _)| values.copy_from_slice(&default));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Word;
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 /// The states of one node, by label.
 pub(in crate::format) struct Labels<'n> {
@@ -31,7 +31,7 @@ impl<'n> Labels<'n> {
     }
 
     /// The error for a label, at byte `at`, that no state has.
-    pub fn unknown(&self, source: Source<'_>, label: &str, at: usize) -> FormatError {
+    pub fn unknown(&self, source: SourceText<'_>, label: &str, at: usize) -> FormatError {
         /// Labels that the message lists.
         const LISTED: usize = 20;
         let mut known: Vec<_> =

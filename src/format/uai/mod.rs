@@ -20,7 +20,7 @@
 mod read;
 mod write;
 
-use crate::format::language::{Keeps, Language};
+use crate::format::language::{Features, Language};
 
 /// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
@@ -29,7 +29,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise: read::recognise,
     read: read::read,
     write: Some(write::write),
-    keeps: Keeps::NOTHING,
+    features: Features::NONE,
 };
 
 /// The name of the variable at position `index`.

@@ -1,10 +1,11 @@
 //! From a UAI file to a network.
 
 use super::name;
-use crate::format::draft;
+use crate::format::limits;
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::rows::{RowAudit, ZeroRow};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
+use crate::format::validate;
 use crate::format::{FormatError, Warning};
 use crate::network::{Cpt, Factor, Network, Variable, VariableId};
 
@@ -23,7 +24,7 @@ fn kind(word: Option<&str>) -> Option<bool> {
 }
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut reader = Reader { source, words: Words { text: source.text, at: 0 } };
     let (word, at) = reader.words.clone().next().unwrap_or(("", source.text.len()));
     let Some(is_bayesian) = kind(Some(word)) else {
@@ -55,16 +56,16 @@ pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), Format
 }
 
 /// The variables of a function, and the byte at which they stand.
-type Scope = (Vec<VariableId>, usize);
+type FunctionScope = (Vec<VariableId>, usize);
 
 /// The values of a function, and the byte at which they stand.
-type Table = (Vec<f64>, usize);
+type FunctionTable = (Vec<f64>, usize);
 
 fn bayesian(
-    source: Source<'_>,
+    source: SourceText<'_>,
     variables: Vec<Variable>,
-    scopes: Vec<Scope>,
-    tables: Vec<Table>,
+    scopes: Vec<FunctionScope>,
+    tables: Vec<FunctionTable>,
 ) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut audit = RowAudit::default();
     let mut first_at = vec![None; variables.len()];
@@ -88,7 +89,7 @@ fn bayesian(
         for (row, values) in values.chunks_mut(states).enumerate() {
             let read = audit.normalise(values, scale, values_at);
             let zero = ZeroRow { child, row: Some(row), at: values_at };
-            audit.or_zero(read, zero).map_err(|error| {
+            audit.allow_zeros(read, zero).map_err(|error| {
                 let message = format!("row {} of the table of {}: {error}", row + 1, child.index());
                 source.error(values_at, message)
             })?;
@@ -99,12 +100,12 @@ fn bayesian(
         let index = (0..first_at.len()).find(|&index| name(index) == variable);
         index.and_then(|index| first_at[index]).unwrap_or(0)
     };
-    let network = draft::network(source, "", variables, cpts, &audit, place)?;
+    let network = validate::network(source, "", variables, cpts, &audit, place)?;
     Ok((network, audit.warnings(source)))
 }
 
 struct Reader<'s> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     words: Words<'s>,
 }
 
@@ -120,13 +121,13 @@ impl<'s> Reader<'s> {
                 );
                 return Err(self.source.error(at, message));
             }
-            draft::count_states(self.source, &mut total, states, at)?;
+            limits::count_states(self.source, &mut total, states, at)?;
             variables.push(Variable::new(name(index), (0..states).map(|state| state.to_string())));
         }
         Ok(variables)
     }
 
-    fn scopes(&mut self, variables: &[Variable]) -> Result<Vec<Scope>, FormatError> {
+    fn scopes(&mut self, variables: &[Variable]) -> Result<Vec<FunctionScope>, FormatError> {
         let (count, _) = self.count("the number of functions")?;
         let mut scopes = Vec::new();
         for function in 0..count {
@@ -164,12 +165,12 @@ impl<'s> Reader<'s> {
         scope_at: usize,
         variables: &[Variable],
         entries: &mut usize,
-    ) -> Result<Table, FormatError> {
+    ) -> Result<FunctionTable, FormatError> {
         let size = scope.iter().try_fold(1_usize, |size, variable| {
             size.checked_mul(variables[variable.index()].cardinality())
         });
         let total = size.and_then(|size| size.checked_add(*entries));
-        let limit = draft::max_entries(self.source);
+        let limit = limits::max_entries(self.source);
         let (Some(size), Some(total)) = (size, total.filter(|total| *total <= limit)) else {
             let message = format!(
                 "with the table of function {function} of {} variables, the tables of this file \

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::id::decode;
 use super::{EXTENSIONS, LANGUAGE};
 use crate::format::nodes::{Node, Role, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::xml::Element;
 use crate::network::{Annotation, Attribute};
 
 /// Puts what the `genie` extension of `root` says into `note` and into the notes of `nodes`.
 pub(super) fn annotate(
-    source: Source<'_>,
+    source: SourceText<'_>,
     root: &Element<'_>,
     note: &mut Annotation,
     nodes: &mut [Node<'_>],

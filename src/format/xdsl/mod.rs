@@ -14,7 +14,7 @@ mod id;
 mod read;
 mod write;
 
-use crate::format::language::{Keeps, Language};
+use crate::format::language::{Features, Language};
 use crate::format::xml;
 
 /// What is known of the format.
@@ -24,7 +24,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise,
     read: read::read,
     write: Some(write::write),
-    keeps: Keeps {
+    features: Features {
         names: true,
         titles: true,
         comments: true,

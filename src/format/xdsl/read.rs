@@ -4,13 +4,13 @@ use super::genie;
 use super::id::decode;
 use super::{LANGUAGE, ORDER};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::xml::{self, Element, numbers};
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let root = xml::parse(source)?;
     if !root.is("smile") {
         let message = format!("expected <smile>, found <{}>", root.name);
@@ -35,7 +35,7 @@ pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), Format
     nodes::network(source, &name, note, &found, IfMissing::Refuse)
 }
 
-fn node<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
+fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let kind = element.name.to_ascii_lowercase();
     let name = element
         .attribute("id")
@@ -130,7 +130,7 @@ fn restore_order(nodes: &mut [Node<'_>]) {
 }
 
 fn required<'e, 't>(
-    source: Source<'_>,
+    source: SourceText<'_>,
     element: &'e Element<'t>,
     part: &str,
     name: &Word<'_>,
@@ -141,7 +141,7 @@ fn required<'e, 't>(
 }
 
 fn part(
-    source: Source<'_>,
+    source: SourceText<'_>,
     element: &Element<'_>,
     part: &str,
     name: &Word<'_>,
@@ -151,7 +151,7 @@ fn part(
 }
 
 fn optional(
-    source: Source<'_>,
+    source: SourceText<'_>,
     element: &Element<'_>,
     part: &str,
 ) -> Result<Vec<Number>, FormatError> {
@@ -160,7 +160,7 @@ fn optional(
 
 /// The positions of the states that a list of labels names.
 fn outcomes(
-    source: Source<'_>,
+    source: SourceText<'_>,
     list: &Element<'_>,
     name: &Word<'_>,
     states: &[Word<'_>],

@@ -9,9 +9,9 @@ mod write;
 use std::borrow::Cow;
 
 use crate::format::FormatError;
-use crate::format::draft::max_entries;
+use crate::format::limits::max_entries;
 use crate::format::nodes::{Number, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 pub(super) use read::{parse, root_name, without_half_comments};
 pub(super) use write::{can_hold, escape, push_numbers};
@@ -24,13 +24,13 @@ pub(super) struct Element<'t> {
     pub at: usize,
     /// The byte after its closing `>`.
     pub end: usize,
-    pub attributes: Vec<Attribute<'t>>,
-    pub children: Vec<Child<'t>>,
+    pub attributes: Vec<XmlAttribute<'t>>,
+    pub children: Vec<Content<'t>>,
 }
 
 /// `name="value"`.
 #[derive(Debug)]
-pub(super) struct Attribute<'t> {
+pub(super) struct XmlAttribute<'t> {
     pub name: &'t str,
     pub value: Cow<'t, str>,
     /// The byte at which the value stands.
@@ -39,7 +39,7 @@ pub(super) struct Attribute<'t> {
 
 /// What stands in an element.
 #[derive(Debug)]
-pub(super) enum Child<'t> {
+pub(super) enum Content<'t> {
     Element(Element<'t>),
     Text(Cow<'t, str>, usize),
 }
@@ -48,8 +48,8 @@ impl<'t> Element<'t> {
     /// The elements in it.
     pub fn elements(&self) -> impl Iterator<Item = &Element<'t>> {
         self.children.iter().filter_map(|child| match child {
-            Child::Element(element) => Some(element),
-            Child::Text(..) => None,
+            Content::Element(element) => Some(element),
+            Content::Text(..) => None,
         })
     }
 
@@ -65,7 +65,7 @@ impl<'t> Element<'t> {
     }
 
     /// The attribute called `name`; capital letters make no difference.
-    pub fn attribute(&self, name: &str) -> Option<&Attribute<'t>> {
+    pub fn attribute(&self, name: &str) -> Option<&XmlAttribute<'t>> {
         self.attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))
     }
 
@@ -73,7 +73,7 @@ impl<'t> Element<'t> {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for child in &self.children {
-            if let Child::Text(part, _) = child {
+            if let Content::Text(part, _) = child {
                 text.push_str(part);
             }
         }
@@ -88,8 +88,8 @@ impl<'t> Element<'t> {
     /// The words of its text, which white space and comments part, each with its place.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
         let texts = self.children.iter().filter_map(|child| match child {
-            Child::Text(text, at) => Some((text.as_ref(), *at)),
-            Child::Element(_) => None,
+            Content::Text(text, at) => Some((text.as_ref(), *at)),
+            Content::Element(_) => None,
         });
         texts.flat_map(|(text, at)| {
             let start = text.as_ptr().addr();
@@ -103,7 +103,7 @@ fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-impl Child<'_> {
+impl Content<'_> {
     /// The byte at which it begins.
     pub fn at(&self) -> usize {
         match self {
@@ -115,7 +115,7 @@ impl Child<'_> {
 
 /// The numbers in an element, with or without commas between them.
 pub(super) fn numbers(
-    source: Source<'_>,
+    source: SourceText<'_>,
     element: &Element<'_>,
 ) -> Result<Vec<Number>, FormatError> {
     let limit = max_entries(source);

@@ -7,9 +7,9 @@ use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::{Attribute, Child, Element, local};
+use super::{Content, Element, XmlAttribute, local};
 use crate::format::FormatError;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 
 /// How deep elements may be nested. Files of networks nest less than ten deep, submodels aside.
 const MAX_DEPTH: usize = 200;
@@ -66,7 +66,7 @@ pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
 }
 
 /// Reads the one element that makes up a document.
-pub(in crate::format) fn parse(source: Source<'_>) -> Result<Element<'_>, FormatError> {
+pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, FormatError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
@@ -98,7 +98,7 @@ pub(in crate::format) fn parse(source: Source<'_>) -> Result<Element<'_>, Format
                 let element = element(source, &tag, at, end)?;
                 parts += element.attributes.len();
                 match open.last_mut() {
-                    Some(parent) => parent.children.push(Child::Element(element)),
+                    Some(parent) => parent.children.push(Content::Element(element)),
                     None => return Ok(element),
                 }
                 continue;
@@ -107,7 +107,7 @@ pub(in crate::format) fn parse(source: Source<'_>) -> Result<Element<'_>, Format
                 let Some(mut element) = open.pop() else { continue };
                 element.end = end;
                 match open.last_mut() {
-                    Some(parent) => parent.children.push(Child::Element(element)),
+                    Some(parent) => parent.children.push(Content::Element(element)),
                     None => return Ok(element),
                 }
                 continue;
@@ -141,15 +141,15 @@ pub(in crate::format) fn parse(source: Source<'_>) -> Result<Element<'_>, Format
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, parted: bool) {
     let begins = !parted && !text.starts_with(char::is_whitespace);
     match parent.children.last_mut() {
-        Some(Child::Text(before, _)) if begins && !before.ends_with(char::is_whitespace) => {
+        Some(Content::Text(before, _)) if begins && !before.ends_with(char::is_whitespace) => {
             before.to_mut().push_str(&text);
         }
-        _ => parent.children.push(Child::Text(text, at)),
+        _ => parent.children.push(Content::Text(text, at)),
     }
 }
 
 fn element<'t>(
-    source: Source<'t>,
+    source: SourceText<'t>,
     tag: &BytesStart<'_>,
     at: usize,
     end: usize,
@@ -168,7 +168,11 @@ fn element<'t>(
         let value_at = place(&attribute.value).unwrap_or(at);
         let value = quick_xml::escape::unescape(raw)
             .map_err(|error| source.error(value_at, error.to_string()))?;
-        attributes.push(Attribute { name: slice(attribute.key.into_inner()), value, at: value_at });
+        attributes.push(XmlAttribute {
+            name: slice(attribute.key.into_inner()),
+            value,
+            at: value_at,
+        });
     }
     let name = slice(tag.name().into_inner());
     Ok(Element { name, at, end, attributes, children: Vec::new() })
@@ -176,7 +180,7 @@ fn element<'t>(
 
 /// What `&name;` stands for.
 fn reference_text<'t>(
-    source: Source<'t>,
+    source: SourceText<'t>,
     reference: &BytesRef<'_>,
     at: usize,
 ) -> Result<Cow<'t, str>, FormatError> {
@@ -192,7 +196,7 @@ fn reference_text<'t>(
 }
 
 fn malformed(
-    source: Source<'_>,
+    source: SourceText<'_>,
     reader: &Reader<&[u8]>,
     open: &[Element<'_>],
     error: &Error,
@@ -210,7 +214,7 @@ fn malformed(
     }
 }
 
-fn not_closed(source: Source<'_>, element: &Element<'_>) -> FormatError {
+fn not_closed(source: SourceText<'_>, element: &Element<'_>) -> FormatError {
     source.error(element.at, format!("<{}> is not closed", element.name))
 }
 
@@ -229,7 +233,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Element<'_>, String> {
-        parse(Source { file: "f", text }).map_err(|error| error.to_string())
+        parse(SourceText { file: "f", text }).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -252,7 +256,7 @@ mod tests {
         let text = "<a><!- \u{e9}\n ->1<!-- - -->2</a>";
         let clean = without_half_comments(text);
         assert_eq!(clean.len(), text.len());
-        let root = parse(Source { file: "f", text: &clean }).unwrap();
+        let root = parse(SourceText { file: "f", text: &clean }).unwrap();
         assert_eq!(root.words().map(|(word, _)| word).collect::<Vec<_>>(), ["1", "2"]);
         assert!(matches!(without_half_comments("<a/>"), Cow::Borrowed(_)));
     }

@@ -12,7 +12,7 @@
 mod read;
 mod write;
 
-use crate::format::language::{Keeps, Language};
+use crate::format::language::{Features, Language};
 use crate::format::xml;
 
 /// What is known of the format.
@@ -22,7 +22,7 @@ pub(super) static LANGUAGE: Language = Language {
     recognise,
     read: read::read,
     write: Some(write::write),
-    keeps: Keeps {
+    features: Features {
         names: true,
         titles: true,
         comments: true,

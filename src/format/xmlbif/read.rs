@@ -2,15 +2,15 @@
 
 use super::{LANGUAGE, PROPERTY, TABLE_PROPERTY};
 use crate::format::nodes::{self, Definition, Distribution, IfMissing, Node, Role, Word, number};
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::format::xml::{self, Element};
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
-pub(super) fn read(source: Source<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
+pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let text = xml::without_half_comments(source.text);
-    let source = Source { file: source.file, text: &text };
+    let source = SourceText { file: source.file, text: &text };
     let root = xml::parse(source)?;
     if !root.is("BIF") {
         let message = format!("expected <BIF>, found <{}>", root.name);
@@ -39,7 +39,7 @@ fn word<'t>(element: &Element<'_>) -> Word<'t> {
     Word { text: element.text().into(), at: element.text_at() }
 }
 
-fn variable<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
+fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let name = element.element("NAME").map(word).filter(|name| !name.text.is_empty());
     let name =
         name.ok_or_else(|| source.error(element.at, "expected a <NAME> in this variable"))?;
@@ -73,7 +73,7 @@ fn variable<'t>(source: Source<'t>, element: &Element<'t>) -> Result<Node<'t>, F
 }
 
 fn definition<'t>(
-    source: Source<'t>,
+    source: SourceText<'t>,
     element: &Element<'t>,
 ) -> Result<Distribution<'t>, FormatError> {
     let mut children = element.elements().filter(|part| part.is("FOR"));

@@ -13,9 +13,9 @@
 use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
 
 use super::evaluate::Evaluation;
-use super::parser::{Expression, Part};
+use super::parser::{Expression, ExpressionKind};
 use super::special::{beta_cdf, gamma_cdf, normal_cdf};
-use super::{Domain, Refusal};
+use super::{ErrorAt, StateValues};
 
 /// How much of a distribution may lie outside of a node's intervals.
 const OUTSIDE: f64 = 1e-6;
@@ -47,7 +47,7 @@ pub(super) fn fill(
     name: &str,
     arguments: &[Expression<'_>],
     row: &mut [f64],
-) -> Result<(), Refusal> {
+) -> Result<(), ErrorAt> {
     let node = evaluation.node;
     if name == "Distribution" {
         if arguments.len() != row.len() {
@@ -68,14 +68,14 @@ pub(super) fn fill(
     }
     evaluation.count(at, row.len().saturating_mul(STEPS))?;
     if DISCRETE.contains(&name) {
-        let numbered = matches!(evaluation.child, Domain::Numbers(values)
+        let numbered = matches!(evaluation.child, StateValues::Numbers(values)
             if values.iter().enumerate().all(|(count, value)| *value == count as f64));
         if !numbered {
             return Err((at, format!("'{name}' needs a node with the values 0, 1, 2 and so on")));
         }
         return counts(evaluation, at, name, arguments, row);
     }
-    let Domain::Intervals(bounds) = evaluation.child else {
+    let StateValues::Intervals(bounds) = evaluation.child else {
         return Err((at, format!("'{name}' needs a node whose states are intervals")));
     };
     let law = continuous(evaluation, at, name, arguments)?;
@@ -99,8 +99,8 @@ fn noisy_or(
     at: usize,
     arguments: &[Expression<'_>],
     row: &mut [f64],
-) -> Result<(), Refusal> {
-    if !matches!(evaluation.child, Domain::Boolean) {
+) -> Result<(), ErrorAt> {
+    if !matches!(evaluation.child, StateValues::Boolean) {
         return Err((at, "'NoisyOR' needs a boolean node".to_owned()));
     }
     let (causes, []) = arguments.as_chunks::<2>() else {
@@ -131,7 +131,7 @@ fn counts(
     name: &str,
     arguments: &[Expression<'_>],
     row: &mut [f64],
-) -> Result<(), Refusal> {
+) -> Result<(), ErrorAt> {
     let numbers = numbers(evaluation, arguments)?;
     let wrong = || parameters(at, name, &numbers);
     let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
@@ -172,7 +172,7 @@ fn continuous(
     at: usize,
     name: &str,
     arguments: &[Expression<'_>],
-) -> Result<Cumulative, Refusal> {
+) -> Result<Cumulative, ErrorAt> {
     if name == "truncate" {
         return truncated(evaluation, at, arguments);
     }
@@ -241,9 +241,9 @@ fn truncated(
     evaluation: &mut Evaluation<'_, '_>,
     at: usize,
     arguments: &[Expression<'_>],
-) -> Result<Cumulative, Refusal> {
-    let call = |argument: &&Expression<'_>| match &argument.part {
-        Part::Call(name, _) => CONTINUOUS.contains(name),
+) -> Result<Cumulative, ErrorAt> {
+    let call = |argument: &&Expression<'_>| match &argument.kind {
+        ExpressionKind::Call(name, _) => CONTINUOUS.contains(name),
         _ => false,
     };
     let law_at = arguments.iter().position(|argument| call(&argument));
@@ -251,7 +251,7 @@ fn truncated(
         let message = "expected 'truncate' of a continuous distribution between one or two bounds";
         return Err((at, message.to_owned()));
     };
-    let Part::Call(name, inner) = &arguments[law_at].part else { unreachable!() };
+    let ExpressionKind::Call(name, inner) = &arguments[law_at].kind else { unreachable!() };
     let law = continuous(evaluation, arguments[law_at].at, name, inner)?;
     let mut bounds = [f64::NEG_INFINITY, f64::INFINITY];
     if law_at > 1 || arguments.len() - law_at > 2 {
@@ -275,11 +275,11 @@ fn truncated(
 fn numbers(
     evaluation: &mut Evaluation<'_, '_>,
     arguments: &[Expression<'_>],
-) -> Result<Vec<f64>, Refusal> {
+) -> Result<Vec<f64>, ErrorAt> {
     arguments.iter().map(|argument| evaluation.number(argument)).collect()
 }
 
-fn parameters(at: usize, name: &str, numbers: &[f64]) -> Refusal {
+fn parameters(at: usize, name: &str, numbers: &[f64]) -> ErrorAt {
     let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
     (at, format!("'{name}' cannot have the parameters ({})", numbers.join(", ")))
 }

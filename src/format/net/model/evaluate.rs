@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::parser::{Expression, Operator, Part};
-use super::{Domain, Refusal, distribution};
+use super::parser::{Expression, ExpressionKind, Operator};
+use super::{ErrorAt, StateValues, distribution};
 
 /// How deep functions may call functions.
 const MAX_DEPTH: usize = 32;
@@ -14,14 +14,14 @@ const SAME: f64 = 1e-10;
 
 /// What an expression can come to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value<'v> {
+pub(super) enum ExpressionValue<'v> {
     Number(f64),
     Bool(bool),
     Text(Cow<'v, str>),
 }
 
-impl Value<'_> {
-    fn kind(&self) -> String {
+impl ExpressionValue<'_> {
+    fn describe(&self) -> String {
         match self {
             Self::Number(value) => format!("the number {value}"),
             Self::Bool(value) => format!("{value}"),
@@ -33,8 +33,8 @@ impl Value<'_> {
 /// One configuration of the parents of one node.
 pub(super) struct Evaluation<'e, 's> {
     pub node: &'e str,
-    pub child: &'e Domain,
-    pub parents: &'e [(&'e str, Domain)],
+    pub child: &'e StateValues,
+    pub parents: &'e [(&'e str, StateValues)],
     pub configuration: &'e [usize],
     /// The values that those parents have whose states are intervals.
     pub points: &'e [f64],
@@ -47,7 +47,7 @@ pub(super) struct Evaluation<'e, 's> {
 const MAX_STEPS: usize = 1 << 25;
 
 /// Adds `more` work to the `steps` that were taken.
-pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), Refusal> {
+pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), ErrorAt> {
     *steps = steps.saturating_add(more);
     if *steps > MAX_STEPS {
         let message = "the expressions of this file take too many steps, which is refused";
@@ -67,16 +67,16 @@ pub(super) fn gather_names<'x>(
     let mut looked_at = 0;
     while let Some(expression) = open.pop() {
         looked_at += 1;
-        match &expression.part {
-            Part::Name(name) => {
+        match &expression.kind {
+            ExpressionKind::Name(name) => {
                 if names.insert(name) {
                     open.extend(functions.get(*name));
                 }
             }
-            Part::Call(_, arguments) => open.extend(arguments),
-            Part::Negative(inner) => open.push(inner),
-            Part::Both(_, left, right) => open.extend([&**left, &**right]),
-            Part::Number(_) | Part::Text(_) => {}
+            ExpressionKind::Call(_, arguments) => open.extend(arguments),
+            ExpressionKind::Negative(inner) => open.push(inner),
+            ExpressionKind::Both(_, left, right) => open.extend([&**left, &**right]),
+            ExpressionKind::Number(_) | ExpressionKind::Text(_) => {}
         }
     }
     looked_at
@@ -84,8 +84,8 @@ pub(super) fn gather_names<'x>(
 
 impl<'e> Evaluation<'e, '_> {
     /// Puts the weights of the states into `row`, which is zero.
-    pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), Refusal> {
-        if let Part::Call(name, arguments) = &expression.part {
+    pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), ErrorAt> {
+        if let ExpressionKind::Call(name, arguments) = &expression.kind {
             if let ("if", [condition, then, other]) = (*name, &arguments[..]) {
                 let branch = if self.truth(condition)? { then } else { other };
                 return self.fill(branch, row);
@@ -96,12 +96,14 @@ impl<'e> Evaluation<'e, '_> {
         }
         let value = self.value(expression)?;
         let state = match (self.child, &value) {
-            (Domain::Labels(labels), Value::Text(text)) => labels.iter().position(|l| l == text),
-            (Domain::Boolean, Value::Bool(value)) => Some(usize::from(*value)),
-            (Domain::Numbers(values), Value::Number(value)) => {
+            (StateValues::Labels(labels), ExpressionValue::Text(text)) => {
+                labels.iter().position(|l| l == text)
+            }
+            (StateValues::Boolean, ExpressionValue::Bool(value)) => Some(usize::from(*value)),
+            (StateValues::Numbers(values), ExpressionValue::Number(value)) => {
                 values.iter().position(|v| (v - value).abs() <= SAME * v.abs().max(1.0))
             }
-            (Domain::Intervals(bounds), Value::Number(value)) => {
+            (StateValues::Intervals(bounds), ExpressionValue::Number(value)) => {
                 bounds.windows(2).position(|bounds| (bounds[0]..bounds[1]).contains(value))
             }
             _ => None,
@@ -109,7 +111,7 @@ impl<'e> Evaluation<'e, '_> {
         let state = state.ok_or_else(|| {
             let message = format!(
                 "the expression gives {}, which is no state of '{}'",
-                value.kind(),
+                value.describe(),
                 self.node
             );
             (expression.at, message)
@@ -119,53 +121,55 @@ impl<'e> Evaluation<'e, '_> {
     }
 
     /// Counts `steps` of work.
-    pub fn count(&mut self, at: usize, steps: usize) -> Result<(), Refusal> {
+    pub fn count(&mut self, at: usize, steps: usize) -> Result<(), ErrorAt> {
         count(self.steps, at, steps)
     }
 
     /// What `expression` comes to.
-    fn value(&mut self, expression: &Expression<'_>) -> Result<Value<'e>, Refusal> {
+    fn value(&mut self, expression: &Expression<'_>) -> Result<ExpressionValue<'e>, ErrorAt> {
         let at = expression.at;
         self.count(at, 1)?;
-        match &expression.part {
-            Part::Number(value) => Ok(Value::Number(*value)),
-            Part::Text(text) => Ok(Value::Text(Cow::Owned(text.clone()))),
-            Part::Name(name) => self.name(name, at),
-            Part::Negative(inner) => Ok(Value::Number(-self.number(inner)?)),
-            Part::Both(operator, left, right) => self.both(*operator, left, right),
-            Part::Call(name, arguments) => self.call(name, arguments, at),
+        match &expression.kind {
+            ExpressionKind::Number(value) => Ok(ExpressionValue::Number(*value)),
+            ExpressionKind::Text(text) => Ok(ExpressionValue::Text(Cow::Owned(text.clone()))),
+            ExpressionKind::Name(name) => self.name(name, at),
+            ExpressionKind::Negative(inner) => Ok(ExpressionValue::Number(-self.number(inner)?)),
+            ExpressionKind::Both(operator, left, right) => self.both(*operator, left, right),
+            ExpressionKind::Call(name, arguments) => self.call(name, arguments, at),
         }
     }
 
     /// The number that `expression` comes to.
-    pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, Refusal> {
+    pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, ErrorAt> {
         match self.value(expression)? {
-            Value::Number(value) => Ok(value),
-            other => Err((expression.at, format!("expected a number, found {}", other.kind()))),
+            ExpressionValue::Number(value) => Ok(value),
+            other => Err((expression.at, format!("expected a number, found {}", other.describe()))),
         }
     }
 
-    pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, Refusal> {
+    pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, ErrorAt> {
         match self.value(expression)? {
-            Value::Bool(value) => Ok(value),
-            other => Err((expression.at, format!("expected a condition, found {}", other.kind()))),
+            ExpressionValue::Bool(value) => Ok(value),
+            other => {
+                Err((expression.at, format!("expected a condition, found {}", other.describe())))
+            }
         }
     }
 
-    fn name(&mut self, name: &str, at: usize) -> Result<Value<'e>, Refusal> {
+    fn name(&mut self, name: &str, at: usize) -> Result<ExpressionValue<'e>, ErrorAt> {
         if let Some(parent) = self.parents.iter().position(|(parent, _)| *parent == name) {
             let state = self.configuration[parent];
             return Ok(match &self.parents[parent].1 {
-                Domain::Labels(labels) => Value::Text(Cow::Borrowed(&labels[state])),
-                Domain::Boolean => Value::Bool(state == 1),
-                Domain::Numbers(values) => Value::Number(values[state]),
-                Domain::Intervals(_) => Value::Number(self.points[parent]),
+                StateValues::Labels(labels) => ExpressionValue::Text(Cow::Borrowed(&labels[state])),
+                StateValues::Boolean => ExpressionValue::Bool(state == 1),
+                StateValues::Numbers(values) => ExpressionValue::Number(values[state]),
+                StateValues::Intervals(_) => ExpressionValue::Number(self.points[parent]),
             });
         }
         match name {
-            "true" => return Ok(Value::Bool(true)),
-            "false" => return Ok(Value::Bool(false)),
-            "pi" => return Ok(Value::Number(std::f64::consts::PI)),
+            "true" => return Ok(ExpressionValue::Bool(true)),
+            "false" => return Ok(ExpressionValue::Bool(false)),
+            "pi" => return Ok(ExpressionValue::Number(std::f64::consts::PI)),
             _ => {}
         }
         let Some(function) = self.functions.get(name).filter(|_| self.depth < MAX_DEPTH) else {
@@ -186,26 +190,26 @@ impl<'e> Evaluation<'e, '_> {
         operator: Operator,
         left: &Expression<'_>,
         right: &Expression<'_>,
-    ) -> Result<Value<'e>, Refusal> {
+    ) -> Result<ExpressionValue<'e>, ErrorAt> {
         if matches!(operator, Operator::Equal | Operator::Unequal) {
             let (a, b) = (self.value(left)?, self.value(right)?);
             if std::mem::discriminant(&a) != std::mem::discriminant(&b) {
-                let message = format!("{} cannot be compared with {}", a.kind(), b.kind());
+                let message = format!("{} cannot be compared with {}", a.describe(), b.describe());
                 return Err((right.at, message));
             }
-            return Ok(Value::Bool((a == b) == (operator == Operator::Equal)));
+            return Ok(ExpressionValue::Bool((a == b) == (operator == Operator::Equal)));
         }
         let (a, b) = (self.number(left)?, self.number(right)?);
         Ok(match operator {
-            Operator::Less => Value::Bool(a < b),
-            Operator::LessOrEqual => Value::Bool(a <= b),
-            Operator::Greater => Value::Bool(a > b),
-            Operator::GreaterOrEqual => Value::Bool(a >= b),
-            Operator::Plus => Value::Number(a + b),
-            Operator::Minus => Value::Number(a - b),
-            Operator::Times => Value::Number(a * b),
-            Operator::Over => Value::Number(a / b),
-            Operator::Power => Value::Number(a.powf(b)),
+            Operator::Less => ExpressionValue::Bool(a < b),
+            Operator::LessOrEqual => ExpressionValue::Bool(a <= b),
+            Operator::Greater => ExpressionValue::Bool(a > b),
+            Operator::GreaterOrEqual => ExpressionValue::Bool(a >= b),
+            Operator::Plus => ExpressionValue::Number(a + b),
+            Operator::Minus => ExpressionValue::Number(a - b),
+            Operator::Times => ExpressionValue::Number(a * b),
+            Operator::Over => ExpressionValue::Number(a / b),
+            Operator::Power => ExpressionValue::Number(a.powf(b)),
             Operator::Equal | Operator::Unequal => unreachable!("compared above"),
         })
     }
@@ -215,13 +219,13 @@ impl<'e> Evaluation<'e, '_> {
         name: &str,
         arguments: &[Expression<'_>],
         at: usize,
-    ) -> Result<Value<'e>, Refusal> {
+    ) -> Result<ExpressionValue<'e>, ErrorAt> {
         match (name, arguments) {
             ("if", [condition, then, other]) => {
                 let branch = if self.truth(condition)? { then } else { other };
                 return self.value(branch);
             }
-            ("not", [one]) => return Ok(Value::Bool(!self.truth(one)?)),
+            ("not", [one]) => return Ok(ExpressionValue::Bool(!self.truth(one)?)),
             ("and" | "or", [_, ..]) => {
                 let mut any = false;
                 let mut all = true;
@@ -229,7 +233,7 @@ impl<'e> Evaluation<'e, '_> {
                     let truth = self.truth(argument)?;
                     (any, all) = (any || truth, all && truth);
                 }
-                return Ok(Value::Bool(if name == "and" { all } else { any }));
+                return Ok(ExpressionValue::Bool(if name == "and" { all } else { any }));
             }
             _ => {}
         }
@@ -257,13 +261,15 @@ impl<'e> Evaluation<'e, '_> {
             _ => None,
         };
         match (one, many, arguments) {
-            (Some(function), _, [argument]) => Ok(Value::Number(function(self.number(argument)?))),
+            (Some(function), _, [argument]) => {
+                Ok(ExpressionValue::Number(function(self.number(argument)?)))
+            }
             (_, Some(function), [first, rest @ ..]) if name != "mod" || rest.len() == 1 => {
                 let mut value = self.number(first)?;
                 for argument in rest {
                     value = function(value, self.number(argument)?);
                 }
-                Ok(Value::Number(value))
+                Ok(ExpressionValue::Number(value))
             }
             _ => Err((
                 at,

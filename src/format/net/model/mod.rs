@@ -22,22 +22,19 @@ mod special;
 
 use std::collections::{HashMap, HashSet};
 
-use super::parser::{Attribute, Kind, NodeBlock, PotentialBlock, Value};
+use super::parser::{AttributeValue, NetAttribute, NodeBlock, NodeKind, PotentialBlock};
 use super::states;
 use crate::format::FormatError;
-use crate::format::draft;
+use crate::format::limits;
 use crate::format::nodes::Number;
-use crate::format::source::Source;
+use crate::format::source::{ErrorAt, SourceText};
 use evaluate::Evaluation;
 use parser::Expression;
 use points::Points;
 
-/// What is wrong, and the byte at which it stands.
-type Refusal = (usize, String);
-
 /// What the states of a node stand for.
 #[derive(Debug)]
-enum Domain {
+enum StateValues {
     Labels(Vec<String>),
     /// Two states, `false` and `true`.
     Boolean,
@@ -46,8 +43,8 @@ enum Domain {
     Intervals(Vec<f64>),
 }
 
-impl Domain {
-    fn new(source: Source<'_>, block: &NodeBlock<'_>) -> Result<Self, FormatError> {
+impl StateValues {
+    fn new(source: SourceText<'_>, block: &NodeBlock<'_>) -> Result<Self, FormatError> {
         let labels = states::labels(source, block)?;
         if labels.is_empty() {
             let name = &block.name;
@@ -92,7 +89,7 @@ impl Domain {
 
 /// What expressions take, those of all classes of a file together.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct Usage {
     /// Entries of tables.
     entries: usize,
     /// Steps of evaluations.
@@ -101,12 +98,12 @@ pub(super) struct Spent {
 
 /// The expressions of a class. `F` gives the node that a name stands for.
 pub(super) struct Models<'s, F> {
-    source: Source<'s>,
+    source: SourceText<'s>,
     block_of: F,
     /// What function nodes compute, where it is one expression.
     functions: HashMap<String, Expression<'s>>,
     /// What the expressions of the file have taken.
-    pub spent: Spent,
+    pub usage: Usage,
     /// The nodes whose tables are estimated from points in intervals.
     pub sampled: Vec<String>,
 }
@@ -114,14 +111,14 @@ pub(super) struct Models<'s, F> {
 impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     /// Gathers what expressions may name beside parents: the functions among `blocks`.
     pub fn new(
-        source: Source<'s>,
+        source: SourceText<'s>,
         blocks: &[NodeBlock<'s>],
         block_of: F,
         potentials: &HashMap<String, PotentialBlock<'s>>,
-        spent: Spent,
+        usage: Usage,
     ) -> Self {
         let mut functions = HashMap::new();
-        for block in blocks.iter().filter(|block| block.kind == Kind::Function) {
+        for block in blocks.iter().filter(|block| block.kind == NodeKind::Function) {
             let potential = potentials.get(&*block.name.text);
             let model = potential.and_then(|potential| attribute(potential, "model_data"));
             // What is wrong in a function that no table needs is no concern.
@@ -133,7 +130,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             }
         }
         let sampled = Vec::new();
-        Self { source, block_of, functions, spent, sampled }
+        Self { source, block_of, functions, usage, sampled }
     }
 
     /// The table of the node `block`, as weights, which `model` gives in its potential.
@@ -141,22 +138,22 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         &mut self,
         block: &NodeBlock<'s>,
         potential: &PotentialBlock<'s>,
-        model: &Attribute<'s>,
+        model: &NetAttribute<'s>,
     ) -> Result<Vec<Number>, FormatError> {
         let source = self.source;
-        let refuse = |(at, message): Refusal| source.error(at, message);
-        let child = Domain::new(source, block)?;
+        let refuse = |(at, message): ErrorAt| source.error(at, message);
+        let child = StateValues::new(source, block)?;
         let mut parents = Vec::with_capacity(potential.parents.len());
         for parent in &potential.parents {
             let parent_block = (self.block_of)(&parent.text).ok_or_else(|| {
                 source.error(parent.at, format!("there is no node '{}'", parent.text))
             })?;
-            parents.push((&*parent.text, Domain::new(source, parent_block)?));
+            parents.push((&*parent.text, StateValues::new(source, parent_block)?));
         }
         let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
         let named = (&*block.name.text, model.at);
         let rows =
-            draft::count_entries(source, &mut self.spent.entries, named, &cards, child.states())?;
+            limits::count_entries(source, &mut self.usage.entries, named, &cards, child.states())?;
         let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
         let chosen = self.model_nodes(potential, &parents)?;
         let expected: usize = chosen.iter().map(|&parent| cards[parent]).product();
@@ -201,7 +198,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                     configuration: &configuration,
                     points: &points.values,
                     functions: &self.functions,
-                    steps: &mut self.spent.steps,
+                    steps: &mut self.usage.steps,
                     depth: 0,
                 };
                 part.fill(0.0);
@@ -228,16 +225,17 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     fn varying(
         &mut self,
         expression: &Expression<'_>,
-        parents: &[(&str, Domain)],
-    ) -> Result<Vec<usize>, Refusal> {
-        let is_interval = |domain: &Domain| matches!(domain, Domain::Intervals(_));
+        parents: &[(&str, StateValues)],
+    ) -> Result<Vec<usize>, ErrorAt> {
+        let is_interval = |domain: &StateValues| matches!(domain, StateValues::Intervals(_));
         if !parents.iter().any(|(_, domain)| is_interval(domain)) {
             return Ok(Vec::new());
         }
         let mut names = HashSet::new();
         let looked_at = evaluate::gather_names(expression, &self.functions, &mut names);
-        evaluate::count(&mut self.spent.steps, expression.at, looked_at)?;
-        let varies = |(name, domain): &(&str, Domain)| is_interval(domain) && names.contains(name);
+        evaluate::count(&mut self.usage.steps, expression.at, looked_at)?;
+        let varies =
+            |(name, domain): &(&str, StateValues)| is_interval(domain) && names.contains(name);
         Ok((0..parents.len()).filter(|&parent| varies(&parents[parent])).collect())
     }
 
@@ -261,11 +259,11 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     fn model_nodes(
         &self,
         potential: &PotentialBlock<'s>,
-        parents: &[(&str, Domain)],
+        parents: &[(&str, StateValues)],
     ) -> Result<Vec<usize>, FormatError> {
         let Some(field) = attribute(potential, "model_nodes") else { return Ok(Vec::new()) };
-        let Value::List(items) = &field.value else { return Ok(Vec::new()) };
-        let position = |item: &super::parser::Item<'s>| {
+        let AttributeValue::List(items) = &field.value else { return Ok(Vec::new()) };
+        let position = |item: &super::parser::ListItem<'s>| {
             parents.iter().position(|(name, _)| *name == item.text).ok_or_else(|| {
                 let message = format!("'{}' in 'model_nodes' is not among the parents", item.text);
                 self.source.error(item.at, message)
@@ -279,7 +277,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
 pub(super) fn attribute<'p, 's>(
     potential: &'p PotentialBlock<'s>,
     name: &str,
-) -> Option<&'p Attribute<'s>> {
+) -> Option<&'p NetAttribute<'s>> {
     potential.attributes.iter().rfind(|field| field.name == name)
 }
 

@@ -1,7 +1,7 @@
 //! The grammar of expressions.
 
-use super::Refusal;
 use crate::format::net::quotes::unquote;
+use crate::format::source::ErrorAt;
 
 /// How deep expressions may be nested.
 const MAX_DEPTH: usize = 100;
@@ -10,12 +10,12 @@ const MAX_DEPTH: usize = 100;
 #[derive(Debug)]
 pub(super) struct Expression<'s> {
     pub at: usize,
-    pub part: Part<'s>,
+    pub kind: ExpressionKind<'s>,
 }
 
 /// What an expression is made of.
 #[derive(Debug)]
-pub(super) enum Part<'s> {
+pub(super) enum ExpressionKind<'s> {
     Number(f64),
     Text(String),
     Name(&'s str),
@@ -61,7 +61,7 @@ const OPERATORS: [(&str, Operator, u8); 13] = [
 const NEGATIVE: u8 = 4;
 
 /// The expressions in `raw`, which stands at byte `base`: `( E, E, ... )`.
-pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Refusal> {
+pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
     let mut parser = Parser { text: raw, base, at: 0 };
     parser.sign("(")?;
     let mut expressions = Vec::new();
@@ -87,7 +87,7 @@ struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     /// An expression whose operators bind at least as strongly as `least`.
-    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression<'s>, Refusal> {
+    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
             let message = format!("expressions are nested more than {MAX_DEPTH} deep");
             return Err((self.base + self.at, message));
@@ -96,7 +96,7 @@ impl<'s> Parser<'s> {
         let at = self.base + self.at;
         let mut left = if self.take("-") {
             let negative = self.expression(NEGATIVE, depth + 1)?;
-            Expression { at, part: Part::Negative(Box::new(negative)) }
+            Expression { at, kind: ExpressionKind::Negative(Box::new(negative)) }
         } else {
             self.operand(depth)?
         };
@@ -115,41 +115,41 @@ impl<'s> Parser<'s> {
             // Powers are taken from the right, all else from the left.
             let least = if operator == Operator::Power { binds } else { binds + 1 };
             let right = self.expression(least, height)?;
-            let part = Part::Both(operator, Box::new(left), Box::new(right));
-            left = Expression { at, part };
+            let kind = ExpressionKind::Both(operator, Box::new(left), Box::new(right));
+            left = Expression { at, kind };
         }
     }
 
-    fn operand(&mut self, depth: usize) -> Result<Expression<'s>, Refusal> {
+    fn operand(&mut self, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         let at = self.base + self.at;
         let rest = &self.text[self.at..];
-        let part = match rest.chars().next() {
+        let kind = match rest.chars().next() {
             Some('(') => {
                 self.at += 1;
                 let inner = self.expression(0, depth + 1)?;
                 self.sign(")")?;
                 return Ok(inner);
             }
-            Some('"') => Part::Text(self.quoted()?),
-            Some(c) if c.is_ascii_digit() || c == '.' => Part::Number(self.number()?),
+            Some('"') => ExpressionKind::Text(self.quoted()?),
+            Some(c) if c.is_ascii_digit() || c == '.' => ExpressionKind::Number(self.number()?),
             Some(c) if c.is_alphabetic() || c == '_' => {
                 let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
                 let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
                 self.at += length;
                 let name = &rest[..length];
                 if self.take("(") {
-                    Part::Call(name, self.arguments(depth)?)
+                    ExpressionKind::Call(name, self.arguments(depth)?)
                 } else {
-                    Part::Name(name)
+                    ExpressionKind::Name(name)
                 }
             }
             _ => return Err(self.expected("a number, a name, a label or '('")),
         };
-        Ok(Expression { at, part })
+        Ok(Expression { at, kind })
     }
 
     /// `E, E)`, or `)` alone.
-    fn arguments(&mut self, depth: usize) -> Result<Vec<Expression<'s>>, Refusal> {
+    fn arguments(&mut self, depth: usize) -> Result<Vec<Expression<'s>>, ErrorAt> {
         let mut arguments = Vec::new();
         if self.take(")") {
             return Ok(arguments);
@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn quoted(&mut self) -> Result<String, Refusal> {
+    fn quoted(&mut self) -> Result<String, ErrorAt> {
         let inner = &self.text[self.at + 1..];
         let mut escaped = false;
         for (end, c) in inner.char_indices() {
@@ -178,7 +178,7 @@ impl<'s> Parser<'s> {
         Err(self.expected("a label in double quotes"))
     }
 
-    fn number(&mut self) -> Result<f64, Refusal> {
+    fn number(&mut self) -> Result<f64, ErrorAt> {
         let rest = &self.text[self.at..];
         let mut before = ' ';
         let belongs = |c: char| {
@@ -204,7 +204,7 @@ impl<'s> Parser<'s> {
         taken
     }
 
-    fn sign(&mut self, sign: &str) -> Result<(), Refusal> {
+    fn sign(&mut self, sign: &str) -> Result<(), ErrorAt> {
         if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
     }
 
@@ -225,7 +225,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn expected(&self, what: &str) -> Refusal {
+    fn expected(&self, what: &str) -> ErrorAt {
         let found = match self.text[self.at..].chars().next() {
             Some(c) => format!("'{c}'"),
             None => "the end of the expression".to_owned(),

@@ -1,6 +1,7 @@
 //! The points at which an expression is evaluated where parents are intervals.
 
-use super::{Domain, Refusal};
+use super::StateValues;
+use crate::format::source::ErrorAt;
 
 /// The points of a row: all combinations of points in the intervals that its expression depends on.
 pub(super) struct Points {
@@ -18,14 +19,14 @@ impl Points {
     /// the expression of `node` stands at byte `at`.
     pub fn new(
         (node, at): (&str, usize),
-        parents: &[(&str, Domain)],
+        parents: &[(&str, StateValues)],
         configuration: &[usize],
         varying: &[usize],
         samples: usize,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ErrorAt> {
         let mut spans = Vec::with_capacity(varying.len());
         for &parent in varying {
-            let (name, Domain::Intervals(bounds)) = &parents[parent] else { continue };
+            let (name, StateValues::Intervals(bounds)) = &parents[parent] else { continue };
             let state = configuration[parent];
             let (from, to) = (bounds[state], bounds[state + 1]);
             if !(to - from).is_finite() {

@@ -1,28 +1,33 @@
 //! Rows of nothing but zeros.
 //!
-//! Such a row says that no state is possible where its parents are in certain states. That is no
-//! distribution, but it bears on no posterior where the parents cannot be in these states: any
-//! distribution would do there, and some programs leave zeros. A row is let in, with equal chances, if
-//! that can be shown; one whose parents may be so is a mistake in the file.
+//! Such a row says that its parents cannot be in the states that it is for. It is no distribution,
+//! but some programs write it. Where the parents indeed cannot be in these states, any distribution
+//! gives the same posteriors, so the row is replaced by the uniform distribution. Otherwise it is a
+//! mistake in the file and is refused.
 //!
-//! It is shown by support alone, without inference: the parents are held in their states, and what no
-//! table supports is taken away from all their ancestors until nothing changes (arc consistency). A
-//! variable left without a state shows that the states of the parents exclude each other. What is
-//! left over may still be impossible; then the row is refused, to be on the safe side.
+//! Whether the parents can be in these states is decided without inference, by arc consistency: the
+//! parents are fixed to their states, and states that no entry above zero supports are removed from
+//! all their ancestors until nothing changes. If a variable loses all its states, the states of the
+//! parents exclude each other. Arc consistency does not find every contradiction; a row that it
+//! cannot prove impossible is refused.
 
 use std::collections::HashMap;
 
 use crate::format::FormatError;
 use crate::format::rows::ZeroRow;
-use crate::format::source::Source;
+use crate::format::source::SourceText;
 use crate::network::{Cpt, Variable, VariableId};
 
-/// The most entries of tables that are looked at for one file, some more than once.
-const MAX_LOOKED_AT: usize = 1 << 24;
+/// The most table entries that are visited for one file, with repetitions: well under a second.
+/// Beyond it rows of zeros are refused.
+const MAX_VISITED: usize = 1 << 24;
 
-/// Gives equal chances to the rows of zeros in `cpts`, which are those that `zeros` tells of.
-pub(super) fn settle(
-    source: Source<'_>,
+/// Replaces the rows of zeros in `cpts`, which `zeros` lists, by uniform distributions.
+///
+/// # Errors
+/// If the parents of such a row may be in the states of that row.
+pub(super) fn resolve(
+    source: SourceText<'_>,
     variables: &[Variable],
     cpts: &mut [Cpt],
     zeros: &[ZeroRow],
@@ -35,7 +40,7 @@ pub(super) fn settle(
     for zero in zeros {
         by_place.entry((zero.child, zero.row)).or_insert(zero);
     }
-    let mut settled = Vec::new();
+    let mut replaced = Vec::new();
     let mut supports = Supports::new(cards.clone(), cpts);
     for (index, cpt) in cpts.iter().enumerate() {
         let child = cpt.child();
@@ -54,10 +59,10 @@ pub(super) fn settle(
             values[row * states..(row + 1) * states].fill(1.0 / states as f64);
         }
         if !values.is_empty() {
-            settled.push((index, Cpt::new(child, cpt.parents().to_vec(), values)));
+            replaced.push((index, Cpt::new(child, cpt.parents().to_vec(), values)));
         }
     }
-    for (index, cpt) in settled {
+    for (index, cpt) in replaced {
         cpts[index] = cpt;
     }
     Ok(())
@@ -68,15 +73,14 @@ fn is_zero(row: &[f64]) -> bool {
 }
 
 fn refusal(
-    source: Source<'_>,
+    source: SourceText<'_>,
     variables: &[Variable],
     fixed: &[(VariableId, usize)],
     zero: &ZeroRow,
 ) -> FormatError {
     let child = variables[zero.child.index()].name();
     if fixed.is_empty() {
-        let message =
-            format!("the table of '{child}': all its numbers are zero, expected a sum of 1");
+        let message = format!("the table of '{child}' has only zeros, expected a sum of 1");
         return source.error(zero.at, message);
     }
     let state = |&(parent, state): &(VariableId, usize)| {
@@ -85,14 +89,14 @@ fn refusal(
     };
     let parents: Vec<_> = fixed.iter().map(state).collect();
     let message = format!(
-        "the row of '{child}' for {}: all its numbers are zero, and nothing in the file excludes these \
-         states; expected a sum of 1",
+        "the row of '{child}' for {} has only zeros, expected a sum of 1: nothing in the file \
+         excludes these states",
         parents.join(", ")
     );
     source.error(zero.at, message)
 }
 
-/// The states of the parents in row `row`.
+/// The states of the parents in row `row` of a table.
 fn states_of(mut row: usize, parents: &[VariableId], cards: &[usize]) -> Vec<(VariableId, usize)> {
     let mut states: Vec<_> = parents
         .iter()
@@ -108,15 +112,16 @@ fn states_of(mut row: usize, parents: &[VariableId], cards: &[usize]) -> Vec<(Va
     states
 }
 
-/// The states that variables can still be in, as far as supports show.
+/// For each variable, which of its states are still possible.
 type Domains = HashMap<VariableId, Vec<bool>>;
 
-/// The tables of a file by their children, and how much may still be looked at.
+/// The tables of a file by their children, and the remaining work.
 struct Supports<'c> {
     cards: Vec<usize>,
     tables: HashMap<VariableId, &'c Cpt>,
-    /// What is possible at all.
+    /// The states that are possible without any finding.
     possible: Domains,
+    /// Table entries that may still be visited.
     budget: usize,
 }
 
@@ -126,7 +131,7 @@ impl<'c> Supports<'c> {
         let all = |(index, card): (usize, &usize)| (VariableId::new(index), vec![true; *card]);
         let mut possible: Domains = cards.iter().enumerate().map(all).collect();
         let order: Vec<_> = (0..cards.len()).map(VariableId::new).collect();
-        let mut supports = Self { cards, tables, possible: Domains::new(), budget: MAX_LOOKED_AT };
+        let mut supports = Self { cards, tables, possible: Domains::new(), budget: MAX_VISITED };
         supports.prune(&order, &mut possible);
         supports.possible = possible;
         supports
@@ -137,7 +142,7 @@ impl<'c> Supports<'c> {
         if fixed.iter().any(|(parent, state)| !self.possible[parent][*state]) {
             return true;
         }
-        // The parents and their ancestors; what stands below bears on nothing above.
+        // The parents and their ancestors. Descendants do not matter.
         let mut open: Vec<VariableId> = fixed.iter().map(|(parent, _)| *parent).collect();
         let mut domains = Domains::new();
         let mut order = Vec::new();
@@ -154,9 +159,10 @@ impl<'c> Supports<'c> {
         self.prune(&order, &mut domains)
     }
 
-    /// Takes away what no table of the variables in `order` supports; whether nothing is left of one.
+    /// Removes from `domains` the states that no table of the variables in `order` supports. Returns
+    /// whether a variable has lost all its states.
     fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
-        /// What a table costs beside its entries.
+        /// The cost of visiting a table, in entries, in addition to its entries.
         const TABLE: usize = 64;
         let mut changed = true;
         while changed {
@@ -184,15 +190,15 @@ impl<'c> Supports<'c> {
     }
 }
 
-/// For each variable of `scope` the states that occur in an entry above zero, all of whose states are
-/// in the `domains`. A row of zeros says nothing, and supports all.
+/// For each variable of `scope`, the states that occur in an entry above zero whose other states are
+/// in the `domains`. A row of zeros supports every state.
 fn supports(
     table: &Cpt,
     scope: &[VariableId],
     cards: &[usize],
     domains: &Domains,
 ) -> Vec<Vec<bool>> {
-    let (child, parents) = scope.split_last().expect("a table is about its child");
+    let (child, parents) = scope.split_last().expect("a table has a child");
     let mut found: Vec<Vec<bool>> =
         scope.iter().map(|variable| vec![false; cards[variable.index()]]).collect();
     let allowed = &domains[child];

@@ -1,0 +1,75 @@
+//! Limits on what a file may demand, so that a short file cannot exhaust the memory.
+
+use crate::format::FormatError;
+use crate::format::source::SourceText;
+
+/// The most entries that all tables of a file may have together, 1 GiB of `f64`.
+const MAX_ENTRIES: usize = 1 << 27;
+
+/// The most entries that a file may have without writing them out. A default row or a noisy-OR
+/// stands for any number of rows.
+const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
+
+/// The most states that all nodes of a file may have without writing them out: given by their
+/// number, or inherited.
+const MAX_UNWRITTEN_STATES: usize = 1 << 18;
+
+/// The most entries that all tables of `source` may have together. A file may always have the
+/// entries that it writes out, and each of those takes at least two bytes.
+pub(super) fn max_entries(source: SourceText<'_>) -> usize {
+    (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
+}
+
+/// Adds the entries of a table to `counted`, the entries of the file so far, and returns its number
+/// of rows. Called before the table is allocated.
+///
+/// The table is that of `child`, at byte `at`, which has this many `states`; `cards` are the numbers
+/// of states of its parents.
+///
+/// # Errors
+/// If the file has more entries than [`max_entries`].
+pub(super) fn count_entries(
+    source: SourceText<'_>,
+    counted: &mut usize,
+    (child, at): (&str, usize),
+    cards: &[usize],
+    states: usize,
+) -> Result<usize, FormatError> {
+    let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
+    let entries = rows.and_then(|rows| rows.checked_mul(states));
+    let total = entries.and_then(|entries| entries.checked_add(*counted));
+    let limit = max_entries(source);
+    match (rows, total) {
+        (Some(rows), Some(total)) if total <= limit => {
+            *counted = total;
+            Ok(rows)
+        }
+        _ => Err(source.error(
+            at,
+            format!(
+                "with the table of '{child}', which has {} parents, the file has more than {limit} \
+                 table entries, the maximum",
+                cards.len()
+            ),
+        )),
+    }
+}
+
+/// Adds `more` states to `states`, the states of the file so far. The node is at byte `at`.
+///
+/// # Errors
+/// If the file has too many states.
+pub(super) fn count_states(
+    source: SourceText<'_>,
+    states: &mut usize,
+    more: usize,
+    at: usize,
+) -> Result<(), FormatError> {
+    *states = states.saturating_add(more);
+    let limit = (source.text.len() / 2).max(MAX_UNWRITTEN_STATES);
+    if *states > limit {
+        let message = format!("with this node the file has more than {limit} states, the maximum");
+        return Err(source.error(at, message));
+    }
+    Ok(())
+}
