@@ -39,7 +39,7 @@ fn written() -> String {
 pub fn run(args: &Args) -> Outcome {
     let path = &args.output;
     let name = path.display();
-    let format = args.to.or_else(|| Format::by_ending(&path.to_string_lossy()));
+    let format = args.to.or_else(|| Format::by_extension(&path.to_string_lossy()));
     let format = format.ok_or_else(|| {
         format!("{name}: the ending names no format; expected one of {}, or --to", written())
     })?;
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
     if is_packed {
-        write_atomically(path, &format::packed(bytes))
+        write_atomically(path, &format::gzip(bytes))
     } else {
         write_atomically(path, bytes)
     }

@@ -1,4 +1,4 @@
-//! From the bytes of a file to its text.
+//! From the bytes of a file to its text: gzip and character encodings.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,27 +11,29 @@ use flate2::write::GzEncoder;
 
 use crate::format::OpenError;
 
-/// The most that is read of one file, packed or unpacked. No network that can be solved comes near.
+/// The maximum size of a file in bytes, compressed or not. Networks that can be solved are far smaller.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The most that any packed file may hold. Beyond it a file may hold [`MAX_RATIO`] times what it is
-/// long: a small `.gz` that unpacks without end must not take the machine's memory. The shipped
-/// networks unpack to less than 30 times their length.
+/// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. A small file
+/// that unpacks without end must not exhaust the memory.
 const MAX_UNPACKED: u64 = 1 << 26;
+
+/// The maximum compression ratio of a gzip file larger than [`MAX_UNPACKED`]. The shipped networks have
+/// ratios below 30.
 const MAX_RATIO: u64 = 100;
 
-/// Reads the file at `path`, unpacked if it is gzip.
+/// Reads the file at `path`, and unpacks it if it is gzip.
 pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     let name = path.display().to_string();
     let unreadable = |reason: String| OpenError::Unreadable { file: name.clone(), reason };
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     if file.metadata().is_ok_and(|what| what.is_dir()) {
-        return Err(unreadable("it is a folder, expected a file".to_owned()));
+        return Err(unreadable("this is a folder, expected a file".to_owned()));
     }
     unpack_all(&name, read_limited(&name, file, MAX_BYTES, false)?)
 }
 
-/// Unpacks `bytes` if they are gzip, which shows in the first two.
+/// Unpacks `bytes` if their first two bytes are those of gzip.
 pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {
     let limit = (bytes.len() as u64 * MAX_RATIO).clamp(MAX_UNPACKED, MAX_BYTES);
     unpack(file, bytes, limit)
@@ -57,20 +59,20 @@ fn read_limited(
         OpenError::Unreadable { file: file.to_owned(), reason: format!("{what}{error}") }
     })?;
     if bytes.len() as u64 > limit {
-        return Err(OpenError::TooLong { file: file.to_owned(), limit, unpacked });
+        return Err(OpenError::TooLarge { file: file.to_owned(), limit, unpacked });
     }
     Ok(bytes)
 }
 
-/// `bytes` as gzip, as files that end in `.gz` hold them.
+/// Compresses `bytes` with gzip.
 #[must_use]
-pub fn packed(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // A vector takes all that is written.
+    // Writing to a vector cannot fail.
     encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
-/// `name` without a last `.gz`.
+/// `name` without a `.gz` extension.
 pub(super) fn without_gz(name: &str) -> &str {
     match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
         Some((plain, ending)) if ending.eq_ignore_ascii_case(".gz") => plain,
@@ -78,9 +80,8 @@ pub(super) fn without_gz(name: &str) -> &str {
     }
 }
 
-/// The text that `bytes` are: UTF-16 where a byte order mark says so or every other of the first
-/// bytes is zero; else UTF-8 with or without a mark; else Latin-1, of which every byte is a
-/// character. Networks of the nineties carry their authors' names in it.
+/// Decodes `bytes` as UTF-16 if there is a byte order mark or every other of the first four bytes is
+/// zero, else as UTF-8, else as Latin-1, which accepts any bytes and occurs in files of the 1990s.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
@@ -100,14 +101,14 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The byte order mark. A file may begin with several, where programs each put one; what reads XML
-/// drops one by itself, and would then count places wrongly.
+/// The byte order mark. A file may begin with several if several programs added one. All are removed
+/// here, because the XML parser would remove one and then count places wrongly.
 const MARK: char = '\u{feff}';
 
-/// What programs for DOS put behind a text: its end, and what fills the last block.
+/// What DOS programs append to a text: the end-of-file character, and zeros up to a full block.
 const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
-/// What cannot be decoded becomes a replacement character, at which a reader then stops.
+/// Decodes UTF-16. Invalid code units become replacement characters, which the readers refuse.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let letters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -121,28 +122,25 @@ mod tests {
     #[test]
     fn gzip_is_recognised_by_its_first_bytes_and_unpacked_up_to_the_limit() {
         assert_eq!(unpack("f", b"plain".to_vec(), 100).unwrap(), b"plain");
-        assert_eq!(unpack("f", packed(b"network"), 100).unwrap(), b"network");
-        let two = [packed(b"net"), packed(b"work")].concat();
+        assert_eq!(unpack("f", gzip(b"network"), 100).unwrap(), b"network");
+        let two = [gzip(b"net"), gzip(b"work")].concat();
         assert_eq!(unpack("f", two, 100).unwrap(), b"network", "a file of two members");
-        let bomb = packed(&vec![b'x'; 1 << 20]);
+        let bomb = gzip(&vec![b'x'; 1 << 20]);
         assert!(bomb.len() < 10_000);
         let error = unpack("f", bomb, 1000).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "f: holds more than 1000 bytes when unpacked, which is refused"
-        );
+        assert_eq!(error.to_string(), "f: larger than 1000 bytes when unpacked, the maximum");
     }
 
     #[test]
-    fn damaged_gzip_says_so() {
-        let mut bytes = packed(b"network");
+    fn damaged_gzip_is_reported() {
+        let mut bytes = gzip(b"network");
         bytes.truncate(bytes.len() - 9);
         let error = unpack("f.gz", bytes, 100).unwrap_err().to_string();
         assert!(error.starts_with("f.gz: damaged gzip: "), "{error}");
     }
 
     #[test]
-    fn utf16_is_text_with_and_without_mark() {
+    fn utf16_is_decoded_with_and_without_byte_order_mark() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn utf8_with_and_without_mark_and_latin1_are_text() {
+    fn utf8_and_latin1_are_decoded_and_dos_padding_is_removed() {
         assert_eq!(text("Kj\u{e6}rulff".as_bytes()), "Kj\u{e6}rulff");
         assert_eq!(text(b"\xef\xbb\xbfnetwork"), "network");
         assert_eq!(text(b"\xef\xbb\xbf\xef\xbb\xbfnetwork"), "network", "marked twice");

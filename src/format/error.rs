@@ -1,22 +1,22 @@
-//! What can be wrong with a file, and what was put right in it.
+//! Errors of reading and opening files, and warnings about corrections.
 
 use crate::format::Format;
 
-/// The place at which a file cannot be understood, and why.
+/// A mistake in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct FormatError {
-    /// The file, as the user called it.
+    /// The file name, as the user gave it.
     pub file: String,
     /// Line, counted from one.
     pub line: usize,
     /// Column in characters, counted from one.
     pub column: usize,
-    /// What was found and what was expected.
+    /// What is wrong, and what was expected.
     pub message: String,
 }
 
-/// Why a network cannot be opened.
+/// An error while opening a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -25,35 +25,35 @@ pub enum OpenError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the operating system, or the decompressor, says.
+        /// The message of the operating system or the decompressor.
         reason: String,
     },
-    /// There is neither a file nor a sample of this name.
+    /// There is neither a file nor a sample with this name.
     #[error(
-        "there is no file '{0}', and no sample of this name; the samples are {samples}",
+        "there is no file and no sample named '{0}'; the samples are {samples}",
         samples = sample_names()
     )]
     NotFound(String),
-    /// The file is larger than what is read.
-    #[error("{file}: holds more than {limit} bytes{}, which is refused",
+    /// The file is too large.
+    #[error("{file}: larger than {limit} bytes{}, the maximum",
         if *.unpacked { " when unpacked" } else { "" })]
-    TooLong {
+    TooLarge {
         /// The file.
         file: String,
-        /// The most that is read.
+        /// The maximum size in bytes.
         limit: u64,
-        /// Whether it is the unpacked content of a `.gz` that is too long.
+        /// Whether the unpacked content of a gzip file is too large, rather than the file itself.
         unpacked: bool,
     },
-    /// The file is in none of the formats that are read.
-    #[error("{file}: not in a format that is read here ({known}): {found}", known = format_names())]
+    /// The format of the file is unknown.
+    #[error("{file}: unknown format: {found}; the known formats are {known}", known = format_names())]
     UnknownFormat {
         /// The file.
         file: String,
-        /// What stands in it.
+        /// How the content begins, as a clause for the message.
         found: String,
     },
-    /// The file is in a known format, and has a mistake.
+    /// The format is known, and the file has a mistake.
     #[error(transparent)]
     Format(#[from] FormatError),
 }
@@ -66,96 +66,98 @@ fn format_names() -> String {
     Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Something that was put right while reading, and that the user should know of.
+/// A correction made while reading that the user should know about.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// Rows summed to one only roughly, and were divided by their sum.
+    /// Rows did not sum to one, and were divided by their sum.
     RowsNormalised {
-        /// The file, as the user called it.
+        /// The file name, as the user gave it.
         file: String,
-        /// Rows that were off by more than [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
+        /// The number of rows that were off by more than
+        /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
         off: usize,
-        /// Rows that the file gives.
+        /// The number of rows in the file.
         rows: usize,
-        /// The largest distance of a row's sum from one.
+        /// The largest deviation of a sum from one.
         worst: f64,
-        /// The line of that row, counted from one.
+        /// The line of the row with that deviation, counted from one.
         line: usize,
-        /// The lines of the first of the rows that were off, counted from one; no more than six.
+        /// The lines of the first rows that were off, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// What stands in the file is not what its ending says.
-    OtherFormat {
-        /// The file, as the user called it.
+    /// The content of the file is in another format than its extension says.
+    UnexpectedFormat {
+        /// The file name, as the user gave it.
         file: String,
-        /// The format that files with this ending have.
-        ending: Format,
-        /// The format that it is in, and was read as.
+        /// The format that belongs to the extension.
+        extension: Format,
+        /// The format of the content, as which it was read.
         found: Format,
     },
-    /// Decision nodes were opened as chance variables all of whose states have equal chances.
+    /// Decision nodes were read as chance variables with a uniform distribution.
     DecisionsAsChance {
-        /// The file, as the user called it.
+        /// The file name, as the user gave it.
         file: String,
         /// The nodes.
         nodes: Vec<String>,
     },
-    /// Nodes for which a Bayesian network has no place were left out.
+    /// Nodes of a kind that a Bayesian network does not have were left out.
     LeftOut {
-        /// The file, as the user called it.
+        /// The file name, as the user gave it.
         file: String,
-        /// What they are: `utility`, `constant`.
+        /// Their kind: `utility`, `constant`.
         kind: &'static str,
         /// The nodes.
         nodes: Vec<String>,
     },
-    /// Variables for which the file has no table were given equal chances.
-    WithoutTable {
-        /// The file, as the user called it.
+    /// Variables without a table in the file were given a uniform distribution.
+    TablesMissing {
+        /// The file name, as the user gave it.
         file: String,
         /// The variables.
         variables: Vec<String>,
     },
-    /// The file holds findings, which are evidence and no part of the network.
-    FindingsLeftOut {
-        /// The file, as the user called it.
+    /// The file contains findings. They are not part of the network and were ignored.
+    FindingsIgnored {
+        /// The file name, as the user gave it.
         file: String,
-        /// The variables that are observed.
+        /// The variables with findings.
         variables: Vec<String>,
     },
     /// Tables in percent, or of counts, were divided by 100 or by the sums of their rows.
     TablesRescaled {
-        /// The file, as the user called it.
+        /// The file name, as the user gave it.
         file: String,
-        /// Whether the tables are in percent; else they hold counts.
+        /// Whether the tables are in percent; otherwise they hold counts.
         percent: bool,
-        /// The nodes whose tables these are.
+        /// The nodes with these tables.
         nodes: Vec<String>,
-        /// The lines of the first of these tables, counted from one; no more than six.
+        /// The lines of the first of these tables, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// Rows of zeros, whose parents cannot be in their states, were given equal chances.
-    RowsImpossible {
-        /// The file, as the user called it.
+    /// Rows of zeros, for states that the parents cannot be in, were given a uniform distribution.
+    ZeroRows {
+        /// The file name, as the user gave it.
         file: String,
-        /// How many rows.
+        /// The number of rows.
         rows: usize,
         /// The line of the first, counted from one.
         line: usize,
     },
-    /// Expressions were put into tables at points in the intervals of the parents.
-    Sampled {
-        /// The file, as the user called it.
+    /// Tables were estimated: their expressions were evaluated at points in the intervals of the
+    /// parents.
+    TablesEstimated {
+        /// The file name, as the user gave it.
         file: String,
-        /// The nodes whose tables these are.
+        /// The nodes with these tables.
         nodes: Vec<String>,
     },
-    /// Rows that the file leaves open on purpose were given equal chances.
-    RowsLeftOpen {
-        /// The file, as the user called it.
+    /// Rows that the file leaves undefined on purpose were given a uniform distribution.
+    RowsUndefined {
+        /// The file name, as the user gave it.
         file: String,
-        /// How many rows.
+        /// The number of rows.
         rows: usize,
         /// The line of the first, counted from one.
         line: usize,
@@ -182,48 +184,47 @@ impl std::fmt::Display for Warning {
                 some_of(nodes),
                 some_lines(lines, nodes.len())
             ),
-            Self::Sampled { file, nodes } => write!(
+            Self::TablesEstimated { file, nodes } => write!(
                 f,
                 "{file}: tables were estimated from points in the intervals of their parents: {}",
                 some_of(nodes)
             ),
-            Self::RowsImpossible { file, rows, line } => write!(
+            Self::ZeroRows { file, rows, line } => write!(
                 f,
-                "{file}: {rows} rows of zeros, the first in line {line}, were given equal chances: \
-                 their parents cannot be in these states"
+                "{file}: {rows} rows of zeros, the first in line {line}, were made uniform: their \
+                 parents cannot be in these states"
             ),
-            Self::OtherFormat { file, ending, found } => write!(
+            Self::UnexpectedFormat { file, extension, found } => write!(
                 f,
-                "{file}: is called like {}, but holds {} and was read as that",
-                ending.name(),
-                found.name()
+                "{file}: the extension says {}, but the content is {found} and was read as {found}",
+                extension.name(),
+                found = found.name()
             ),
             Self::DecisionsAsChance { file, nodes } => write!(
                 f,
-                "{file}: decisions became chance variables with equal chances: {}",
+                "{file}: decision nodes were read as chance variables with uniform distributions: {}",
                 some_of(nodes)
             ),
             Self::LeftOut { file, kind, nodes } => {
                 write!(f, "{file}: {kind} nodes were left out: {}", some_of(nodes))
             }
-            Self::WithoutTable { file, variables } => write!(
+            Self::TablesMissing { file, variables } => write!(
                 f,
-                "{file}: variables without a table were given equal chances: {}",
+                "{file}: variables without a table were given uniform distributions: {}",
                 some_of(variables)
             ),
-            Self::FindingsLeftOut { file, variables } => {
-                write!(f, "{file}: findings in the file were not entered: {}", some_of(variables))
+            Self::FindingsIgnored { file, variables } => {
+                write!(f, "{file}: findings in the file were ignored: {}", some_of(variables))
             }
-            Self::RowsLeftOpen { file, rows, line } => write!(
+            Self::RowsUndefined { file, rows, line } => write!(
                 f,
-                "{file}: {rows} rows that the file leaves open, the first in line {line}, were \
-                 given equal chances"
+                "{file}: {rows} undefined rows, the first in line {line}, were made uniform"
             ),
         }
     }
 }
 
-/// The first lines of `all` places.
+/// Formats `lines`, the first of `all` lines.
 fn some_lines(lines: &[usize], all: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = if all > lines.len() && lines.len() > 1 { ", ..." } else { "" };
@@ -231,9 +232,9 @@ fn some_lines(lines: &[usize], all: usize) -> String {
     format!("{word} {}{more}", lines.join(", "))
 }
 
-/// The first few of `names`, and how many there are beyond.
+/// The first `names`, and the number of the others.
 fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 6;
+    const SHOWN: usize = 6; // names
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => shown,

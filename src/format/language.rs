@@ -1,52 +1,66 @@
-//! What a module of a format gives to those who read and write files.
+//! What the module of a format provides.
+//!
+//! To add a format, copy the module that is most like it:
+//!
+//! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the text
+//!   into words and punctuation, with line and column;
+//! * `dsl` and `dnet` for blocks in braces: [`braces`](super::braces) reads the whole file as a tree;
+//! * `xmlbif` and `xdsl` for XML: [`xml`](super::xml) reads it as a tree that knows its places;
+//! * `uai` for plain numbers.
+//!
+//! The reader collects [`Node`](super::nodes::Node)s without looking names up, and
+//! [`nodes::network`](super::nodes::network) builds the network: it looks names up, expands noisy
+//! nodes, normalises rows and reports mistakes with their place. Then add a `static LANGUAGE` to the
+//! module, a variant to [`Format`](super::Format), a line to `Format::language`, and fixtures to
+//! `tests/`, `tests/formats` and `fuzz/`.
 
 use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning, WriteError};
 use crate::network::Network;
 
-/// From a text to a network.
+/// Reads a text as a network.
 pub(super) type Reader = fn(SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError>;
 
-/// From a network to a text.
+/// Writes a network as text.
 pub(super) type Writer = fn(&Network) -> Result<String, WriteError>;
 
-/// A format, as its module describes it.
+/// A file format.
 pub(super) struct Language {
-    /// What the format is called.
+    /// The name of the format.
     pub name: &'static str,
-    /// The endings of its files in small letters, without the dot, the usual one first.
+    /// The extensions of its files in lower case, without the dot, the usual one first.
     pub extensions: &'static [&'static str],
-    /// Whether a text looks like this format and no other, seen from how it begins. A text with a
-    /// mistake further on is still recognised.
+    /// Whether the beginning of a text looks like this format and no other. A mistake further on
+    /// does not matter.
     pub recognise: fn(&str) -> bool,
-    /// Reads a network, with its annotations, and what was put right in it.
+    /// Reads a network with its annotations, and returns warnings about corrections.
     pub read: Reader,
-    /// Writes a network as a text that `read` takes for the same network, if there is a writer.
+    /// Writes a network as a text that `read` reads back; `None` if the format is only read.
     pub write: Option<Writer>,
-    /// What is written of the annotations; attributes only of the format itself.
+    /// What the format can hold in addition to the tables.
     pub features: Features,
 }
 
-/// Which parts of a network a format can hold beside the tables.
+/// What a format can hold in addition to the tables.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "one answer to each of six questions")]
+#[expect(clippy::struct_excessive_bools, reason = "six independent properties")]
 pub(super) struct Features {
-    /// Names of the network, of variables and states.
+    /// Names of the network, of variables and of states.
     pub names: bool,
     /// Titles of variables.
     pub titles: bool,
-    /// Remarks on variables.
+    /// Comments on variables.
     pub comments: bool,
     /// Positions of variables.
     pub positions: bool,
     /// Colours of variables.
     pub colours: bool,
-    /// Attributes of the format's own, as they were read.
+    /// Attributes of this format, word for word as they were read.
     pub attributes: bool,
 }
 
 impl Features {
-    /// Nothing but the tables.
+    /// Only the tables.
     pub const NONE: Self = Self {
         names: false,
         titles: false,

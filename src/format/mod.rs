@@ -1,8 +1,9 @@
-//! Reading networks and evidence, and the networks that are shipped.
+//! Reading and writing networks and evidence, and the shipped networks.
 //!
-//! One module a format. A reader gets the whole text, and gives a network with what it had to
-//! put right, or the one place at which the text cannot be understood. Formats are told apart by
-//! what stands in the file, not only by what the file is called.
+//! Each format has its own module, which provides a [`Language`]; `language.rs` says how to add one. A
+//! reader gets the whole text, and returns a network with warnings about corrections, or an error
+//! with its line and column. The format of a file is recognised by its content first and by its
+//! extension second.
 
 mod bif;
 mod braces;
@@ -31,39 +32,39 @@ mod xml;
 mod xmlbif;
 mod zero_rows;
 
-pub use decode::packed;
+pub use decode::gzip;
 pub use error::{FormatError, OpenError, Warning};
 pub use network_source::NetworkSource;
 pub use open::{Origin, ReadNetwork, open, open_bytes, open_path};
 pub use samples::{SAMPLES, Sample, sample};
-pub use write::{WriteError, Written, write};
+pub use write::{WriteError, WrittenNetwork, write};
 
 use language::Language;
 
-/// The formats that networks are read from.
+/// The file formats of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// The Bayesian network interchange format, version 0.15.
+    /// The Bayesian Network Interchange Format, version 0.15.
     Bif,
-    /// Hugin's format, as of all its versions.
+    /// Hugin NET, all versions.
     Net,
-    /// The format of the competitions of the conference on uncertainty in artificial intelligence.
+    /// The format of the UAI inference competitions.
     Uai,
-    /// The interchange format in XML, version 0.3.
+    /// The interchange format in XML, XMLBIF 0.3.
     XmlBif,
-    /// The format of GeNIe.
+    /// The format of GeNIe and SMILE, in XML.
     Xdsl,
-    /// The format of Netica.
+    /// The text format of Netica.
     Dnet,
-    /// The format of GeNIe before XDSL.
+    /// The format of GeNIe and SMILE before XDSL.
     Dsl,
-    /// The format of MSBN.
+    /// The format of Microsoft's MSBN.
     Dsc,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: &[Self] = &[
         Self::Bif,
         Self::Net,
@@ -75,7 +76,6 @@ impl Format {
         Self::Dsc,
     ];
 
-    /// What is known of it: the one place that tells formats apart.
     fn language(self) -> &'static Language {
         match self {
             Self::Bif => &bif::LANGUAGE,
@@ -89,13 +89,13 @@ impl Format {
         }
     }
 
-    /// What the format is called.
+    /// The name of the format.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.language().name
     }
 
-    /// The endings of its files, without the dot, the usual one first.
+    /// The extensions of its files, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
         self.language().extensions
@@ -107,7 +107,7 @@ impl Format {
         self.language().write.is_some()
     }
 
-    /// The format called `name`, or that has files with this ending; capital letters make no difference.
+    /// The format with this name or file extension, ignoring ASCII case.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         let is = |known: &str| known.eq_ignore_ascii_case(name);
@@ -117,25 +117,25 @@ impl Format {
             .find(|format| is(format.name()) || format.extensions().iter().any(|known| is(known)))
     }
 
-    /// The format that files called `file` have by their ending, if it is one of ours.
+    /// The format that the extension of `file` says, ignoring `.gz`; `None` if the extension is unknown.
     #[must_use]
-    pub fn by_ending(file: &str) -> Option<Self> {
-        let (_, ending) = decode::without_gz(file).rsplit_once('.')?;
+    pub fn by_extension(file: &str) -> Option<Self> {
+        let (_, extension) = decode::without_gz(file).rsplit_once('.')?;
         Self::ALL.iter().copied().find(|format| {
-            format.extensions().iter().any(|known| known.eq_ignore_ascii_case(ending))
+            format.extensions().iter().any(|known| known.eq_ignore_ascii_case(extension))
         })
     }
 
-    /// The format of a file called `file` that holds `text`, if it is one of ours.
+    /// The format of a file called `file` with this `text`; `None` if it is unknown.
     ///
-    /// What stands in the file decides. The ending decides between formats that both could be
-    /// it, and where the text looks like none: then a mistake at its start is reported as such.
+    /// The content decides. The extension decides between several formats that the content could be,
+    /// and if the content looks like none: then the mistake at its start is reported.
     fn detect(file: &str, text: &str) -> Option<Self> {
-        let by_ending = Self::by_ending(file);
+        let by_extension = Self::by_extension(file);
         let looks_like = |format: &Self| (format.language().recognise)(text);
-        by_ending
+        by_extension
             .filter(looks_like)
             .or_else(|| Self::ALL.iter().copied().find(looks_like))
-            .or(by_ending)
+            .or(by_extension)
     }
 }

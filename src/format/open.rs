@@ -1,4 +1,4 @@
-//! Opening a network by name, path or content.
+//! Opens a network by name, path or content.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use crate::network::Network;
 /// Where a network came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// One of the networks that are shipped; its name.
+    /// A shipped network, by its name.
     Sample(&'static str),
     /// A file.
     File(PathBuf),
-    /// Bytes that were handed over under this name.
+    /// Bytes passed to [`open_bytes`] with this name.
     Bytes(String),
 }
 
 impl Origin {
-    /// What the network is called in lists and results: the sample's name, or the file's name
-    /// without folder, `.gz` and ending.
+    /// The title for lists and results: the name of the sample, or the file name without folder,
+    /// `.gz` and extension.
     #[must_use]
     pub fn title(&self) -> String {
         let file = match self {
@@ -37,26 +37,25 @@ impl Origin {
     }
 }
 
-/// A network as it was read.
+/// A network together with how it was read.
 #[derive(Clone, Debug)]
 pub struct ReadNetwork {
     /// The network.
     pub network: Arc<Network>,
-    /// What was put right in it.
+    /// Corrections made while reading.
     pub warnings: Vec<Warning>,
     /// Where it came from.
     pub origin: Origin,
-    /// The format that it was read from.
+    /// The format of the file.
     pub format: Format,
 }
 
-/// Opens what `spec` names: a file by its path, or else a sample by its name.
+/// Opens the file at the path `spec`, or the sample named `spec`.
 ///
-/// A file that exists wins, so that a network of one's own may be called like a sample; a folder of
-/// that name does not hide the sample.
+/// An existing file takes precedence over a sample of the same name; a folder does not.
 ///
 /// # Errors
-/// If there is neither, or what there is cannot be read.
+/// If there is neither, or the file cannot be read.
 pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
     let path = Path::new(spec);
     match sample(spec) {
@@ -69,16 +68,17 @@ pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
 /// Opens the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read, is in no format that is read here, or has a mistake.
+/// If the file cannot be read, its format is unknown, or it has a mistake.
 pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::read_path(path)?;
     read(&path.display().to_string(), &bytes, Origin::File(path.to_owned()))
 }
 
-/// Reads the network that `bytes` hold, which came under the name `name` and may be gzip.
+/// Reads a network from `bytes`, the content of a file named `name`. The bytes may be compressed with
+/// gzip.
 ///
 /// # Errors
-/// If they are in no format that is read here, or there is a mistake in them.
+/// If the format is unknown or there is a mistake in the content.
 pub fn open_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::unpack_all(name, bytes.into())?;
     read(name, &bytes, Origin::Bytes(name.to_owned()))
@@ -88,31 +88,32 @@ impl Sample {
     /// Reads the sample.
     ///
     /// # Panics
-    /// Never: that every sample is read is a test.
+    /// Never: a test reads every sample.
     #[must_use]
     pub fn open(&self) -> ReadNetwork {
         let name = format!("{}.bif", self.name);
         let read = decode::unpack_all(&name, self.packed.to_vec())
             .and_then(|bytes| read(&name, &bytes, Origin::Sample(self.name)));
-        read.unwrap_or_else(|error| panic!("a sample is in order: {error}"))
+        read.unwrap_or_else(|error| panic!("a sample is valid: {error}"))
     }
 }
 
 fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenError> {
     let text = decode::text(bytes);
     let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {
-        OpenError::UnknownFormat { file: name.to_owned(), found: what_stands_in(&text) }
+        OpenError::UnknownFormat { file: name.to_owned(), found: beginning(&text) }
     })?;
     let (network, mut warnings) = (format.language().read)(SourceText { file: name, text: &text })?;
-    if let Some(ending) = Format::by_ending(name).filter(|&ending| ending != format) {
-        warnings.insert(0, Warning::OtherFormat { file: name.to_owned(), ending, found: format });
+    if let Some(extension) = Format::by_extension(name).filter(|&expected| expected != format) {
+        let file = name.to_owned();
+        warnings.insert(0, Warning::UnexpectedFormat { file, extension, found: format });
     }
     Ok(ReadNetwork { network: Arc::new(network), warnings, origin, format })
 }
 
-/// How a text in an unknown format begins.
-fn what_stands_in(text: &str) -> String {
-    const SHOWN: usize = 32;
+/// How a text in an unknown format begins, for a message.
+fn beginning(text: &str) -> String {
+    const SHOWN: usize = 32; // characters
     let start = text.trim_start();
     match start.lines().next() {
         None => "it is empty".to_owned(),
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_the_name_without_folder_and_endings() {
+    fn a_title_is_the_name_without_folder_and_extensions() {
         let title = |path: &str| Origin::File(path.into()).title();
         assert_eq!(title("/some/where/asia.bif.gz"), "asia");
         assert_eq!(title("asia.v2.BIF.GZ"), "asia.v2");

@@ -143,7 +143,7 @@ impl RowAudit {
         }
         if let Some(first) = self.zeros.iter().map(|zero| zero.at).min() {
             let (rows, line) = (self.zeros.len(), source.line(first));
-            warnings.push(Warning::RowsImpossible { file: file(), rows, line });
+            warnings.push(Warning::ZeroRows { file: file(), rows, line });
         }
         let mut off_at = self.off_at.clone();
         off_at.sort_unstable();

@@ -1,23 +1,23 @@
-//! The networks that are shipped. Where they come from stands in `networks/PROVENANCE.md`.
+//! The shipped networks. `networks/PROVENANCE.md` says where they come from.
 
 /// A network that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// What it is called on the command line and in the menu.
+    /// The name on the command line and in the menu.
     pub name: &'static str,
-    /// What it is about, in a line.
+    /// The subject in one line.
     pub summary: &'static str,
-    /// Number of variables.
+    /// The number of variables.
     pub variables: usize,
-    /// Number of arcs.
+    /// The number of arcs.
     pub arcs: usize,
-    /// The file, packed.
+    /// The content of the gzip file.
     pub(super) packed: &'static [u8],
 }
 
 macro_rules! samples {
     ($(($name:literal, $variables:literal, $arcs:literal, $summary:literal),)*) => {
-        /// The samples, in the order in which a menu shows them: small ones first.
+        /// The samples in the order of the menu: small ones first.
         pub static SAMPLES: &[Sample] = &[$(Sample {
             name: $name,
             summary: $summary,
@@ -44,7 +44,7 @@ samples![
     ("munin4", 1038, 1388, "Electromyography of nerves and muscles, fourth subnetwork"),
 ];
 
-/// The sample called `name`; capital letters make no difference.
+/// The sample called `name`, ignoring ASCII case.
 #[must_use]
 pub fn sample(name: &str) -> Option<&'static Sample> {
     SAMPLES.iter().find(|sample| sample.name.eq_ignore_ascii_case(name))

@@ -138,7 +138,7 @@ fn mistakes_are_reported_where_they_stand() {
                   #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, #42); };",
             ),
             "t.dne:9:6: rows of 'B' that are given by one word have, with those before, more than \
-             2097152 numbers, which is refused",
+             2097152 numbers, the maximum",
         ),
         (with("node B { states = (); probs = (#75); };"), "t.dne:9:6: 'B' has no states"),
         (

@@ -219,7 +219,7 @@ impl<'s> Parser<'s> {
         while depth > 0 {
             let (token, at) = self.tokens.next()?;
             if self.listed + entries.len() > MAX_LISTED {
-                let message = format!("more than {MAX_LISTED} entries in lists, which is refused");
+                let message = format!("more than {MAX_LISTED} entries in lists, the maximum");
                 return Err(self.source.error(at, message));
             }
             match token {

@@ -83,7 +83,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
         nodes::network(source, &name.text, note, &found, IfMissing::Uniform)?;
     if !observed.is_empty() {
         let file = source.file.to_owned();
-        warnings.push(Warning::FindingsLeftOut { file, variables: observed });
+        warnings.push(Warning::FindingsIgnored { file, variables: observed });
     }
     Ok((network, warnings))
 }

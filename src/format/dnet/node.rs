@@ -188,7 +188,7 @@ fn probabilities(
     if *expanded > MAX_EXPANDED {
         let message = format!(
             "rows of '{}' that are given by one word have, with those before, more than \
-             {MAX_EXPANDED} numbers, which is refused",
+             {MAX_EXPANDED} numbers, the maximum",
             node.name.text
         );
         return Err(source.error(node.name.at, message));

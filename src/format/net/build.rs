@@ -43,7 +43,7 @@ pub(super) fn network<'s>(
     let note = annotation(&class.attributes, &["inputs", "outputs", "name"]);
     let (network, mut warnings) = nodes::network(source, &name, note, &found, IfMissing::Uniform)?;
     if !sampled.is_empty() {
-        warnings.push(Warning::Sampled { file: source.file.to_owned(), nodes: sampled });
+        warnings.push(Warning::TablesEstimated { file: source.file.to_owned(), nodes: sampled });
     }
     Ok((network, warnings))
 }

@@ -315,8 +315,7 @@ impl<'s> Unfolded<'s> {
         let limit = limits::max_entries(source);
         if self.numbers > limit {
             let message = format!(
-                "with the tables of its instances the file has more than {limit} entries, which is \
-                 refused"
+                "with the tables of its instances the file has more than {limit} entries, the maximum"
             );
             return Err(source.error(at, message));
         }
@@ -334,7 +333,7 @@ impl<'s> Unfolded<'s> {
         self.text += words.map(owned).sum::<usize>() + title;
         if self.text > MAX_TEXT {
             let message = format!(
-                "the names in its instances have more than {MAX_TEXT} characters, which is refused"
+                "the names in its instances have more than {MAX_TEXT} characters, the maximum"
             );
             return Err(source.error(node.name.at, message));
         }

@@ -292,11 +292,11 @@ impl<'n, 's> Builder<'n, 's> {
         }
         if !self.without_table.is_empty() {
             let variables = self.without_table.clone();
-            warnings.push(Warning::WithoutTable { file: file(), variables });
+            warnings.push(Warning::TablesMissing { file: file(), variables });
         }
         if let Some((rows, at)) = self.undefined {
             let line = self.source.line(at);
-            warnings.push(Warning::RowsLeftOpen { file: file(), rows, line });
+            warnings.push(Warning::RowsUndefined { file: file(), rows, line });
         }
         warnings.extend(self.audit.warnings(self.source));
         warnings

@@ -174,7 +174,7 @@ impl<'s> Reader<'s> {
         let (Some(size), Some(total)) = (size, total.filter(|total| *total <= limit)) else {
             let message = format!(
                 "with the table of function {function} of {} variables, the tables of this file \
-                 have more than {limit} entries, which is refused",
+                 have more than {limit} entries, the maximum",
                 scope.len()
             );
             return Err(self.source.error(scope_at, message));

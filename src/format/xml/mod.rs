@@ -125,7 +125,7 @@ pub(super) fn numbers(
         for word in words.split(',') {
             match number(word) {
                 Some(_) if numbers.len() == limit => {
-                    let message = format!("more than {limit} numbers, which is refused");
+                    let message = format!("more than {limit} numbers, the maximum");
                     return Err(source.error(at, message));
                 }
                 Some(value) => numbers.push(Number { value, at }),

@@ -76,7 +76,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
         let at = position(reader.buffer_position());
         parts += 1;
         if parts > MAX_PARTS {
-            let message = format!("more than {MAX_PARTS} parts of XML, which is refused");
+            let message = format!("more than {MAX_PARTS} parts of XML, the maximum");
             return Err(source.error(at, message));
         }
         let event = match reader.read_event() {

@@ -50,7 +50,7 @@ const MAX_STEPS: usize = 1 << 25;
 pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), ErrorAt> {
     *steps = steps.saturating_add(more);
     if *steps > MAX_STEPS {
-        let message = "the expressions of this file take too many steps, which is refused";
+        let message = "the expressions of this file take too many steps";
         return Err((at, message.to_owned()));
     }
     Ok(())
