@@ -81,12 +81,12 @@ fn play_goes_to_the_end_and_rests_there() {
     harness.run_steps(3);
     harness.key_press(Key::Space);
     harness.run_steps(2);
-    assert!(harness.state().model().stepping.is_some_and(|walk| walk.playing));
+    assert!(harness.state().model().stepping.is_some_and(|stepping| stepping.player.is_playing()));
     // The time of the frames is not that of the clock: this takes no seconds.
     for _ in 0..60 * 20 {
         harness.step();
     }
-    assert!(harness.state().model().stepping.is_some_and(|walk| !walk.playing));
+    assert!(harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()));
     harness.get_by_label_contains("messages passed");
     wait_until(&mut harness, "rest", |_| true);
     harness.run();
@@ -127,11 +127,11 @@ fn slow_motion_sweeps_over_the_trace_once() {
     harness.get_by_label_contains("Slow motion of cpu");
     for _ in 0..60 * 130 {
         harness.step();
-        if harness.state().model().stepping.is_some_and(|walk| !walk.playing) {
+        if harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()) {
             break;
         }
     }
-    assert!(harness.state().model().stepping.is_some_and(|walk| !walk.playing));
+    assert!(harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()));
     harness.run();
 }
 

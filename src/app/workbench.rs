@@ -20,7 +20,7 @@ use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model};
 use crate::app::state::recovery::{self, Recovery};
 use crate::app::state::settings::Settings;
-use crate::app::{shell::drag_and_drop, shell::pane_layout, shell::status, state::stepping};
+use crate::app::{shell::drag_and_drop, shell::pane_layout, shell::status, shell::stepping_bar};
 use crate::experiment::Recording;
 use crate::format::NetworkSource;
 use crate::graph::{KnownOrders, Triangulation};
@@ -227,15 +227,15 @@ impl Workbench {
     /// One frame.
     pub fn show(&mut self, ui: &mut Ui) {
         self.hear();
-        self.walking_keys(ui.ctx());
+        self.stepping_keys(ui.ctx());
         self.collect_input(ui.ctx());
-        self.play(ui.ctx());
+        self.advance_stepping(ui.ctx());
         self.model.pointed = self.course.as_ref().and_then(|course| course.pointed(&self.model));
         let Self { model, settings, commands, layout, panes, recovery, course, .. } = self;
         Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
         recovery::show(ui, recovery, commands);
         if model.stepping.is_some() {
-            Panel::top("stepping").show(ui, |ui| stepping::show(ui, model, commands));
+            Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));
         }
         Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
         if let Some(failure) = &model.failure {

@@ -10,7 +10,7 @@ use crate::app::state::command::{
 use crate::app::state::highlight::Item;
 use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model, Pane};
-use crate::app::state::stepping::{Clock, StepCommand};
+use crate::app::state::stepping::{StepCommand, SteppingMode};
 use crate::app::workbench::{NamedFinding, Workbench};
 use crate::format::NetworkSource;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
@@ -260,14 +260,14 @@ fn is_done(until: &Until, model: &Model) -> bool {
         }
         Until::VariableSelected => matches!(model.selected(), Some(Item::Variable(_))),
         Until::Walking => model.stepping.is_some(),
-        Until::Walked => match (model.stepping.map(|walk| walk.clock), model.compiled()) {
-            (Some(Clock::Plan { position, .. }), Some(compiled)) => {
-                position == compiled.plan().messages().len()
-            }
-            _ => false,
-        },
+        Until::Walked => {
+            model.stepping.zip(model.compiled()).is_some_and(|(stepping, compiled)| {
+                stepping.mode == SteppingMode::Plan
+                    && stepping.player.step() == compiled.plan().messages().len()
+            })
+        }
         Until::SlowMotion => {
-            matches!(model.stepping.map(|walk| walk.clock), Some(Clock::Trace { .. }))
+            model.stepping.is_some_and(|stepping| stepping.mode == SteppingMode::SlowMotion)
         }
     }
 }

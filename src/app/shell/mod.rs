@@ -10,3 +10,4 @@ pub(crate) mod path_box;
 pub(crate) mod picture;
 pub(crate) mod screenshot;
 pub(crate) mod status;
+pub(crate) mod stepping_bar;

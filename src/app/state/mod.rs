@@ -12,6 +12,8 @@ pub mod history;
 pub mod improvement;
 pub mod model;
 pub mod opening;
+pub mod player;
+pub mod progress;
 pub mod recordings;
 pub(crate) mod recovery;
 pub(crate) mod settings;

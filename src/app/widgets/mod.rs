@@ -2,6 +2,7 @@
 
 pub mod figure;
 pub mod graph_view;
+pub mod icon_button;
 pub mod naming;
 pub mod table;
 pub mod targets;

@@ -6,7 +6,7 @@ use eframe::egui::{
 };
 
 use super::grid::colour;
-use super::player::Player;
+use super::player::StepPlayer;
 use super::scene::Scene;
 use crate::app::theme::{Palette, ink_on};
 use crate::app::widgets::targets;
@@ -27,7 +27,7 @@ struct Step<'a> {
 }
 
 /// Draws both layouts.
-pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &Player) {
+pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &StepPlayer) {
     let passing = scene.passing;
     let (warp, n, receiver) = player.warp(passing);
     let tables = if receiver { &passing.to } else { &passing.from };

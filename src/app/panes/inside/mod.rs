@@ -20,7 +20,7 @@ use crate::engine::Passing;
 use crate::propagation::{CompiledNetwork, MessageId};
 
 use grid::Scroll;
-use player::Player;
+use player::StepPlayer;
 use scene::Scene;
 
 /// Height that the tables have at least.
@@ -37,7 +37,7 @@ const ROOMY: f32 = 840.0;
 pub struct InsidePane {
     /// The message that is shown. A newer one takes its place when its numbers are there.
     shown: Option<Arc<Passing>>,
-    player: Player,
+    player: StepPlayer,
     scrolls: [Scroll; 3],
 }
 
@@ -70,8 +70,8 @@ impl InsidePane {
         };
         let whole = ui.available_width();
         let scene = Scene::new(compiled, &passing, whole >= ROOMY);
-        self.player.keys(ui, &passing);
-        self.player.play(ui, &passing);
+        self.player.handle_keys(ui, &passing);
+        self.player.advance(ui, &passing);
         header(ui, compiled, &scene);
         self.player.controls(ui, &passing);
         ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
@@ -119,7 +119,7 @@ impl InsidePane {
             left = place.right() + gap;
             place
         });
-        let follow = self.player.follow(scene.passing);
+        let follow = self.player.rows_to_follow(scene.passing);
         let mut clicked = None;
         let grids = scene.grids(&self.player);
         let mut windows = Vec::new();
@@ -152,7 +152,7 @@ impl InsidePane {
 
 /// The message that the walk is at, or else the selected one.
 fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
-    let present = model.stepping.as_ref().and_then(|walk| walk.present(compiled));
+    let present = model.stepping.as_ref().and_then(|stepping| stepping.current_message(compiled));
     let selected = match model.selected() {
         Some(&Item::Message(message)) => Some(message),
         _ => None,

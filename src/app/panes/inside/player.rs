@@ -1,67 +1,59 @@
-//! The steps of one message: where they are, and what moves them.
+//! The steps of one message: how far they are, and the controls that move them.
 
 use eframe::egui::{DragValue, Key, Modifiers, Slider, Ui};
 
-use crate::app::state::stepping::button;
+use crate::app::state::player::Player;
+use crate::app::widgets::icon_button::icon_button;
 use crate::app::widgets::targets;
 use crate::engine::algorithm::{self, Order, Progress, Step};
 use crate::engine::{Passing, WARP};
 use crate::numbers::{self, thousands};
 
-/// Where the steps are.
-pub struct Player {
+/// Initial pace in steps per second.
+const INITIAL_PACE: f64 = 4.0;
+
+/// The step that the pane shows.
+pub struct StepPlayer {
     order: Order,
+    /// `None` until the first message is shown.
     progress: Option<Progress>,
-    playing: bool,
-    /// Steps a second.
-    pace: f64,
-    /// When the next step is due, in the time of the frames.
-    due: f64,
-    /// The tables are to show where the steps are.
+    player: Player,
+    /// The tables scroll to the current step, and the last step is shown even once all are done.
     follow: bool,
 }
 
-impl Default for Player {
+impl Default for StepPlayer {
     fn default() -> Self {
-        Self {
-            order: Order::Entries,
-            progress: None,
-            playing: false,
-            pace: 4.0,
-            due: 0.0,
-            follow: false,
-        }
+        let player = Player::new(INITIAL_PACE);
+        Self { order: Order::Entries, progress: None, player, follow: false }
     }
 }
 
-impl Player {
-    /// Another message: with all of its steps done, or from the first step on while it plays.
+impl StepPlayer {
+    /// Shows another message: after its last step, or before its first one if it is playing.
     pub fn begin(&mut self, passing: &Passing) {
-        let mut progress = Progress::new(passing, self.order);
-        if !self.playing {
-            progress.seek(passing, usize::MAX);
-        }
-        self.progress = Some(progress);
+        self.progress = Some(Progress::new(passing, self.order));
+        self.seek(passing, if self.player.is_playing() { 0 } else { usize::MAX });
         self.follow = false;
     }
 
-    /// How far the steps are.
+    /// The state of the sums after the steps done so far.
     ///
     /// # Panics
-    /// Before the first message.
+    /// Before the first call of [`begin`](Self::begin).
     pub fn progress(&self) -> &Progress {
         self.progress.as_ref().expect("a message is shown")
     }
 
-    /// The step that was done last; `None` before the first and once all are done.
+    /// The current step: the last one done. `None` before the first step and once all are done.
     pub fn present(&self, passing: &Passing) -> Option<Step> {
         let done = self.progress().done();
         let within = done > 0 && (done < algorithm::steps(passing) || self.follow);
         within.then(|| algorithm::step(passing, self.order, done - 1))
     }
 
-    /// The rows of sender, separator and receiver that must be in sight.
-    pub fn follow(&mut self, passing: &Passing) -> [Option<usize>; 3] {
+    /// The rows of sender, separator and receiver to scroll to.
+    pub fn rows_to_follow(&self, passing: &Passing) -> [Option<usize>; 3] {
         if !self.follow {
             return [None; 3];
         }
@@ -75,8 +67,8 @@ impl Player {
         }
     }
 
-    /// The warp that the present step is part of, which of its elements each thread takes, and
-    /// whether from the receiver's mapping tables.
+    /// The warp of the current step, the index of the element that each of its threads reads, and
+    /// whether it reads the mapping tables of the receiver rather than the sender.
     pub fn warp(&self, passing: &Passing) -> (usize, usize, bool) {
         match self.present(passing) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
@@ -86,17 +78,9 @@ impl Player {
         }
     }
 
-    fn seek(&mut self, passing: &Passing, done: usize) {
-        if let Some(progress) = &mut self.progress {
-            progress.seek(passing, done);
-        }
-        self.follow = true;
-    }
-
-    /// To the step that takes entry `entry` of `table`: 0 sender, 1 separator, 2 receiver.
+    /// Pauses at the step of entry `entry` of `table`: 0 sender, 1 separator, 2 receiver.
     pub fn jump_to_entry(&mut self, passing: &Passing, table: usize, entry: usize) {
-        self.playing = false;
-        let of_thread = algorithm::steps_of_thread(passing);
+        let per_thread = algorithm::steps_of_thread(passing);
         let (sender, separator) = (passing.sender_values.len(), passing.before.len());
         let step = match (self.order, table) {
             (Order::Entries, 0) => entry,
@@ -104,57 +88,75 @@ impl Player {
             (Order::Entries, _) => sender + separator + entry,
             (Order::Threads, 0) => {
                 let (j, n) = passing.from.place(entry);
-                j * of_thread + n
+                j * per_thread + n
             }
-            (Order::Threads, 1) => entry * of_thread + passing.from.count(),
+            (Order::Threads, 1) => entry * per_thread + passing.from.count(),
             (Order::Threads, _) => {
                 let (j, n) = passing.to.place(entry);
-                j * of_thread + passing.from.count() + 1 + n
+                j * per_thread + passing.from.count() + 1 + n
             }
         };
-        self.seek(passing, step + 1);
+        self.pause_at(passing, step + 1);
+    }
+
+    fn seek(&mut self, passing: &Passing, done: usize) {
+        let end = algorithm::steps(passing);
+        self.player.seek(done.min(end) as f64, end as f64);
+        self.show_position(passing);
+    }
+
+    fn pause_at(&mut self, passing: &Passing, done: usize) {
+        self.player.set_playing(false, algorithm::steps(passing) as f64);
+        self.seek(passing, done);
+    }
+
+    /// Brings the sums to where the player is.
+    fn show_position(&mut self, passing: &Passing) {
+        if let Some(progress) = &mut self.progress {
+            progress.seek(passing, self.player.step());
+        }
+        self.follow = true;
     }
 
     fn set_order(&mut self, passing: &Passing, order: Order) {
         if order != self.order {
-            let done = self.progress().done();
-            let ended = done == algorithm::steps(passing);
+            let at_end = self.progress().done() == algorithm::steps(passing);
             self.order = order;
             self.progress = Some(Progress::new(passing, order));
-            self.seek(passing, if ended { usize::MAX } else { 0 });
+            self.seek(passing, if at_end { usize::MAX } else { 0 });
             self.follow = false;
         }
     }
 
+    /// Pauses one step, or all steps of one thread, further or back.
     fn step(&mut self, passing: &Passing, forward: bool, by_thread: bool) {
-        self.playing = false;
-        let (done, all) = (self.progress().done(), algorithm::steps(passing));
-        // Who goes on at the end wants to see it once more.
-        let done = if forward && done == all { 0 } else { done };
+        let (done, end) = (self.progress().done(), algorithm::steps(passing));
+        // After the last step, start again from the beginning.
+        let done = if forward && done == end { 0 } else { done };
         let by = match (by_thread, self.order) {
             (false, _) => 1,
             (true, Order::Threads) => algorithm::steps_of_thread(passing),
             (true, Order::Entries) => passing.before.len(),
         };
         let whole = done / by * by;
-        let to = match (forward, done == whole) {
+        let target = match (forward, done == whole) {
             (true, _) => whole + by,
             (false, true) => whole.saturating_sub(by),
             (false, false) => whole,
         };
-        self.seek(passing, to);
+        self.pause_at(passing, target);
     }
 
-    fn set_playing(&mut self, passing: &Passing, playing: bool, now: f64) {
-        self.playing = playing;
-        self.due = now + 1.0 / self.pace;
-        if playing && self.progress().done() == algorithm::steps(passing) {
-            self.seek(passing, 0);
+    fn set_playing(&mut self, passing: &Passing, playing: bool) {
+        let before = self.player.step();
+        self.player.set_playing(playing, algorithm::steps(passing) as f64);
+        if self.player.step() != before {
+            self.show_position(passing);
         }
     }
 
-    /// Point and comma, as a film goes from picture to picture.
-    pub fn keys(&mut self, ui: &Ui, passing: &Passing) {
+    /// Handles the keys for frame by frame in video players: period and comma, with Shift by thread.
+    pub fn handle_keys(&mut self, ui: &Ui, passing: &Passing) {
         if ui
             .memory(|memory| memory.focused())
             .is_some_and(|id| eframe::egui::TextEdit::load_state(ui.ctx(), id).is_some())
@@ -176,89 +178,98 @@ impl Player {
         }
     }
 
-    /// Goes on by itself, if it is to.
-    pub fn play(&mut self, ui: &Ui, passing: &Passing) {
-        if !self.playing {
+    /// Moves on while playing.
+    pub fn advance(&mut self, ui: &Ui, passing: &Passing) {
+        if !self.player.is_playing() {
             return;
         }
+        let before = self.player.step();
         let now = ui.input(|input| input.time);
-        if now >= self.due {
-            // More than one where frames are further apart than steps.
-            let steps = ((now - self.due) * self.pace) as usize + 1;
-            self.due += steps as f64 / self.pace;
-            self.seek(passing, self.progress().done() + steps);
+        self.player.advance(now, algorithm::steps(passing) as f64);
+        if self.player.step() != before {
+            self.show_position(passing);
         }
-        if self.progress().done() == algorithm::steps(passing) {
-            self.playing = false;
-        } else {
-            let wait = (self.due - now).max(0.0);
-            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(wait));
+        if let Some(wait) = self.player.time_to_next_step() {
+            ui.ctx().request_repaint_after(wait);
         }
     }
 
-    /// The line of buttons.
+    /// Draws the line of controls.
     pub fn controls(&mut self, ui: &mut Ui, passing: &Passing) {
         let response = ui.horizontal_wrapped(|ui| {
-            let mut order = self.order;
-            ui.selectable_value(&mut order, Order::Entries, "Entry by entry")
-                .on_hover_text("As one processor does it");
-            let threads = ui.selectable_value(&mut order, Order::Threads, "Thread by thread");
-            targets::mark(&threads, "thread by thread");
-            threads.on_hover_text("As the GPU does it: one thread a separator entry");
-            self.set_order(passing, order);
+            self.order_choice(ui, passing);
             ui.separator();
-            let all = algorithm::steps(passing);
-            if button(ui, "⏮", "Before the first step", "") {
-                self.playing = false;
-                self.seek(passing, 0);
-            }
-            if button(ui, "⏴", "Step before", ",") {
-                self.step(passing, false, false);
-            }
-            let sign = if self.playing { ("⏸", "Pause steps") } else { ("⏵", "Play steps") };
-            if button(ui, sign.0, sign.1, "plays the steps of this message") {
-                let now = ui.input(|input| input.time);
-                self.set_playing(passing, !self.playing, now);
-            }
-            if button(ui, "⏵|", "Next step", ".") {
-                self.step(passing, true, false);
-            }
-            if button(ui, "⏭", "After the last step", "") {
-                self.playing = false;
-                self.seek(passing, usize::MAX);
-                self.follow = false;
-            }
-            if self.order == Order::Threads && button(ui, "⏩", "Next thread", "Shift+.") {
-                self.step(passing, true, true);
-            }
-            let mut done = self.progress().done();
-            let drag = DragValue::new(&mut done).range(0..=all).prefix("step ");
-            let drag = drag
-                .suffix(format!(" of {}", thousands(all as u64)))
-                .custom_formatter(|done, _| thousands(done as u64))
-                .custom_parser(|text| text.replace(',', "").trim().parse().ok());
-            if ui.add(drag).changed() {
-                self.playing = false;
-                self.seek(passing, done);
-            }
-            let threads = passing.before.len();
-            let mut j = self.present(passing).map_or(0, Step::j);
-            let drag = DragValue::new(&mut j).range(0..=threads - 1).prefix("separator entry ");
-            let drag =
-                ui.add(drag).on_hover_text("Jump to where this entry begins to be summed up");
-            if drag.changed() {
-                self.playing = false;
-                let first = algorithm::first_step(passing, self.order, j);
-                self.seek(passing, first + 1);
-            }
+            self.buttons(ui, passing);
+            self.position_fields(ui, passing);
             ui.separator();
-            // A slider with its number does not wrap: the number would widen the pane.
-            ui.spacing_mut().slider_width = 70.0;
-            let pace = numbers::short(self.pace);
-            let slider = Slider::new(&mut self.pace, 0.5..=10_000.0).logarithmic(true);
-            let pace = format!("How fast it plays: {pace} steps a second");
-            ui.add(slider.show_value(false)).on_hover_text(pace);
+            self.pace_slider(ui);
         });
         targets::mark(&response.response, "steps of a message");
+    }
+
+    fn order_choice(&mut self, ui: &mut Ui, passing: &Passing) {
+        let mut order = self.order;
+        ui.selectable_value(&mut order, Order::Entries, "Entry by entry")
+            .on_hover_text("The order of a single processor");
+        let threads = ui.selectable_value(&mut order, Order::Threads, "Thread by thread");
+        targets::mark(&threads, "thread by thread");
+        threads.on_hover_text("The order on a GPU, with one thread per separator entry");
+        self.set_order(passing, order);
+    }
+
+    fn buttons(&mut self, ui: &mut Ui, passing: &Passing) {
+        if icon_button(ui, "⏮", "Before the first step", "") {
+            self.pause_at(passing, 0);
+        }
+        if icon_button(ui, "⏴", "Previous step", ",") {
+            self.step(passing, false, false);
+        }
+        let playing = self.player.is_playing();
+        let (symbol, name) = if playing { ("⏸", "Pause steps") } else { ("⏵", "Play steps") };
+        if icon_button(ui, symbol, name, "of this message") {
+            self.set_playing(passing, !playing);
+        }
+        if icon_button(ui, "⏵|", "Next step", ".") {
+            self.step(passing, true, false);
+        }
+        if icon_button(ui, "⏭", "After the last step", "") {
+            self.pause_at(passing, usize::MAX);
+            self.follow = false;
+        }
+        if self.order == Order::Threads && icon_button(ui, "⏩", "Next thread", "Shift+.") {
+            self.step(passing, true, true);
+        }
+    }
+
+    fn position_fields(&mut self, ui: &mut Ui, passing: &Passing) {
+        let end = algorithm::steps(passing);
+        let mut done = self.progress().done();
+        let drag = DragValue::new(&mut done)
+            .range(0..=end)
+            .prefix("step ")
+            .suffix(format!(" of {}", thousands(end as u64)))
+            .custom_formatter(|done, _| thousands(done as u64))
+            .custom_parser(|text| text.replace(',', "").trim().parse().ok());
+        if ui.add(drag).changed() {
+            self.pause_at(passing, done);
+        }
+        let entries = passing.before.len();
+        let mut j = self.present(passing).map_or(0, Step::j);
+        let drag = DragValue::new(&mut j).range(0..=entries - 1).prefix("separator entry ");
+        let hint = "Jump to the first addition to this separator entry";
+        if ui.add(drag).on_hover_text(hint).changed() {
+            self.pause_at(passing, algorithm::first_step(passing, self.order, j) + 1);
+        }
+    }
+
+    fn pace_slider(&mut self, ui: &mut Ui) {
+        // A slider that shows its number cannot wrap and would widen the pane.
+        ui.spacing_mut().slider_width = 70.0;
+        let mut pace = self.player.rate();
+        let hint = format!("Pace: {} steps per second", numbers::short(pace));
+        let slider = Slider::new(&mut pace, 0.5..=10_000.0).logarithmic(true).show_value(false);
+        if ui.add(slider).on_hover_text(hint).changed() {
+            self.player.set_rate(pace);
+        }
     }
 }

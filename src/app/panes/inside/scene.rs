@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
 
 use super::grid::{Column, Grid, Row, Window, colour};
-use super::player::Player;
+use super::player::StepPlayer;
 use super::words;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming::{clique_id, separator_id};
@@ -43,7 +43,7 @@ impl<'a> Scene<'a> {
     }
 
     /// What the present step does, with its numbers.
-    pub fn sentence(&self, player: &Player) -> String {
+    pub fn sentence(&self, player: &StepPlayer) -> String {
         let (passing, network) = (self.passing, self.network());
         let [from, _, to] = self.names();
         let who = |j| match player.progress().order() {
@@ -88,7 +88,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The tables of sender, separator and receiver.
-    pub fn grids<'s>(&'s self, player: &'s Player) -> [Grid<'s>; 3] {
+    pub fn grids<'s>(&'s self, player: &'s StepPlayer) -> [Grid<'s>; 3] {
         [self.sender(player), self.separator(player), self.receiver(player)]
     }
 
@@ -96,7 +96,7 @@ impl<'a> Scene<'a> {
         format!("{what} {name}: {}", counted(scope.entries(), "entry", "entries"))
     }
 
-    fn sender<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+    fn sender<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
         let present = player.present(passing);
         let row = move |entry: usize| {
@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn separator<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+    fn separator<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
         let present = player.present(passing);
         let row = move |j: usize| {
@@ -169,7 +169,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn receiver<'s>(&'s self, player: &'s Player) -> Grid<'s> {
+    fn receiver<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
         let present = player.present(passing);
         let row = move |entry: usize| {
@@ -217,7 +217,7 @@ impl<'a> Scene<'a> {
 
     /// Lines between entries that belong together, as in Figure 2: of the present separator entry,
     /// or of all where there are few.
-    pub fn links(&self, ui: &Ui, player: &Player, windows: &[Window]) {
+    pub fn links(&self, ui: &Ui, player: &StepPlayer, windows: &[Window]) {
         let [sender, separator, receiver] = windows else { return };
         let present = player.present(self.passing);
         let (from, to) = (&self.passing.from, &self.passing.to);

@@ -7,7 +7,7 @@ use fixedbitset::FixedBitSet;
 
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
-use crate::app::state::stepping::Progress;
+use crate::app::state::progress::Progress;
 use crate::app::theme::{Palette, ink_on, log_share, size_colour};
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
 use crate::app::widgets::graph_view::node::NodeStyle;

@@ -19,7 +19,7 @@ use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
-use crate::app::state::stepping::Clock;
+use crate::app::state::stepping::SteppingMode;
 use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace};
@@ -114,10 +114,11 @@ impl TimelinePane {
         if many_workers {
             self.grouping_choice(ui, &scene);
         }
-        let clock = model.stepping.map(|stepping| stepping.clock);
-        if let (Some(Clock::Trace { now, .. }), false) = (clock, live) {
-            let playing = model.stepping.is_some_and(|stepping| stepping.playing);
-            let now = slow_motion::Now { time: now, playing };
+        let slow_motion =
+            model.stepping.filter(|stepping| stepping.mode == SteppingMode::SlowMotion);
+        if let (Some(stepping), false) = (slow_motion, live) {
+            let player = stepping.player;
+            let now = slow_motion::Now { time: player.position(), playing: player.is_playing() };
             slow_motion::show(ui, document, compiled, now, &mut self.slow_motion_view, commands);
         } else {
             self.chart(ui, &scene, commands);

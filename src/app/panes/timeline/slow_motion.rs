@@ -53,7 +53,7 @@ pub(super) fn show(
     });
     if let Some(pos) = response.interact_pointer_pos() {
         let share = f64::from((pos.x - rect.left()) / rect.width());
-        commands.push(StepCommand::ToTime(view.at(share)));
+        commands.push(StepCommand::Seek(view.at(share)));
     }
     let chart = Chart { painter: ui.painter_at(rect), rect, view, now: now.time };
     chart.axis(ui);

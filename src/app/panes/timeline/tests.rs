@@ -5,6 +5,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
+use crate::app::state::stepping::Stepping;
 use crate::app::testing::{
     Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu,
 };
@@ -197,17 +198,17 @@ fn time_that_no_stage_covers_is_found() {
 }
 
 #[test]
-fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_sight() {
+fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_view() {
     let pane = std::cell::RefCell::new(TimelinePane::default());
     let mut slow = model("asia");
+    let total = slow.document.as_ref().unwrap().traced_nanoseconds();
     let stepping = |now, playing| {
-        Some(crate::app::state::stepping::Stepping {
-            clock: Clock::Trace { now, slower: 1e6 },
-            playing,
-        })
+        let mut stepping = Stepping::slow_motion(total);
+        stepping.player.set_playing(playing, total);
+        stepping.player.seek(now, total);
+        Some(stepping)
     };
     slow.stepping = stepping(0.0, false);
-    let total = slow.document.as_ref().unwrap().traced_nanoseconds();
     let mut harness = drive_model(slow, |ui, model, commands| {
         pane.borrow_mut().show(ui, model, commands);
     });
@@ -223,7 +224,7 @@ fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_sight() {
     harness.run_steps(30);
     let zoomed = pane.borrow().slow_motion_view.expect("zoomed");
     assert!(zoomed.span() < 0.9 * total && zoomed.start > 0.0, "{zoomed:?} of {total}");
-    // The end comes into sight while it plays.
+    // The end comes into view while playing.
     harness.state_mut().model.stepping = stepping(total, true);
     harness.run_steps(2);
     let playing = pane.borrow().slow_motion_view.expect("still zoomed");

@@ -1,0 +1,114 @@
+//! The bar with the controls for stepping through a propagation.
+
+use eframe::egui::{Button, Slider, Ui};
+
+use crate::app::state::command::Commands;
+use crate::app::state::model::{Document, Model};
+use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
+use crate::app::widgets::icon_button::icon_button;
+use crate::app::widgets::{naming, targets};
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageId};
+
+/// Draws the bar, if the user is stepping.
+pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let Some((stepping, compiled)) = model.stepping.as_ref().zip(model.compiled()) else { return };
+    let total = model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
+    let response = ui.horizontal_wrapped(|ui| {
+        mode_choice(ui, stepping.mode, total > 0.0, commands);
+        ui.separator();
+        buttons(ui, stepping, commands);
+        match stepping.mode {
+            SteppingMode::Plan => plan_controls(ui, compiled, stepping, commands),
+            SteppingMode::SlowMotion => slow_motion_controls(ui, stepping, total, commands),
+        }
+        ui.separator();
+        if ui.button("Leave").on_hover_text("Stop stepping (Esc)").clicked() {
+            commands.push(StepCommand::End);
+        }
+    });
+    targets::mark(&response.response, "stepping");
+}
+
+fn mode_choice(ui: &mut Ui, mode: SteppingMode, has_trace: bool, commands: &mut Commands) {
+    let along_plan = mode == SteppingMode::Plan;
+    if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {
+        commands.push(StepCommand::Begin);
+    }
+    let slow = ui.add_enabled(has_trace, Button::selectable(!along_plan, "Slow motion"));
+    targets::mark(&slow, "slow motion");
+    if slow.on_hover_text("The newest propagation as it was measured").clicked() && along_plan {
+        commands.push(StepCommand::SlowMotion);
+    }
+}
+
+fn buttons(ui: &mut Ui, stepping: &Stepping, commands: &mut Commands) {
+    let playing = stepping.player.is_playing();
+    let (symbol, name) = if playing { ("⏸", "Pause") } else { ("⏵", "Play") };
+    for (symbol, name, key, command) in [
+        ("⏮", "First message", "Home", StepCommand::First),
+        ("⏴", "Previous message", "Left arrow", StepCommand::Back),
+        (symbol, name, "Space", StepCommand::Play(!playing)),
+        ("⏵|", "Next message", "Right arrow", StepCommand::Forward),
+        ("⏭", "Last message", "End", StepCommand::Last),
+    ] {
+        if icon_button(ui, symbol, name, key) {
+            commands.push(command);
+        }
+    }
+}
+
+fn plan_controls(
+    ui: &mut Ui,
+    compiled: &CompiledNetwork,
+    stepping: &Stepping,
+    commands: &mut Commands,
+) {
+    let messages = compiled.plan().messages().len();
+    let mut passed = stepping.player.step();
+    let slider = Slider::new(&mut passed, 0..=messages).show_value(false);
+    if ui.add(slider).on_hover_text("Messages passed").changed() {
+        commands.push(StepCommand::Seek(passed as f64));
+    }
+    let passed = stepping.player.step();
+    let text = match compiled.plan().messages().get(passed) {
+        Some(message) => format!(
+            "Message {passed} ({} of {}): {}, {}",
+            numbers::thousands(passed as u64 + 1),
+            numbers::thousands(messages as u64),
+            message.phase.name(),
+            naming::message_ends(compiled, MessageId::new(passed))
+        ),
+        None => format!("all {} messages passed", numbers::thousands(messages as u64)),
+    };
+    ui.strong(text);
+    ui.separator();
+    let mut pace = stepping.player.rate();
+    let slider =
+        Slider::new(&mut pace, 0.2..=50.0).logarithmic(true).max_decimals(1).suffix(" per second");
+    if ui.add(slider).on_hover_text("Messages per second while playing").changed() {
+        commands.push(StepCommand::Pace(pace));
+    }
+}
+
+fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: &mut Commands) {
+    let now = stepping.player.position();
+    let mut time = now;
+    let slider = Slider::new(&mut time, 0.0..=total.max(1.0)).show_value(false);
+    if ui.add(slider).on_hover_text("Time since the start of the propagation").changed() {
+        commands.push(StepCommand::Seek(time));
+    }
+    ui.strong(format!(
+        "{} of {}",
+        numbers::nanoseconds(now.round()),
+        numbers::nanoseconds(total.round())
+    ));
+    ui.separator();
+    let mut slowdown = stepping.slowdown();
+    let slider = Slider::new(&mut slowdown, 1.0..=1e7)
+        .logarithmic(true)
+        .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
+    if ui.add(slider).on_hover_text("How much slower than measured it plays").changed() {
+        commands.push(StepCommand::Slowdown(slowdown));
+    }
+}

@@ -1,0 +1,144 @@
+//! A position that can be played like a video: play, pause, step and seek.
+
+use std::time::Duration;
+
+/// A position between zero and an end that the caller passes in, since it can change.
+///
+/// The position is a number of steps, or a time; [`step`](Self::step) gives the steps completed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Player {
+    position: f64,
+    /// Units of the position per second.
+    rate: f64,
+    playing: bool,
+    /// Time of the last frame while playing, in seconds; `None` in the first one.
+    last_frame: Option<f64>,
+}
+
+impl Player {
+    /// A paused player at position zero, which plays `rate` units per second.
+    #[must_use]
+    pub fn new(rate: f64) -> Self {
+        Self { position: 0.0, rate, playing: false, last_frame: None }
+    }
+
+    /// The position.
+    #[must_use]
+    pub fn position(&self) -> f64 {
+        self.position
+    }
+
+    /// The number of whole steps completed.
+    #[must_use]
+    pub fn step(&self) -> usize {
+        self.position as usize
+    }
+
+    /// Whether it is playing.
+    #[must_use]
+    pub fn is_playing(&self) -> bool {
+        self.playing
+    }
+
+    /// Units of the position per second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Changes how fast it plays.
+    pub fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// Moves to `position`, clamped to zero and `end`.
+    pub fn seek(&mut self, position: f64, end: f64) {
+        self.position = position.clamp(0.0, end);
+    }
+
+    /// Stops playing and moves to `position`, clamped to zero and `end`.
+    pub fn pause_at(&mut self, position: f64, end: f64) {
+        self.set_playing(false, end);
+        self.seek(position, end);
+    }
+
+    /// Plays or pauses. At the end it plays again from the beginning.
+    pub fn set_playing(&mut self, playing: bool, end: f64) {
+        if playing && self.position >= end {
+            self.position = 0.0;
+        }
+        (self.playing, self.last_frame) = (playing, None);
+    }
+
+    /// Moves on while playing. `now` is the time of the frame in seconds. Stops at `end`.
+    pub fn advance(&mut self, now: f64, end: f64) {
+        if !self.playing {
+            return;
+        }
+        let elapsed = self.last_frame.replace(now).map_or(0.0, |last| (now - last).max(0.0));
+        self.seek(self.position + elapsed * self.rate, end);
+        if self.position >= end {
+            (self.playing, self.last_frame) = (false, None);
+        }
+    }
+
+    /// Time from the last frame to the next whole step; `None` unless playing.
+    #[must_use]
+    pub fn time_to_next_step(&self) -> Option<Duration> {
+        let remaining = self.position.floor() + 1.0 - self.position;
+        self.playing.then(|| Duration::from_secs_f64(remaining / self.rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_plays_at_its_rate_and_stops_at_the_end() {
+        let mut player = Player::new(4.0);
+        player.set_playing(true, 3.0);
+        player.advance(10.0, 3.0);
+        assert_eq!(player.step(), 0, "the first frame only starts the clock");
+        assert_eq!(player.time_to_next_step(), Some(Duration::from_millis(250)));
+        player.advance(10.25, 3.0);
+        assert_eq!(player.step(), 1);
+        player.advance(10.375, 3.0);
+        assert_eq!((player.step(), player.position()), (1, 1.5));
+        player.advance(20.0, 3.0);
+        assert_eq!((player.step(), player.is_playing()), (3, false));
+        assert_eq!(player.time_to_next_step(), None);
+    }
+
+    #[test]
+    fn playing_at_the_end_starts_again() {
+        let mut player = Player::new(1.0);
+        player.pause_at(9.0, 5.0);
+        assert_eq!(player.position(), 5.0);
+        player.set_playing(true, 5.0);
+        assert_eq!((player.position(), player.is_playing()), (0.0, true));
+    }
+
+    #[test]
+    fn time_does_not_count_while_paused() {
+        let mut player = Player::new(1.0);
+        player.set_playing(true, 100.0);
+        player.advance(1.0, 100.0);
+        player.advance(2.0, 100.0);
+        player.set_playing(false, 100.0);
+        player.advance(50.0, 100.0);
+        player.set_playing(true, 100.0);
+        player.advance(60.0, 100.0);
+        player.advance(61.0, 100.0);
+        assert_eq!(player.step(), 2);
+    }
+
+    #[test]
+    fn seeking_stays_within_the_range() {
+        let mut player = Player::new(1.0);
+        player.seek(-1.0, 5.0);
+        assert_eq!(player.position(), 0.0);
+        player.seek(f64::INFINITY, 5.0);
+        assert_eq!(player.position(), 5.0);
+    }
+}

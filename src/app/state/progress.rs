@@ -1,0 +1,57 @@
+//! How far a propagation is, as the pictures show it.
+
+use crate::app::state::model::Model;
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
+
+/// How far a propagation is: one that runs, or one that is stepped through.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// The messages that are being computed.
+    pub active: Vec<MessageId>,
+    /// The phase of the latest message over each separator, by separator.
+    pub sent: Vec<Option<Phase>>,
+}
+
+impl Progress {
+    /// The progress to show; `None` if nothing runs and nothing is stepped through.
+    #[must_use]
+    pub fn of(model: &Model, compiled: &CompiledNetwork) -> Option<Self> {
+        let document = model.document.as_ref()?;
+        if let Some(stepping) = &model.stepping {
+            return Some(stepping.progress(compiled, document.finished_trace()));
+        }
+        let watch = document.running.as_ref().filter(|watch| !watch.is_finished())?;
+        let trace = watch.trace();
+        let mut progress =
+            Self::after(compiled, trace.messages.iter().map(|timing| timing.message));
+        progress.active = watch.active().into_iter().collect();
+        Some(progress)
+    }
+
+    /// The progress after the messages `sent`, in their order, with none active.
+    #[must_use]
+    pub fn after(compiled: &CompiledNetwork, sent: impl Iterator<Item = MessageId>) -> Self {
+        let mut phases = vec![None; compiled.tree().separators().len()];
+        for message in sent {
+            if let Some(message) = compiled.plan().messages().get(message.index()) {
+                phases[message.separator.index()] = Some(message.phase);
+            }
+        }
+        Self { active: Vec::new(), sent: phases }
+    }
+
+    /// The progress of `trace` at time `now`, in nanoseconds since its start.
+    #[must_use]
+    pub fn at_time(compiled: &CompiledNetwork, trace: Option<&MessageTrace>, now: f64) -> Self {
+        let timings = trace.map_or(&[][..], |trace| &trace.messages);
+        let spans = timings.iter().map(|timing| {
+            let (start, end) = (timing.start, timing.start + timing.duration);
+            (timing.message, start.as_nanos() as f64, end.as_nanos() as f64)
+        });
+        let sent = spans.clone().filter(|&(.., end)| end <= now).map(|(message, ..)| message);
+        let mut progress = Self::after(compiled, sent);
+        let active = spans.filter(|&(_, start, end)| start <= now && now < end);
+        progress.active = active.map(|(message, ..)| message).collect();
+        progress
+    }
+}
