@@ -128,7 +128,7 @@ impl Workbench {
             Command::Tree(TreeCommand::SetKeepImproving(keep)) => self.set_keep_improving(keep),
             Command::View(ViewCommand::ShowFillEdges(show)) => self.model.fill_edges = show,
             Command::Lesson(command) => self.teach(ctx, command),
-            Command::Step(walk) => self.apply_step(ctx, walk),
+            Command::Step(command) => self.apply_step(ctx, command),
             Command::View(ViewCommand::Explain(_)) => {}
             Command::View(ViewCommand::SetTheme(theme)) => {
                 self.settings.theme = theme;

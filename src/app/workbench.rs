@@ -70,8 +70,6 @@ pub struct Workbench {
     pub(crate) recovery: Recovery,
     /// The lesson that is being taken.
     pub(crate) course: Option<Course>,
-    /// When the walk goes on by itself, in the time of the frames.
-    pub(crate) step_due: Option<f64>,
     pub(crate) explainer: Explainer,
     /// The message that the explainer was asked for.
     question: Option<Question>,
@@ -170,7 +168,6 @@ impl Workbench {
             experiment: None,
             recovery: Recovery::default(),
             course: None,
-            step_due: None,
             explainer: Explainer::new(move || wake_too()),
             question: None,
             panes: Panes::default(),
