@@ -1,4 +1,4 @@
-//! The cliques as a list: beside the picture, for the keyboard and for screen readers.
+//! The cliques as a table, which also serves the keyboard and screen readers.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
-/// Points from which on there is room for more than names and sizes; Details tells the rest.
-const WIDE: f32 = 310.0;
+/// Width in points from which the columns beyond names and sizes are shown.
+const MIN_WIDE: f32 = 310.0;
 
-/// The list and how it is sorted and filtered.
+/// The table and its view state.
 #[derive(Debug, Default)]
 pub struct CliquesPane {
-    sort: Sort<By>,
+    sort: Sort<SortBy>,
     filter: String,
     cursor: Cursor<CliqueId>,
-    listed: Option<Listed>,
+    cached: Option<CachedRows>,
 }
 
-/// What the cliques are sorted by.
+/// A column that cliques can be sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum By {
+enum SortBy {
     Id,
     Name,
     Variables,
@@ -40,17 +40,17 @@ enum By {
     Depth,
 }
 
-impl Default for Sort<By> {
+impl Default for Sort<SortBy> {
     fn default() -> Self {
-        Self::descending(By::Entries)
+        Self::descending(SortBy::Entries)
     }
 }
 
-/// The rows, and what they were made from.
+/// Rows, and what they were made from.
 #[derive(Debug)]
-struct Listed {
-    of: Arc<CompiledNetwork>,
-    sort: Sort<By>,
+struct CachedRows {
+    compiled: Arc<CompiledNetwork>,
+    sort: Sort<SortBy>,
     filter: String,
     rows: Vec<CliqueId>,
 }
@@ -85,9 +85,9 @@ impl CliquesPane {
         let row_of = |clique| rows.iter().position(|row| *row == clique);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            // Beside the pictures every point counts: the names are what should have them.
+            // Narrow gaps leave more room for the names.
             ui.spacing_mut().item_spacing.x = 4.0;
-            let wide = ui.available_width() >= WIDE;
+            let wide = ui.available_width() >= MIN_WIDE;
             let mut table = TableBuilder::new(ui)
                 .id_salt("cliques")
                 .auto_shrink(false)
@@ -103,15 +103,21 @@ impl CliquesPane {
             }
             let table = table.header(table::ROW_HEIGHT, |mut header| {
                 let sort = &mut self.sort;
-                sort.header(&mut header, By::Id, "#", "Number of the clique", false);
-                // Sizes before names: in a narrow pane the names may be cut, the sizes not.
-                sort.number(&mut header, By::Entries, "Entries", "Entries of the table", true);
+                sort.header(&mut header, SortBy::Id, "#", "Number of the clique", false);
+                // In a narrow pane the names may be cut off, the sizes must not be.
+                sort.number(&mut header, SortBy::Entries, "Entries", "Entries of the table", true);
                 let share = "Share of the entries of all cliques";
-                sort.number(&mut header, By::Share, "Share", share, true);
-                sort.header(&mut header, By::Name, "Variables", "Names of the variables", false);
+                sort.number(&mut header, SortBy::Share, "Share", share, true);
+                sort.header(
+                    &mut header,
+                    SortBy::Name,
+                    "Variables",
+                    "Names of the variables",
+                    false,
+                );
                 if wide {
-                    sort.number(&mut header, By::Variables, "n", "Number of variables", true);
-                    sort.number(&mut header, By::Depth, "Depth", "Edges to the root", false);
+                    sort.number(&mut header, SortBy::Variables, "n", "Number of variables", true);
+                    sort.number(&mut header, SortBy::Depth, "Depth", "Edges to the root", false);
                 }
             });
             table.body(|body| self.body(body, &rows, wide, model, compiled, commands));
@@ -163,19 +169,19 @@ impl CliquesPane {
         });
     }
 
-    /// The cliques that pass the filter, sorted; worked out anew only when something changed.
+    /// The sorted cliques that pass the filter, computed only when something changed.
     fn rows(&mut self, compiled: &Arc<CompiledNetwork>) -> Vec<CliqueId> {
-        let fits = |listed: &&Listed| {
-            Arc::ptr_eq(&listed.of, compiled)
-                && listed.sort == self.sort
-                && listed.filter == self.filter
+        let fits = |cached: &&CachedRows| {
+            Arc::ptr_eq(&cached.compiled, compiled)
+                && cached.sort == self.sort
+                && cached.filter == self.filter
         };
-        if let Some(listed) = self.listed.as_ref().filter(fits) {
-            return listed.rows.clone();
+        if let Some(cached) = self.cached.as_ref().filter(fits) {
+            return cached.rows.clone();
         }
-        let rows = listed(compiled, self.sort, &self.filter);
-        self.listed = Some(Listed {
-            of: Arc::clone(compiled),
+        let rows = filtered_rows(compiled, self.sort, &self.filter);
+        self.cached = Some(CachedRows {
+            compiled: Arc::clone(compiled),
             sort: self.sort,
             filter: self.filter.clone(),
             rows: rows.clone(),
@@ -184,26 +190,27 @@ impl CliquesPane {
     }
 }
 
-fn listed(compiled: &CompiledNetwork, sort: Sort<By>, filter: &str) -> Vec<CliqueId> {
+/// The cliques whose number is `filter` or that have a variable whose name contains it, sorted.
+fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -> Vec<CliqueId> {
     let (tree, network) = (compiled.tree(), compiled.network());
-    let wanted = filter.trim().to_lowercase();
+    let text = filter.trim().to_lowercase();
     let passes = |clique: &CliqueId| {
         let number = naming::clique_id(*clique).to_lowercase();
         let mut names = tree[*clique].variables.iter().map(|v| network[*v].name().to_lowercase());
-        wanted.is_empty()
-            || number == wanted
-            || number[1..] == wanted
-            || names.any(|name| name.contains(&wanted))
+        text.is_empty()
+            || number == text
+            || number[1..] == text
+            || names.any(|name| name.contains(&text))
     };
     let names = |clique: CliqueId| tree[clique].variables.iter().map(|v| network[*v].name());
     let order = |a: &CliqueId, b: &CliqueId| -> Ordering {
         let (one, other) = (&tree[*a], &tree[*b]);
         let by = match sort.column {
-            By::Id => a.cmp(b),
-            By::Name => names(*a).cmp(names(*b)),
-            By::Variables => one.variables.len().cmp(&other.variables.len()),
-            By::Entries | By::Share => one.entries.cmp(&other.entries),
-            By::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
+            SortBy::Id => a.cmp(b),
+            SortBy::Name => names(*a).cmp(names(*b)),
+            SortBy::Variables => one.variables.len().cmp(&other.variables.len()),
+            SortBy::Entries | SortBy::Share => one.entries.cmp(&other.entries),
+            SortBy::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
         };
         sort.apply(by).then(a.cmp(b))
     };
@@ -232,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_clique_can_be_clicked_by_what_is_read_of_it() {
+    fn every_clique_can_be_clicked_by_its_label() {
         let mut harness = asia();
         for clique in harness.state().tree().clique_ids() {
             let label = spoken(&harness, clique);
@@ -246,7 +253,7 @@ mod tests {
     fn arrows_move_the_selection_and_keep_the_focus() {
         let mut harness = asia();
         let compiled = Arc::clone(harness.state().model.compiled().unwrap());
-        let rows = listed(&compiled, Sort::default(), "");
+        let rows = filtered_rows(&compiled, Sort::default(), "");
         let first = spoken(&harness, rows[0]);
         harness.get_by_label(&first).focus();
         harness.run();
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_click_on_a_header_turns_the_order_around() {
+    fn a_second_click_on_a_header_reverses_the_order() {
         let mut harness = asia();
         label_containing(&harness, "Sort by Depth").click();
         harness.run();
@@ -291,11 +298,11 @@ mod tests {
     }
 
     #[test]
-    fn sorting_is_total_and_ties_go_by_number() {
+    fn cliques_of_equal_size_are_ordered_by_number() {
         let harness = asia();
         let compiled = harness.state().model.compiled().unwrap();
         let tree = compiled.tree();
-        let rows = listed(compiled, Sort::descending(By::Entries), "");
+        let rows = filtered_rows(compiled, Sort::descending(SortBy::Entries), "");
         assert_eq!(rows.len(), tree.cliques().len());
         for pair in rows.windows(2) {
             let (one, other) = (tree[pair[0]].entries, tree[pair[1]].entries);

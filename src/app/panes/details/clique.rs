@@ -1,4 +1,4 @@
-//! A clique or a separator: what is in it and what is beside it.
+//! Details of a clique or a separator: its variables, sizes and neighbours.
 
 use eframe::egui::{Grid, Ui};
 
@@ -30,17 +30,17 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Lin
     );
     variables(ui, scene, &clique.variables, links);
     let network = scene.document.network();
-    let homed: Vec<FactorId> =
+    let assigned: Vec<FactorId> =
         network.factor_ids().filter(|&factor| compiled.factor_home(factor) == id).collect();
-    section(ui, &format!("Tables multiplied in ({})", homed.len()));
-    if homed.is_empty() {
-        ui.weak("none: the clique starts out as ones");
+    section(ui, &format!("Tables multiplied in ({})", assigned.len()));
+    if assigned.is_empty() {
+        ui.weak("none: all entries of the clique are 1 initially");
     }
-    for &factor in &homed {
+    for &factor in &assigned {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
             let scope = network.factor(factor).scope();
-            // Of a probability table the child comes last in the scope and first in the name.
+            // A CPT has its child last in the scope, but first in its name.
             let (first, rest, bar) = match scope {
                 [parents @ .., child] if network.is_bayesian() => (Some(child), parents, " | "),
                 [first, rest @ ..] => (Some(first), rest, ", "),
@@ -87,7 +87,7 @@ pub(super) fn show_separator(
         [("entries", thousands(separator.entries)), ("bytes", bytes(scene, separator.entries))],
     );
     if separator.variables.is_empty() {
-        ui.weak("It joins two parts of the network that have no variable in common.");
+        ui.weak("It connects two parts of the network that have no variable in common.");
     } else {
         variables(ui, scene, &separator.variables, links);
     }
@@ -126,7 +126,7 @@ fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &m
     });
 }
 
-/// Bytes of a table of `entries` in the precision of the engine.
+/// The size of a table of `entries` in the precision of the engine.
 fn bytes(scene: &Scene<'_>, entries: u64) -> String {
     let precision = scene.model.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))

@@ -7,10 +7,10 @@ use crate::app::widgets::table::{ROW_HEIGHT, cell, number};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, thousands};
 
-/// Rows that are seen at once.
-const ROWS_IN_VIEW: f32 = 12.0;
+/// Maximum number of rows before the table scrolls.
+const MAX_VISIBLE_ROWS: f32 = 12.0;
 
-/// Draws the table of `id`, folded where it is long.
+/// Draws the CPT of `id`; a long one is collapsed at first.
 pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     let (variable, cpt) = (&network[id], network.cpt(id));
     let rows = cpt.values().len() / variable.cardinality().max(1);
@@ -33,7 +33,7 @@ fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
         let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
         (longest as f32 * 7.5 + 10.0).clamp(58.0, 140.0)
     };
-    let height = (rows as f32).min(ROWS_IN_VIEW) * (ROW_HEIGHT + ui.spacing().item_spacing.y);
+    let height = (rows as f32).min(MAX_VISIBLE_ROWS) * (ROW_HEIGHT + ui.spacing().item_spacing.y);
     ScrollArea::horizontal().id_salt(("cpt", id)).show(ui, |ui| {
         let mut builder = TableBuilder::new(ui)
             .id_salt(("cpt table", id))
@@ -79,12 +79,12 @@ fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
             });
         });
     });
-    if rows > ROWS_IN_VIEW as usize {
+    if rows > MAX_VISIBLE_ROWS as usize {
         ui.weak(format!("{} rows; scroll for more", thousands(rows as u64)));
     }
 }
 
-/// The states of the parents in row `row`, the first parent the slowest.
+/// The states of the parents in row `row`; the last parent varies fastest.
 fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
     let parents = network.cpt(id).parents();
     let mut states = vec![0; parents.len()];
@@ -97,7 +97,7 @@ fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
     states
 }
 
-/// Up to six digits after the point, without zeros at the end; a power of ten where that is nothing.
+/// Up to six decimals without trailing zeros; scientific notation for tiny probabilities.
 fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 {
         return format!("{p:.2e}");
@@ -112,7 +112,7 @@ mod tests {
     use crate::network::{Cpt, Variable};
 
     #[test]
-    fn the_first_parent_is_the_slowest() {
+    fn the_first_parent_varies_slowest() {
         let ids: Vec<VariableId> = (0..3).map(VariableId::new).collect();
         let variables = vec![
             Variable::new("a", ["0", "1"]),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_are_as_long_as_they_need_to_be() {
+    fn probabilities_have_no_trailing_zeros() {
         assert_eq!(probability(0.0), "0");
         assert_eq!(probability(1.0), "1");
         assert_eq!(probability(0.05), "0.05");

@@ -1,4 +1,4 @@
-//! What the detail views share: headings, lines of facts, and names that can be clicked.
+//! Parts that all details share: headings, tables of facts, and links.
 
 use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
 
@@ -10,10 +10,10 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Names are listed up to this number; beyond it they are counted.
-const MOST: usize = 80;
+/// Maximum number of links in a list; more are counted.
+const MAX_LINKS: usize = 80;
 
-/// Draws names that select what they name.
+/// Draws links that select an item.
 pub(super) struct Links<'a> {
     pub model: &'a Model,
     pub network: &'a Network,
@@ -21,11 +21,11 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// `text` as a link to `item`.
+    /// A link with text `text` to `item`. It is underlined while the item is hovered in any pane.
     pub fn link(&mut self, ui: &mut Ui, text: impl Into<String>, item: Item) -> Response {
-        let lit = self.model.hovered() == Some(&item);
+        let hovered = self.model.hovered() == Some(&item);
         let text = RichText::new(text);
-        let response = ui.link(if lit { text.underline() } else { text });
+        let response = ui.link(if hovered { text.underline() } else { text });
         if response.hovered() {
             self.commands.push(ViewCommand::Hover(item.clone()));
         }
@@ -57,23 +57,23 @@ impl Links<'_> {
         self.link(ui, text, Item::Message(id))
     }
 
-    /// Some variables in a row that wraps, or a word that there are none.
+    /// Links to `variables` in rows, or "none".
     pub fn variables(&mut self, ui: &mut Ui, variables: &[VariableId]) {
         if variables.is_empty() {
             ui.weak("none");
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            for &variable in variables.iter().take(MOST) {
+            for &variable in variables.iter().take(MAX_LINKS) {
                 self.variable(ui, variable);
             }
             rest(ui, variables.len());
         });
     }
 
-    /// Some cliques below each other.
+    /// Links to `cliques`, one per line.
     pub fn cliques(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, cliques: &[CliqueId]) {
-        for &clique in cliques.iter().take(MOST) {
+        for &clique in cliques.iter().take(MAX_LINKS) {
             self.clique(ui, compiled, clique);
         }
         rest(ui, cliques.len());
@@ -81,12 +81,12 @@ impl Links<'_> {
 }
 
 fn rest(ui: &mut Ui, count: usize) {
-    if count > MOST {
-        ui.weak(format!("and {} more", count - MOST));
+    if count > MAX_LINKS {
+        ui.weak(format!("and {} more", count - MAX_LINKS));
     }
 }
 
-/// What is shown, in large letters, and what kind of thing it is.
+/// The heading: a name, and what kind of item it is.
 pub(super) fn title(ui: &mut Ui, text: &str, kind: &str) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(text).heading().strong());
@@ -95,13 +95,13 @@ pub(super) fn title(ui: &mut Ui, text: &str, kind: &str) {
     ui.add_space(2.0);
 }
 
-/// The name of a part.
+/// The heading of a section.
 pub(super) fn section(ui: &mut Ui, text: &str) {
     ui.add_space(8.0);
     ui.label(RichText::new(text).strong());
 }
 
-/// Lines of a name and a value.
+/// A table of names and values. `id` is unique in the pane.
 pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (&'f str, String)>) {
     Grid::new(id).num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         for (name, value) in facts {
@@ -112,7 +112,8 @@ pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (
     });
 }
 
-/// A bar of `width` points that is filled to `share`, with a mark at `mark`.
+/// A bar of `width` points that is filled up to `share`, with a mark of the given position and colour.
+/// Both positions are from 0 to 1.
 pub(super) fn bar(
     ui: &mut Ui,
     width: f32,

@@ -1,4 +1,4 @@
-//! A message: where it goes, what it computes, what that took.
+//! Details of a message: its ends, its equations, its cost.
 
 use eframe::egui::{Button, Grid, RichText, Ui};
 
@@ -55,8 +55,8 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Li
 fn steps(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
     let count = compiled.plan().messages().len();
     ui.horizontal(|ui| {
-        let mut step = |title: &str, there: Option<usize>| {
-            let target = there.filter(|index| *index < count).map(MessageId::new);
+        let mut step = |title: &str, index: Option<usize>| {
+            let target = index.filter(|index| *index < count).map(MessageId::new);
             let button = ui.add_enabled(target.is_some(), Button::new(title));
             if let Some(target) = target {
                 if button.clicked() {
@@ -105,8 +105,8 @@ fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
     }
     facts(ui, "message work", lines);
     ui.weak(
-        "Counted as the paper does. Engines cpu and gpu leave out what is zero, one or known already, \
-         and may read far fewer.",
+        "Entries are counted as in the paper. Engines cpu and gpu skip zeros, ones and values that \
+         are already known, and may read far fewer.",
     );
     if let Some(recorded) = scene.document.shown {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));

@@ -1,4 +1,4 @@
-//! The selected thing in detail; the whole network where nothing is selected.
+//! Details of the selected item, or of the whole network if nothing is selected.
 
 mod clique;
 mod cpt;
@@ -17,11 +17,11 @@ use crate::app::state::model::{Document, Model};
 use crate::propagation::CompiledNetwork;
 use links::Links;
 
-/// What the selected thing is, and what it belongs to.
+/// The details and their view state.
 #[derive(Debug, Default)]
 pub struct DetailsPane {
-    /// What was shown in the frame before: something else starts at its top.
-    shown: Option<Item>,
+    /// The item of the last frame; another one is shown from its top.
+    last_item: Option<Item>,
 }
 
 /// What one frame of the pane is drawn from.
@@ -35,12 +35,12 @@ impl DetailsPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(document) = &model.document else {
-            empty_state(ui, "Open a network to see it in detail.");
+            empty_state(ui, "Open a network to see its details.");
             return;
         };
         let mut area = ScrollArea::vertical().id_salt("details").auto_shrink(false);
-        if self.shown.as_ref() != model.selected() {
-            self.shown = model.selected().cloned();
+        if self.last_item.as_ref() != model.selected() {
+            self.last_item = model.selected().cloned();
             area = area.vertical_scroll_offset(0.0);
         }
         area.show(ui, |ui| {

@@ -1,4 +1,4 @@
-//! Several cliques or separators at once, such as those of a histogram's bar.
+//! Details of several cliques or separators, such as those of a bar of a histogram.
 
 use eframe::egui::{ScrollArea, Ui};
 
@@ -9,21 +9,21 @@ use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers::{counted, share, thousands};
 
-/// Height of the list.
-const HEIGHT: f32 = 420.0;
+/// Maximum height of the list in points.
+const MAX_HEIGHT: f32 = 420.0;
 
-/// Draws some cliques.
+/// Draws the cliques `ids`.
 pub(super) fn cliques(ui: &mut Ui, scene: &Scene<'_>, ids: &[CliqueId], links: &mut Links<'_>) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
-    let known = ids.iter().copied().filter(|id| id.index() < tree.cliques().len());
-    let mut rows: Vec<(u64, String, Item)> = known
+    let existing = ids.iter().copied().filter(|id| id.index() < tree.cliques().len());
+    let mut rows: Vec<(u64, String, Item)> = existing
         .map(|id| (tree[id].entries, naming::clique(compiled, id), Item::Clique(id)))
         .collect();
     title(ui, &counted(rows.len(), "clique", "cliques"), "selected");
     list(ui, &mut rows, compiled.statistics().total_clique_entries, "Cliques", links);
 }
 
-/// Draws some separators.
+/// Draws the separators `ids`.
 pub(super) fn separators(
     ui: &mut Ui,
     scene: &Scene<'_>,
@@ -31,8 +31,8 @@ pub(super) fn separators(
     links: &mut Links<'_>,
 ) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
-    let known = ids.iter().copied().filter(|id| id.index() < tree.separators().len());
-    let mut rows: Vec<(u64, String, Item)> = known
+    let existing = ids.iter().copied().filter(|id| id.index() < tree.separators().len());
+    let mut rows: Vec<(u64, String, Item)> = existing
         .map(|id| (tree[id].entries, naming::separator(compiled, id), Item::Separator(id)))
         .collect();
     title(ui, &counted(rows.len(), "separator", "separators"), "selected");
@@ -42,27 +42,26 @@ pub(super) fn separators(
 fn list(
     ui: &mut Ui,
     rows: &mut [(u64, String, Item)],
-    whole: u64,
+    total_of_all: u64,
     heading: &str,
     links: &mut Links<'_>,
 ) {
     let sum = rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.0));
-    let of_all = share(sum as f64, whole as f64);
+    let of_all = share(sum as f64, total_of_all as f64);
     facts(ui, "set facts", [("entries", thousands(sum)), ("share", format!("{of_all} of all"))]);
     section(ui, heading);
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
     let height = ui.text_style_height(&eframe::egui::TextStyle::Body);
-    ScrollArea::vertical().id_salt("set").max_height(HEIGHT).auto_shrink([false, true]).show_rows(
-        ui,
-        height,
-        rows.len(),
-        |ui, range| {
+    ScrollArea::vertical()
+        .id_salt("set")
+        .max_height(MAX_HEIGHT)
+        .auto_shrink([false, true])
+        .show_rows(ui, height, rows.len(), |ui, range| {
             for (entries, name, item) in &rows[range] {
                 ui.horizontal(|ui| {
                     links.link(ui, name, item.clone());
                     ui.weak(thousands(*entries));
                 });
             }
-        },
-    );
+        });
 }

@@ -8,13 +8,12 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Document;
 use crate::app::theme::size_colour;
 use crate::app::widgets::naming;
-use crate::graph::Triangulation;
-use crate::graph::{CliqueId, JunctionTree};
+use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::numbers::{counted, duration, share, short, thousands};
 use crate::propagation::human_bytes;
 
-/// Cliques that are named as the largest.
-const TOP: usize = 3;
+/// How many of the largest cliques are listed.
+const TOP_CLIQUES: usize = 3;
 
 /// Draws the view.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
@@ -44,10 +43,10 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
     facts(ui, "tree facts", lines);
     largest(ui, scene, links, tree);
     ui.add_space(10.0);
-    ui.weak("Click a variable, a clique, a separator or a message anywhere to see it here.");
+    ui.weak("Click a variable, clique, separator or message in any pane to see its details here.");
 }
 
-/// What is known before there is a junction tree.
+/// Draws what is known before there is a junction tree.
 pub(super) fn uncompiled(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
@@ -66,8 +65,8 @@ pub(super) fn uncompiled(ui: &mut Ui, document: &Document) {
         ],
     );
     if !document.read.warnings.is_empty() {
-        let count = counted(document.read.warnings.len(), "thing", "things");
-        ui.collapsing(format!("The reader put {count} right"), |ui| {
+        let count = counted(document.read.warnings.len(), "correction", "corrections");
+        ui.collapsing(format!("{count} while reading"), |ui| {
             for warning in document.read.warnings.iter().take(100) {
                 ui.label(warning.to_string());
             }
@@ -82,7 +81,7 @@ fn largest(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>, tree: &Junctio
     section(ui, "Largest cliques");
     let of_all = share(sum, total);
     ui.weak(match top.len() {
-        1 => format!("this one holds {of_all} of all entries"),
+        1 => format!("it holds {of_all} of all entries"),
         2 => format!("these two hold {of_all} of all entries"),
         _ => format!("these three hold {of_all} of all entries"),
     });
@@ -99,10 +98,10 @@ fn largest(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>, tree: &Junctio
     });
 }
 
-/// The largest cliques, largest first; of equal ones the first.
+/// The largest cliques, largest first; cliques of equal size by number.
 fn top_cliques(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
     cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));
-    cliques.truncate(TOP);
+    cliques.truncate(TOP_CLIQUES);
     cliques
 }

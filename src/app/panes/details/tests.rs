@@ -34,7 +34,7 @@ fn follow(harness: &mut Harness<'_, Bench>, text: &str) {
 }
 
 #[test]
-fn with_nothing_selected_the_network_is_summed_up() {
+fn without_a_selection_the_network_is_summarised() {
     let mut harness = shown(model("asia"));
     let statistics = harness.state().model.compiled().unwrap().statistics().clone();
     harness.get_by_label("asia");
@@ -49,7 +49,7 @@ fn with_nothing_selected_the_network_is_summed_up() {
 }
 
 #[test]
-fn a_variable_shows_prior_and_posterior_and_leads_to_its_family() {
+fn a_variable_shows_prior_and_posterior_and_links_to_its_family() {
     let model = model_with("asia", "sequential", &[("xray", "yes")]);
     let lung = variable(&model, "lung");
     let mut harness = with_selection(model, |_| Item::Variable(lung));
@@ -78,7 +78,7 @@ fn a_finding_can_be_retracted_and_a_state_observed() {
 }
 
 #[test]
-fn a_clique_names_the_tables_that_were_multiplied_into_it() {
+fn a_clique_lists_the_tables_that_were_multiplied_into_it() {
     let model = model("asia");
     let either = variable(&model, "either");
     let home = model.compiled().unwrap().factor_home(FactorId::new(either.index()));
@@ -90,7 +90,7 @@ fn a_clique_names_the_tables_that_were_multiplied_into_it() {
 }
 
 #[test]
-fn a_separator_leads_to_both_of_its_messages() {
+fn a_separator_links_to_both_of_its_messages() {
     let model = model("asia");
     let compiled = std::sync::Arc::clone(model.compiled().unwrap());
     for separator in compiled.tree().separator_ids() {
@@ -105,7 +105,7 @@ fn a_separator_leads_to_both_of_its_messages() {
 }
 
 #[test]
-fn a_message_is_written_out_and_leads_to_the_next() {
+fn a_message_shows_its_equations_and_links_to_the_next_one() {
     let mut harness = with_selection(model("asia"), |_| Item::Message(MessageId::new(0)));
     label_containing(&harness, "Σ ψ_C");
     label_containing(&harness, "summed over");
@@ -120,7 +120,7 @@ fn a_message_is_written_out_and_leads_to_the_next() {
 }
 
 #[test]
-fn a_set_is_counted_summed_and_listed() {
+fn a_set_of_separators_is_counted_summed_and_listed() {
     let model = model("asia");
     let all: std::sync::Arc<[_]> = model.compiled().unwrap().tree().separator_ids().collect();
     let mut harness = with_selection(model, |_| Item::Separators(all.clone()));
@@ -131,7 +131,7 @@ fn a_set_is_counted_summed_and_listed() {
 }
 
 #[test]
-fn without_a_network_it_says_what_to_do() {
+fn without_a_network_the_pane_says_what_to_do() {
     let harness = shown(model(""));
     harness.get_by_label_contains("Open a network");
 }

@@ -1,10 +1,11 @@
-//! A variable: its states, its family, its evidence, its table.
+//! Details of a variable: evidence, states, family, cliques and CPT.
 
 use eframe::egui::{Grid, RichText, Ui};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
 use crate::app::state::command::{Commands, EvidenceCommand};
+use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
@@ -60,14 +61,14 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
             Finding::Likelihood(_) => "likelihood entered".to_owned(),
         };
         ui.label(RichText::new(text).strong().color(colour));
-        if ui.button("Retract").on_hover_text("Forget what is known of this variable").clicked() {
+        if ui.button("Retract").on_hover_text("Retract the finding of this variable").clicked() {
             commands.push(EvidenceCommand::Retract(id));
         }
     });
 }
 
-/// Room for the name of a state, its posterior and its prior, in points.
-const BESIDE_BAR: f32 = 190.0;
+/// Width of a state's name, posterior and prior in points.
+const TEXT_WIDTH: f32 = 190.0;
 
 fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
     let palette = Palette::of(ui);
@@ -76,9 +77,10 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
     let prior = document.prior.as_ref().map(|prior| prior.posteriors.of(id));
     let finding = document.evidence.get(id);
     let stale = document.is_stale();
-    let of = |all: Option<&[f64]>, state: usize| all.and_then(|all| all.get(state).copied());
-    // In a narrow pane the bar gives way, not the numbers.
-    let width = (ui.available_width() - BESIDE_BAR).clamp(20.0, 90.0);
+    let probability =
+        |table: Option<&[f64]>, state: usize| table.and_then(|table| table.get(state).copied());
+    // In a narrow pane the bar shrinks, not the numbers.
+    let width = (ui.available_width() - TEXT_WIDTH).clamp(20.0, 90.0);
     Grid::new("states").num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
         ui.weak("state");
         ui.weak("");
@@ -86,17 +88,17 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
         ui.weak("prior").on_hover_text("P(state), without evidence");
         ui.end_row();
         for (state, label) in variable.states().iter().enumerate() {
-            let observed = matches!(finding, Some(Finding::Observed(known)) if *known == state);
+            let observed = matches!(finding, Some(Finding::Observed(finding)) if *finding == state);
             let name = RichText::new(label);
             let name = if observed { name.strong().color(palette.evidence) } else { name };
             let hint = if observed { "Retract this finding" } else { "Observe this state" };
             if ui.link(name).on_hover_text(hint).clicked() {
                 commands.push(EvidenceCommand::Toggle(id, state));
             }
-            let now = of(posterior, state);
+            let now = probability(posterior, state);
             let colour = if observed { palette.evidence } else { palette.posterior };
             let colour = if stale { colour.gamma_multiply(0.4) } else { colour };
-            let mark = of(prior, state).map(|prior| (prior as f32, palette.prior));
+            let mark = probability(prior, state).map(|prior| (prior as f32, palette.prior));
             bar(ui, width, now.unwrap_or(0.0) as f32, colour, mark);
             let text = now.map_or_else(|| "-".to_owned(), percent);
             if stale {
@@ -104,7 +106,7 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
             } else {
                 ui.label(text)
             };
-            ui.weak(of(prior, state).map_or_else(|| "-".to_owned(), percent));
+            ui.weak(probability(prior, state).map_or_else(|| "-".to_owned(), percent));
             ui.end_row();
         }
     });
@@ -119,13 +121,9 @@ fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut 
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
         if compiled.network().is_bayesian() {
-            ui.weak("its table is in");
+            ui.weak("its CPT is in");
             let home = compiled.factor_home(FactorId::new(id.index()));
-            links.link(
-                ui,
-                crate::app::widgets::naming::clique_id(home),
-                crate::app::state::highlight::Item::Clique(home),
-            );
+            links.link(ui, naming::clique_id(home), Item::Clique(home));
             ui.weak("and");
         }
         ui.weak("its posterior is read from");

@@ -1,0 +1,126 @@
+//! The rows of the table: filtered and sorted messages.
+
+use std::cmp::Ordering;
+
+use crate::app::panes::common::DurationSummary;
+use crate::app::widgets::naming;
+use crate::app::widgets::table::Sort;
+use crate::graph::CliqueId;
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
+
+/// Which messages are listed, and in which order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Query {
+    pub sort: Sort<Column>,
+    /// Only messages of this phase.
+    pub phase: Option<Phase>,
+    /// Only messages that took at least this many microseconds.
+    pub min_duration: f64,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self { sort: Sort::ascending(Column::Order), phase: None, min_duration: 0.0 }
+    }
+}
+
+/// A column that messages can be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Order,
+    Phase,
+    From,
+    To,
+    Separator,
+    Touched,
+    Start,
+    Duration,
+    PerEntry,
+    Share,
+}
+
+/// One message. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MessageRow {
+    pub message: MessageId,
+    pub phase: Phase,
+    pub from: CliqueId,
+    pub to: CliqueId,
+    /// Entries of the separator.
+    pub separator: u64,
+    /// Entries of both cliques.
+    pub touched: u64,
+    pub start: f64,
+    pub duration: f64,
+    /// How many other messages were timed together with this one.
+    pub shared_with: u32,
+}
+
+impl MessageRow {
+    /// Nanoseconds per entry touched.
+    pub fn per_entry(&self) -> f64 {
+        self.duration / self.touched.max(1) as f64
+    }
+
+    /// `nanoseconds` in words, marked as approximate if the message was timed together with others.
+    pub fn time(&self, nanoseconds: f64) -> String {
+        let about = if self.shared_with > 0 { "≈ " } else { "" };
+        format!("{about}{}", numbers::nanoseconds(nanoseconds))
+    }
+}
+
+/// The messages that pass the filter. Times are in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MessageList {
+    pub rows: Vec<MessageRow>,
+    /// Total and median duration of the rows.
+    pub durations: DurationSummary,
+    /// Total duration of all messages of the propagation.
+    pub total_of_all: f64,
+}
+
+/// The messages of `trace` that pass the filter of `query`, in its order. Ties are in plan order.
+pub(super) fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Query) -> MessageList {
+    let messages = compiled.plan().messages();
+    let all = trace.messages.iter().filter_map(|timing| {
+        let message = messages.get(timing.message.index())?;
+        Some(MessageRow {
+            message: timing.message,
+            phase: message.phase,
+            from: message.from,
+            to: message.to,
+            separator: compiled.tree()[message.separator].entries,
+            touched: naming::entries_touched(compiled, timing.message),
+            start: timing.start.as_nanos() as f64,
+            duration: timing.duration.as_nanos() as f64,
+            shared_with: timing.shared_with,
+        })
+    });
+    let total_of_all = all.clone().map(|row| row.duration).sum();
+    let passes = |row: &MessageRow| {
+        query.phase.is_none_or(|phase| phase == row.phase)
+            && row.duration >= query.min_duration * 1e3
+    };
+    let mut rows: Vec<MessageRow> = all.filter(passes).collect();
+    rows.sort_by(|a, b| {
+        query.sort.apply(compare(query.sort.column, a, b)).then(a.message.cmp(&b.message))
+    });
+    let durations = DurationSummary::of(rows.iter().map(|row| row.duration));
+    MessageList { rows, durations, total_of_all }
+}
+
+/// The order of two messages by `column`, smallest first.
+pub(super) fn compare(column: Column, a: &MessageRow, b: &MessageRow) -> Ordering {
+    match column {
+        Column::Order => a.message.cmp(&b.message),
+        Column::Phase => (a.phase == Phase::Distribute).cmp(&(b.phase == Phase::Distribute)),
+        Column::From => a.from.cmp(&b.from),
+        Column::To => a.to.cmp(&b.to),
+        Column::Separator => a.separator.cmp(&b.separator),
+        Column::Touched => a.touched.cmp(&b.touched),
+        Column::Start => a.start.total_cmp(&b.start),
+        Column::Duration | Column::Share => a.duration.total_cmp(&b.duration),
+        Column::PerEntry => a.per_entry().total_cmp(&b.per_entry()),
+    }
+}

@@ -1,0 +1,240 @@
+//! The messages of a propagation as a table.
+
+mod list;
+
+use std::sync::Arc;
+
+use eframe::egui::{DragValue, Id, ScrollArea, Ui};
+use egui_extras::{Column as Width, TableBody, TableBuilder, TableRow};
+
+use crate::app::panes::common::{LIVE_INTERVAL, empty_state, no_messages_reason, run_choice};
+use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::state::recordings::Recorded;
+use crate::app::widgets::naming;
+use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
+use crate::session::Propagation;
+use list::{Column, MessageList, MessageRow, Query, list};
+
+/// The table and its view state.
+#[derive(Debug, Default)]
+pub struct MessagesPane {
+    query: Query,
+    cursor: Cursor<MessageId>,
+    /// The list of a finished propagation.
+    cached: Option<CachedList>,
+}
+
+/// A finished propagation whose messages can be listed.
+#[derive(Clone, Debug)]
+enum Finished {
+    OnThisMachine(Arc<Propagation>),
+    Recorded(Recorded),
+}
+
+impl PartialEq for Finished {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::OnThisMachine(one), Self::OnThisMachine(other)) => Arc::ptr_eq(one, other),
+            (Self::Recorded(one), Self::Recorded(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// A list, and what it was made from.
+#[derive(Debug)]
+struct CachedList {
+    finished: Finished,
+    query: Query,
+    list: Arc<MessageList>,
+}
+
+impl MessagesPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        run_choice(ui, model, commands);
+        if let Some(reason) = no_messages_reason(model) {
+            empty_state(ui, reason);
+            return;
+        }
+        let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
+            return;
+        };
+        let Some(trace) = document.trace() else { return };
+        let finished = match (document.shown, &document.running, &document.result) {
+            (Some(recorded), ..) => Some(Finished::Recorded(recorded)),
+            (None, None, Some(result)) => Some(Finished::OnThisMachine(Arc::clone(result))),
+            _ => None,
+        };
+        let list = if let Some(finished) = finished {
+            self.cached_list(finished, &trace, compiled)
+        } else {
+            ui.ctx().request_repaint_after(LIVE_INTERVAL);
+            Arc::new(list(&trace, compiled, self.query))
+        };
+        self.controls(ui, &list, compiled);
+        ui.separator();
+        let selected = match model.selected() {
+            Some(Item::Message(message)) => Some(*message),
+            _ => None,
+        };
+        let row_of = |message| list.rows.iter().position(|row| row.message == message);
+        let scroll = self.cursor.reveal(selected, row_of);
+        ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
+            // On a small screen the times must stay visible; names are cut first.
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let mut table = TableBuilder::new(ui)
+                .id_salt("messages")
+                .auto_shrink(false)
+                .column(Width::exact(40.0).clip(false))
+                .column(Width::exact(64.0))
+                .columns(Width::remainder().at_least(60.0).clip(true), 2)
+                .columns(Width::exact(66.0), 2)
+                .columns(Width::exact(66.0), 3)
+                .column(Width::exact(42.0))
+                .column(Width::exact(table::MARGIN));
+            if let Some(row) = scroll {
+                table = table.scroll_to_row(row, None);
+            }
+            let table = table.header(table::ROW_HEIGHT, |mut row| {
+                header(&mut row, &mut self.query.sort);
+            });
+            table.body(|body| self.body(body, &list, model, compiled, commands));
+        });
+    }
+
+    fn controls(&mut self, ui: &mut Ui, list: &MessageList, compiled: &CompiledNetwork) {
+        ui.horizontal(|ui| {
+            for (phase, title) in [
+                (None, "All"),
+                (Some(Phase::Collect), "Collect"),
+                (Some(Phase::Distribute), "Distribute"),
+            ] {
+                ui.selectable_value(&mut self.query.phase, phase, title);
+            }
+            ui.add_space(10.0);
+            let label = ui.label("Minimum duration");
+            let value = DragValue::new(&mut self.query.min_duration)
+                .range(0.0..=f64::MAX)
+                .speed(0.1)
+                .max_decimals(3)
+                .suffix(" µs");
+            ui.add(value).labelled_by(label.id);
+            ui.add_space(10.0);
+            let (shown, all) = (list.rows.len(), compiled.plan().messages().len());
+            let count = if shown == all {
+                numbers::counted(all, "message", "messages")
+            } else {
+                format!(
+                    "{} of {} messages",
+                    numbers::thousands(shown as u64),
+                    numbers::thousands(all as u64)
+                )
+            };
+            let total = numbers::nanoseconds(list.durations.total);
+            let median = numbers::nanoseconds(list.durations.median);
+            ui.weak(format!("{count}: total {total}, median {median}"));
+        });
+    }
+
+    fn body(
+        &mut self,
+        mut body: TableBody<'_>,
+        list: &MessageList,
+        model: &Model,
+        compiled: &CompiledNetwork,
+        commands: &mut Commands,
+    ) {
+        let span = body.max_rect().x_range();
+        let table = body.ui_mut().id();
+        let rows = &list.rows;
+        body.rows(table::ROW_HEIGHT, rows.len(), |mut row| {
+            let index = row.index();
+            let line = rows[index];
+            let appearance = Row {
+                id: Id::new((table, "message", line.message)),
+                span,
+                selected: model.selection.message(line.message),
+                hovered: model.hover.message(line.message),
+                label: spoken(compiled, &line),
+            };
+            let response = appearance.first_cell(&mut row, |ui| {
+                ui.label(line.message.index().to_string());
+            });
+            cell(&mut row, line.phase.name());
+            cell(&mut row, naming::clique(compiled, line.from));
+            cell(&mut row, naming::clique(compiled, line.to));
+            number(&mut row, numbers::thousands(line.separator));
+            number(&mut row, numbers::thousands(line.touched));
+            number(&mut row, line.time(line.start));
+            number(&mut row, line.time(line.duration));
+            number(&mut row, line.time(line.per_entry()));
+            number(&mut row, numbers::share(line.duration, list.total_of_all));
+            cell(&mut row, "");
+            if response.hovered() {
+                commands.push(ViewCommand::Hover(Item::Message(line.message)));
+            }
+            let at = |index: usize| rows.get(index).map(|line| line.message);
+            let chosen = self.cursor.follow(&response, line.message, index, rows.len(), at);
+            if let Some(chosen) = chosen {
+                commands.push(ViewCommand::Select(Some(Item::Message(chosen))));
+            }
+        });
+    }
+
+    /// The list of a finished propagation, computed only when something changed.
+    fn cached_list(
+        &mut self,
+        finished: Finished,
+        trace: &MessageTrace,
+        compiled: &CompiledNetwork,
+    ) -> Arc<MessageList> {
+        let fits = |cached: &&CachedList| cached.finished == finished && cached.query == self.query;
+        if let Some(cached) = self.cached.as_ref().filter(fits) {
+            return Arc::clone(&cached.list);
+        }
+        let list = Arc::new(list(trace, compiled, self.query));
+        self.cached = Some(CachedList { finished, query: self.query, list: Arc::clone(&list) });
+        list
+    }
+}
+
+/// The header cells, which sort the table when clicked.
+fn header(header: &mut TableRow<'_, '_>, sort: &mut Sort<Column>) {
+    sort.header(header, Column::Order, "#", "Number of the message in the plan", false);
+    sort.header(header, Column::Phase, "Phase", "Toward the root or away from it", false);
+    sort.header(header, Column::From, "From", "The clique that is marginalised", false);
+    sort.header(header, Column::To, "To", "The clique that is multiplied", false);
+    let separator = "Entries of the separator's table";
+    sort.number(header, Column::Separator, "Separator", separator, true);
+    let touched = "Entries of both cliques' tables, counted as in the paper; engines cpu and gpu skip \
+                   zeros and may read fewer";
+    sort.number(header, Column::Touched, "Touched", touched, true);
+    let start = "Since the start of the propagation";
+    sort.number(header, Column::Start, "Start", start, false);
+    let duration = "From reading the sender to writing the receiver. ≈ marks short messages that were \
+                    timed together; the common time is divided by forecast cost.";
+    sort.number(header, Column::Duration, "Duration", duration, true);
+    let per_entry =
+        "Time per table entry (counted as in the paper; engines cpu and gpu skip zeros)";
+    sort.number(header, Column::PerEntry, "Per entry", per_entry, true);
+    sort.number(header, Column::Share, "Share", "Share of the sum over all messages", true);
+}
+
+/// What a screen reader says of a message.
+fn spoken(compiled: &CompiledNetwork, line: &MessageRow) -> String {
+    format!(
+        "Message {}: {}, {}; {}",
+        line.message.index(),
+        line.phase.name(),
+        naming::message_ends(compiled, line.message),
+        line.time(line.duration)
+    )
+}
+
+#[cfg(test)]
+mod tests;
