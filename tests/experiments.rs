@@ -95,7 +95,7 @@ fn assert_whole(record: &Record) {
                     Cell::Text(text) => assert_eq!(cells[index], text),
                     Cell::Count(count) => assert_eq!(cells[index].parse(), Ok(count)),
                     Cell::Number(number) => assert_eq!(cells[index].parse(), Ok(number)),
-                    Cell::Nothing => assert_eq!(cells[index], ""),
+                    Cell::Empty => assert_eq!(cells[index], ""),
                 }
             }
         }
@@ -238,7 +238,7 @@ fn what_is_recorded_fits_the_trees_that_are_made_now() {
         {
             let recorded = recording.find(network, name).unwrap();
             let compiled = compiled(network, triangulation);
-            assert!(recorded.is_of(&compiled), "{network} {name}: record it again");
+            assert!(recorded.matches(&compiled), "{network} {name}: record it again");
             assert_eq!(&recorded.tree, compiled.statistics());
         }
     }

@@ -108,9 +108,10 @@ impl Args {
                 "--block-size and --layout",
             ),
         ];
-        let heeds = experiment.heeds;
-        let unheeded =
-            given.into_iter().filter(|(given, parameter, _)| *given && !heeds.contains(parameter));
+        let parameters = experiment.parameters;
+        let unheeded = given
+            .into_iter()
+            .filter(|(given, parameter, _)| *given && !parameters.contains(parameter));
         unheeded.map(|(_, _, option)| option)
     }
 }
@@ -181,7 +182,7 @@ fn write(folder: &Path, record: &Record) -> Result<(), String> {
 
 /// Progress that is told on standard error, a line a step.
 pub fn progress() -> Progress {
-    Progress::new(CancelToken::new()).told_to(|status| output::note(&in_a_line(status)))
+    Progress::new(CancelToken::new()).with_listener(|status| output::note(&in_a_line(status)))
 }
 
 /// An estimate of a time, without fractions of a second that would pretend to more.
@@ -191,10 +192,10 @@ pub fn seconds(time: Duration) -> String {
 
 fn in_a_line(status: &Status) -> String {
     let share = format!("{:3.0}%", status.share * 100.0);
-    match status.left {
+    match status.remaining {
         Some(left) if left >= Duration::from_secs(1) => {
-            format!("{share}  {}  (about {} left)", status.what, seconds(left))
+            format!("{share}  {}  (about {} left)", status.step, seconds(left))
         }
-        _ => format!("{share}  {}", status.what),
+        _ => format!("{share}  {}", status.step),
     }
 }

@@ -124,12 +124,12 @@ fn tell_what_is_to_come(recorder: &Recorder, path: &Path) {
     if !held.is_empty() {
         output::note(&format!("{}: holds {} already", path.display(), held.join(", ")));
     }
-    let trees: usize = recorder.missing().map(|(_, trees)| trees).sum();
+    let trees: usize = recorder.remaining().map(|(_, trees)| trees).sum();
     if trees == 0 {
         output::note("there is nothing left to measure");
     } else {
         let time = seconds(recorder.forecast());
-        let networks = numbers::counted(recorder.missing().len(), "network", "networks");
+        let networks = numbers::counted(recorder.remaining().len(), "network", "networks");
         output::note(&format!("about {time} for {networks} on {trees} junction trees in all"));
     }
 }

@@ -1,12 +1,12 @@
-//! Tables as CSV (RFC 4180), for spreadsheets and scripts.
+//! Tables as CSV (RFC 4180).
 
 use super::{Cell, Provenance, Record, Table};
 
 impl Table {
-    /// The table as CSV: a heading, then a line a row; cells without a value are empty.
+    /// The table as CSV: a line of headings, then a line for each row.
     ///
-    /// The heading of a column says where its numbers come from, as `median_us (recorded)`, where
-    /// that is the same for all of them and not just counted.
+    /// If all numbers of a column have the same origin, the heading names it, as in
+    /// `median_us (recorded)`; exact counts need no origin.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::new();
@@ -20,7 +20,7 @@ impl Table {
                 Cell::Text(text) => text,
                 Cell::Count(count) => count.to_string(),
                 Cell::Number(number) => number.to_string(),
-                Cell::Nothing => String::new(),
+                Cell::Empty => String::new(),
             });
             line(&mut text, cells);
         }
@@ -29,7 +29,7 @@ impl Table {
 }
 
 impl Record {
-    /// Where the record comes from, as a table of two columns: program, machine, settings, notes.
+    /// How the record was made, as a table of two columns: program, machine, settings, notes.
     #[must_use]
     pub fn about(&self) -> Table {
         let Provenance { version, commit, date, machine } = &self.provenance;
@@ -55,6 +55,7 @@ impl Record {
     }
 }
 
+/// Appends a line of comma-separated cells.
 fn line(text: &mut String, cells: impl Iterator<Item = String>) {
     for (index, cell) in cells.enumerate() {
         if index > 0 {
@@ -77,7 +78,7 @@ mod tests {
     use crate::experiment::Origin;
 
     #[test]
-    fn cells_are_quoted_where_they_must_be() {
+    fn cells_with_commas_or_quotes_are_quoted() {
         let table = Table::new("t")
             .text("network", ["a", "b, \"c\""])
             .count("n", Origin::Exact, [Some(1), None])

@@ -1,23 +1,24 @@
-//! The model of section 3.4.
+//! The time model of the paper, section 3.4.
 
 use super::MessageSizes;
 
-/// What a propagation does, in the terms of equations 4 to 6 of Zheng, Mengshoel and Chong.
+/// Work of a propagation in the terms of equations 4 to 6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Messages, 2 (n - 1) for n cliques.
+    /// Number of messages, 2 (n - 1) for n cliques.
     pub messages: f64,
-    /// Entries that one thread goes through alone: |X_i| + |X_k| for each message.
+    /// Entries that a single thread reads: the sum of |X_i| + |X_k| over all messages, where X_i
+    /// and X_k are the two cliques.
     pub sequential: f64,
-    /// Entries that threads go through one after another where each separator entry has one:
-    /// (|X_i| + |X_k|) / |S| for each message (equation 4).
+    /// Entries that threads read one after another if each separator entry has a thread of its own:
+    /// the sum of (|X_i| + |X_k|) / |S| (equation 4).
     pub parallel: f64,
-    /// The same where no more than so many threads as the GPU has run at once.
+    /// The same if no more threads run at once than the GPU has.
     pub capped: f64,
 }
 
 impl Work {
-    /// The work of passing `messages` on a GPU that runs `threads` threads at once.
+    /// The work of `messages` on a GPU that runs `threads` threads at once.
     #[must_use]
     pub fn of(messages: &[MessageSizes], threads: u64) -> Self {
         let sum = |term: &dyn Fn(&MessageSizes) -> f64| messages.iter().map(term).sum();
@@ -29,29 +30,41 @@ impl Work {
             capped: sum(&|m| entries(m) / m.separator.clamp(1, threads.max(1)) as f64),
         }
     }
+
+    /// Entries that the model counts for an engine: those of the threads of a GPU, or all of them.
+    #[must_use]
+    pub fn entries(&self, on_gpu: bool) -> f64 {
+        if on_gpu { self.parallel } else { self.sequential }
+    }
+
+    /// As [`entries`](Self::entries), with no more threads at once than the GPU has.
+    #[must_use]
+    pub fn capped_entries(&self, on_gpu: bool) -> f64 {
+        if on_gpu { self.capped } else { self.sequential }
+    }
 }
 
-/// A time that is the sum of so much a message and so much an entry (equation 6).
+/// The constants of equation 6: time = messages · `message_us` + entries · `entry_us`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The τ of equation 5, microseconds a message.
+    /// Microseconds for each message, the τ of equation 5.
     pub message_us: f64,
-    /// Microseconds an entry.
+    /// Microseconds for each entry.
     pub entry_us: f64,
 }
 
 impl Fit {
-    /// The two times, neither negative, that come nearest to what was measured: `measured` holds
-    /// messages, entries and microseconds of each network, and it is the sum of the squares of the
-    /// errors, each as a share of the time, that is least.
+    /// The two non-negative constants that fit best: the sum of the squared relative errors is
+    /// least. `measured` holds messages, entries and microseconds of each network.
     ///
-    /// `None` where fewer than two networks were measured.
+    /// `None` if fewer than two networks were measured.
     #[must_use]
     pub fn of(measured: &[(f64, f64, f64)]) -> Option<Self> {
         if measured.len() < 2 {
             return None;
         }
         let rows = measured.iter().map(|&(messages, entries, us)| (messages / us, entries / us));
+        // Sums of the normal equations; m is for messages, e for entries.
         let (mut mm, mut me, mut ee, mut m, mut e) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (a, b) in rows {
             mm += a * a;
@@ -64,7 +77,7 @@ impl Fit {
         let determinant = mm * ee - me * me;
         let (message_us, entry_us) =
             ((m * ee - e * me) / determinant, (e * mm - m * me) / determinant);
-        // Where both cannot be told apart, or one would be negative, it is all the other.
+        // If one constant would be negative or undetermined, it is zero and the other is fitted alone.
         Some(if !(message_us >= 0.0 && message_us.is_finite()) {
             Self { message_us: 0.0, entry_us: alone(e, ee) }
         } else if !(entry_us >= 0.0 && entry_us.is_finite()) {
@@ -74,7 +87,7 @@ impl Fit {
         })
     }
 
-    /// The time that it predicts, microseconds.
+    /// The predicted time, in microseconds.
     #[must_use]
     pub fn predict(self, messages: f64, entries: f64) -> f64 {
         self.message_us * messages + self.entry_us * entries
@@ -86,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_of_figure_1() {
-        // Binary cliques {A, B, D}, {B, C} and {D, E} over {B} and {D}.
+    fn work_of_figure_1() {
+        // Binary cliques {A, B, D}, {B, C} and {D, E} with separators {B} and {D}.
         let message = |from, to| MessageSizes { from, separator: 2, to };
         let messages = [message(4, 8), message(4, 8), message(8, 4), message(8, 4)];
         let work = Work::of(&messages, 1);
@@ -97,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_by_the_model_is_found_again() {
+    fn the_constants_of_exact_times_are_recovered() {
         let made = Fit { message_us: 3.0, entry_us: 0.01 };
         let work = [(70.0, 500.0), (1800.0, 9_000.0), (700.0, 100_000.0)];
         let measured = work.map(|(m, e)| (m, e, made.predict(m, e)));
@@ -107,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_fit_is_negative() {
-        // 100 a + 10 b = 1 and 10 a + 100 b = 100 have a solution with a negative.
+    fn no_constant_is_negative() {
+        // The exact solution of 100 a + 10 b = 1 and 10 a + 100 b = 100 has a negative a.
         let fit = Fit::of(&[(100.0, 10.0, 1.0), (10.0, 100.0, 100.0)]).unwrap();
         assert!(fit.message_us == 0.0 && fit.entry_us > 0.0, "{fit:?}");
         let fit = Fit::of(&[(10.0, 100.0, 1.0), (100.0, 10.0, 100.0)]).unwrap();
         assert!(fit.message_us > 0.0 && fit.entry_us == 0.0, "{fit:?}");
-        // The same work twice.
+        // The same work twice leaves the constants undetermined.
         let fit = Fit::of(&[(10.0, 100.0, 10.0), (10.0, 100.0, 10.0)]).unwrap();
         assert!((fit.predict(10.0, 100.0) - 10.0).abs() < 1e-9, "{fit:?}");
     }

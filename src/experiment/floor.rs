@@ -1,34 +1,37 @@
-//! The least that one propagation on a GPU can take.
+//! A lower bound for the time of a propagation on a GPU, the floor.
 
 use crate::graph::JunctionTree;
 
-/// The GPU on which the constants here were measured.
-pub(super) const FLOOR_IS_OF: &str = "NVIDIA H200";
+/// The GPU on which the constants of this file were measured. On another GPU the floor is wrong in
+/// the same proportion as they are.
+pub(super) const FLOOR_GPU: &str = "NVIDIA H200";
 
-/// Handing a message from one block to another through global memory, microseconds.
+/// Passing a message from one block to another through global memory, in microseconds.
 const HOP_US: f64 = 0.62;
 
-/// Bytes that all blocks together read in a microsecond, out of the cache and out of memory.
-const CACHED: f64 = 7.7e6;
-const UNCACHED: f64 = 4.5e6;
+/// Bytes that all blocks together read from the L2 cache in a microsecond.
+const CACHE_BYTES_PER_US: f64 = 7.7e6;
 
-/// Bytes that the cache holds.
-const CACHE: f64 = 60e6;
+/// Bytes that all blocks together read from memory in a microsecond.
+const MEMORY_BYTES_PER_US: f64 = 4.5e6;
 
-/// One launch with a small copy back, microseconds.
+/// Size of the L2 cache, in bytes.
+const CACHE_BYTES: f64 = 60e6;
+
+/// One launch with a small copy back to the host, in microseconds.
 const LAUNCH_US: f64 = 8.7;
 
-/// The least that a propagation with all posteriors can take on the GPU, microseconds: potentials are
-/// read once on the way up and once on the way down, in 4 bytes an entry, and each level of
-/// the tree waits for the one before it.
+/// The shortest possible time of a propagation with all posteriors, in microseconds. Each pass reads
+/// every table once, with 4 bytes an entry, and each level of the tree waits for the one before it.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
-    let mut levels = vec![0.0; tree.depth() + 1];
+    let mut level_bytes = vec![0.0; tree.depth() + 1];
     for clique in tree.clique_ids() {
-        levels[tree.depth_of(clique)] += 4.0 * tree[clique].entries as f64;
+        level_bytes[tree.depth_of(clique)] += 4.0 * tree[clique].entries as f64;
     }
-    let bandwidth = if levels.iter().sum::<f64>() <= CACHE { CACHED } else { UNCACHED };
-    let ways = levels.iter().map(|bytes| 2.0 * HOP_US.max(bytes / bandwidth)).sum::<f64>();
-    ways + LAUNCH_US
+    let fits_cache = level_bytes.iter().sum::<f64>() <= CACHE_BYTES;
+    let bytes_per_us = if fits_cache { CACHE_BYTES_PER_US } else { MEMORY_BYTES_PER_US };
+    let both_passes = level_bytes.iter().map(|bytes| 2.0 * HOP_US.max(bytes / bytes_per_us));
+    both_passes.sum::<f64>() + LAUNCH_US
 }
 
 #[cfg(test)]

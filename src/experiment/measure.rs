@@ -14,28 +14,28 @@ use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageTrace, Watch};
 use crate::statistics::Quantiles;
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Propagations that are counted, after one that is not.
+    /// Propagations to time, after a warm-up.
     pub repeat: u32,
-    /// No further one begins after this long.
-    pub at_most: Duration,
-    /// So many are counted however long they take, or all if fewer.
-    pub at_least: u32,
-    /// Whether one more is watched message by message.
-    pub traced: bool,
+    /// No further propagation begins after this time.
+    pub time_limit: Duration,
+    /// Propagations to time even if that takes longer; `repeat` if that is less.
+    pub min_repeat: u32,
+    /// Whether to trace one more propagation, message by message.
+    pub is_traced: bool,
 }
 
-/// What an engine is asked for. The paper computes in single precision throughout.
+/// The options to load a network with: single precision if the engine has it, as in the paper.
 pub(super) fn load_options(
     engine: &dyn Engine,
     threads: usize,
     paper: PaperOptions,
     memory: MemoryLimit,
 ) -> LoadOptions {
-    let single = engine.precisions().contains(&Precision::F32);
-    let precision = if single { Precision::F32 } else { engine.precisions()[0] };
+    let has_single = engine.precisions().contains(&Precision::F32);
+    let precision = if has_single { Precision::F32 } else { engine.precisions()[0] };
     LoadOptions { precision, threads, memory, paper }
 }
 
@@ -50,13 +50,13 @@ pub(super) fn measure(
     Bench::load(compiled, engine, options, cancel)?.measure(effort, cancel)
 }
 
-/// A network that is loaded into an engine to be timed.
+/// A network loaded into an engine, to be timed.
 pub(super) struct Bench {
     compiled: Arc<CompiledNetwork>,
     engine: &'static EngineInfo,
     loaded: Box<dyn Propagator>,
     options: LoadOptions,
-    warm: bool,
+    is_warm: bool,
 }
 
 impl Bench {
@@ -74,23 +74,23 @@ impl Bench {
             engine: engine.info(),
             loaded: engine.load(compiled, options).map_err(failed)?,
             options: *options,
-            warm: false,
+            is_warm: false,
         })
     }
 
-    /// Whether `engine` with `options` can be timed without loading anything anew: only the block
-    /// size is another, if that. From then on it is that one.
-    pub fn turns_to(&mut self, engine: &dyn Engine, options: &LoadOptions) -> bool {
+    /// Switches to `engine` with `options` if that takes no new load: at most the block size may
+    /// differ. Returns whether it did.
+    pub fn switch_to(&mut self, engine: &dyn Engine, options: &LoadOptions) -> bool {
         let block_size = options.paper.block_size;
         let paper = PaperOptions { block_size, ..self.options.paper };
-        let alike = LoadOptions { paper, memory: options.memory, ..self.options };
-        let turned = self.engine == engine.info()
-            && alike == *options
+        let same_but_size = LoadOptions { paper, memory: options.memory, ..self.options };
+        let is_switched = self.engine == engine.info()
+            && same_but_size == *options
             && self.loaded.gpu().is_some_and(|gpu| gpu.set_block_size(block_size));
-        if turned {
+        if is_switched {
             self.options = *options;
         }
-        turned
+        is_switched
     }
 
     /// Times propagations without evidence.
@@ -101,10 +101,10 @@ impl Bench {
     ) -> Result<RecordedRun, ExperimentError> {
         cancel.check()?;
         let times = self.times(effort, cancel)?;
-        let propagate_us = Quantiles::of(&times).expect("one propagation is timed at least");
+        let propagate_us = Quantiles::of(&times).expect("at least one propagation is timed");
         let overhead = self.loaded.gpu().and_then(|gpu| gpu.launch_overhead(times.len() as u32));
         let microseconds = |time: Duration| thousandths(time.as_secs_f64() * 1e6);
-        let trace = if effort.traced {
+        let trace = if effort.is_traced {
             Some(trace(&mut *self.loaded, &self.compiled, cancel)?)
         } else {
             None
@@ -122,20 +122,21 @@ impl Bench {
         })
     }
 
-    /// Microseconds of each propagation.
+    /// The time of each propagation, in microseconds.
     fn times(&mut self, effort: Effort, cancel: &CancelToken) -> Result<Vec<f64>, ExperimentError> {
         let repeat = effort.repeat.max(1) as usize;
-        let at_least = repeat.min(effort.at_least.max(1) as usize);
+        let min_repeat = repeat.min(effort.min_repeat.max(1) as usize);
         let mut times = Vec::with_capacity(repeat);
-        let began = Instant::now();
-        while times.len() < at_least || (times.len() < repeat && began.elapsed() <= effort.at_most)
+        let start = Instant::now();
+        while times.len() < min_repeat
+            || (times.len() < repeat && start.elapsed() <= effort.time_limit)
         {
             let watch = Watch::untimed(cancel.clone());
             self.loaded.forget();
             let started = Instant::now();
             propagate(&mut *self.loaded, &self.compiled, &watch)?;
-            // The first one since loading warms up.
-            if std::mem::replace(&mut self.warm, true) {
+            // The first propagation after loading is a warm-up.
+            if std::mem::replace(&mut self.is_warm, true) {
                 times.push(started.elapsed().as_secs_f64() * 1e6);
             }
         }
@@ -143,14 +144,14 @@ impl Bench {
     }
 }
 
-/// One propagation message by message.
+/// A trace of one propagation.
 fn trace(
     loaded: &mut dyn Propagator,
     compiled: &CompiledNetwork,
     cancel: &CancelToken,
 ) -> Result<MessageTrace, ExperimentError> {
     let mut last = MessageTrace::default();
-    // What an engine makes for watching alone, it makes once.
+    // The first traced propagation sets up what an engine needs only for tracing.
     for _ in 0..2 {
         let watch = Watch::timed(compiled.plan(), cancel.clone());
         loaded.forget();
@@ -172,7 +173,7 @@ fn propagate(
     }
 }
 
-/// Further digits of a time say nothing.
+/// Rounds to three decimals: further digits of a time are noise.
 fn thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -1,9 +1,12 @@
-//! The paper's table, figures and formulas as runs that give records.
+//! The paper's table, figures and formulas as experiments.
 //!
-//! An [`Experiment`] asks a question of some networks and answers with a [`Record`]: tables and
-//! figures from which the window, CSV, JSON and SVG are made alike. What a machine cannot measure
-//! for want of a GPU is taken from a shipped [`Recording`] and marked as such; what a model
-//! predicts and what the paper prints stand apart from both by their [`Origin`].
+//! An [`Experiment`] measures some networks and returns a [`Record`]: tables and figures, which the
+//! window shows and which are written as CSV, JSON and SVG. Times that this machine cannot measure
+//! because it has no GPU come from a shipped [`Recording`]. Every number has an [`Origin`], which
+//! tells measured, recorded and predicted numbers from those that the paper prints.
+//!
+//! The paper is Zheng, Mengshoel and Chong, *Belief Propagation by Message Passing in Junction
+//! Trees: Computing Each Message Faster Using GPU Parallelization* (UAI 2011).
 
 pub mod chart;
 mod csv;
@@ -38,35 +41,35 @@ pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
 use crate::cancel::Cancelled;
 
-/// A question that is put to networks and engines.
+/// A question about networks and engines, and how to answer it.
 pub struct Experiment {
-    /// Its name on the command line, as `fig7`.
+    /// Name on the command line, such as `fig7`.
     pub name: &'static str,
-    /// Its title, as `Figure 7: kernel overhead against execution`.
+    /// Title, such as `Figure 7: kernel overhead and execution time`.
     pub title: &'static str,
-    /// What it asks, in a sentence or two.
+    /// The question, in a sentence or two.
     pub question: &'static str,
-    /// Which of the settings it heeds, besides the networks and the triangulation.
-    pub heeds: &'static [Parameter],
-    /// Networks that it is run on where none are chosen.
+    /// Settings that matter for it, besides the networks and the triangulation.
+    pub parameters: &'static [Parameter],
+    /// Networks to run it on if none are chosen.
     pub networks: &'static [&'static str],
     answer: fn(&Setup, &Progress, &mut Record) -> Result<(), ExperimentError>,
 }
 
-/// A setting that an experiment may heed; see [`Setup`].
+/// A setting that matters for some experiments; see [`Setup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// The engine that is looked at.
+    /// The engine to measure.
     Engine,
-    /// The engine that it is compared with.
+    /// The engine to compare it with.
     Baseline,
-    /// How often each time is measured.
+    /// Number of propagations to time for each measurement.
     Repeat,
-    /// Threads of the engines that use several.
+    /// Threads of multithreaded engines.
     Threads,
     /// Block size and layout of engine `gpu-paper`.
     Paper,
-    /// Largest separator that is merged away.
+    /// Size of the largest separator to merge away.
     Threshold,
 }
 
@@ -74,16 +77,16 @@ pub enum Parameter {
 pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
 
-/// Threads of a block that experiment `fig5` goes through (section 4.2).
+/// The block sizes that experiment `fig5` tries, in threads (section 4.2).
 pub const BLOCK_SIZES: [u32; 10] = [16, 32, 48, 64, 96, 128, 192, 256, 512, 1024];
 
-/// Why an experiment has no answer.
+/// Why an experiment has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExperimentError {
-    /// It was no longer wanted.
+    /// The experiment was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// A network could not be propagated; what happened, as a sentence for the user.
+    /// A network could not be read or propagated. The message is for the user.
     #[error("{0}")]
     Failed(String),
 }
@@ -94,14 +97,14 @@ pub fn all() -> &'static [Experiment] {
     runs::ALL
 }
 
-/// The experiment called `name`.
+/// The experiment with this name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Experiment> {
     all().iter().find(|experiment| experiment.name == name)
 }
 
 impl Experiment {
-    /// Puts the question.
+    /// Runs the experiment.
     ///
     /// # Errors
     /// If it was cancelled, or a network could not be propagated at all.
@@ -113,19 +116,19 @@ impl Experiment {
             provenance: setup.provenance.clone(),
             recorded: Vec::new(),
             propagations: None,
-            settings: setup.told(self.heeds),
+            settings: setup.settings(self.parameters),
             notes: Vec::new(),
             tables: Vec::new(),
             figures: Vec::new(),
         };
         (self.answer)(setup, progress, &mut record)?;
         match record.propagations {
-            Some([1, 1]) => record.note("Each time is that of one propagation."),
-            Some([least, most]) if least == most => {
-                record.note(format!("Each time is the median of {least} propagations."));
+            Some([1, 1]) => record.note("Each time is from a single propagation."),
+            Some([min, max]) if min == max => {
+                record.note(format!("Each time is the median of {min} propagations."));
             }
-            Some([least, most]) => {
-                record.note(format!("Each time is the median of {least} to {most} propagations."));
+            Some([min, max]) => {
+                record.note(format!("Each time is the median of {min} to {max} propagations."));
             }
             None => {}
         }

@@ -1,35 +1,35 @@
-//! The figures that Zheng, Mengshoel and Chong print.
+//! The numbers that the paper prints.
 
 use crate::engine::MappingLayout;
 
-/// A column of Table 1 (section 4): a network's junction tree and its times.
+/// A column of Table 1 (section 4): the junction tree of a network and its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperNetwork {
-    /// Name of the sample.
+    /// Name of the network, as that of the sample.
     pub name: &'static str,
-    /// Cliques.
+    /// Number of cliques.
     pub cliques: u64,
     /// Entries of the largest clique.
     pub max_clique: u64,
-    /// Of the smallest.
+    /// Entries of the smallest clique.
     pub min_clique: u64,
-    /// On average, rounded.
+    /// Mean entries of a clique, rounded.
     pub mean_clique: u64,
     /// Entries of the largest separator.
     pub max_separator: u64,
-    /// Of the smallest.
+    /// Entries of the smallest separator.
     pub min_separator: u64,
-    /// On average, rounded.
+    /// Mean entries of a separator, rounded.
     pub mean_separator: u64,
-    /// A propagation on the GPU, a GeForce GTX 460, milliseconds.
+    /// Time of a propagation on the GPU, a GeForce GTX 460, in milliseconds.
     pub gpu_ms: f64,
-    /// On the CPU, a Core 2 Quad at 2.5 GHz, milliseconds.
+    /// Time of a propagation on the CPU, a Core 2 Quad at 2.5 GHz, in milliseconds.
     pub cpu_ms: f64,
-    /// How many times faster the GPU is, as printed.
+    /// Speedup of the GPU over the CPU, as printed.
     pub speedup: f64,
 }
 
-/// Table 1, in its order.
+/// Table 1, in the paper's order.
 pub const TABLE_1: [PaperNetwork; 8] = [
     row("mildew", 28, [4_372_480, 336, 341_651], [71_680, 72, 9_273], [53.0, 355.0, 6.70]),
     row("diabetes", 337, [190_080, 495, 32_443], [11_880, 16, 1_845], [94.0, 397.0, 4.22]),
@@ -41,7 +41,7 @@ pub const TABLE_1: [PaperNetwork; 8] = [
     row("water", 20, [995_328, 9, 173_297], [147_456, 3, 26_065], [52.0, 120.0, 2.31]),
 ];
 
-/// Largest, smallest and mean; GPU, CPU and their ratio.
+/// Sizes are largest, smallest and mean; times are GPU, CPU and their ratio.
 const fn row(
     name: &'static str,
     cliques: u64,
@@ -64,23 +64,23 @@ const fn row(
     }
 }
 
-/// What Table 1 says of the sample called `name`.
+/// The column of Table 1 for the sample called `name`.
 #[must_use]
 pub fn table_1(name: &str) -> Option<&'static PaperNetwork> {
     TABLE_1.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// Threads of a block with which a network was fastest (section 4.2 on Figure 5).
+/// The fastest block size of a network, in threads (section 4.2 on Figure 5).
 pub const BEST_BLOCK_SIZES: [(&str, u32); 2] = [("barley", 48), ("munin3", 16)];
 
-/// Share of the time that is kernel overhead (section 4.4 on Figure 7).
+/// Share of a network's time that is kernel overhead (section 4.4 on Figure 7).
 pub const OVERHEAD_SHARES: [(&str, f64); 2] = [("munin3", 0.36), ("barley", 0.017)];
 
-/// What the overhead shares and Table 1 together say of one launch, microseconds: 1.7% of 106 ms
-/// over the 70 messages of Barley, 36% of 104 ms over the 1806 of Munin3.
+/// Time of one launch in microseconds, lowest and highest, derived from the overhead shares and
+/// Table 1: 1.7% of 106 ms over the 70 messages of Barley, 36% of 104 ms over the 1806 of Munin3.
 pub const LAUNCH_US: [f64; 2] = [21.0, 26.0];
 
-/// What the better layout of the mapping tables gains in speed-up over the naive one (section 4.5).
+/// Speed gained by interleaving the mapping tables, lowest and highest (section 4.5).
 pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
 
 /// The better one.
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_printed_figures_agree_with_one_another() {
+    fn the_printed_numbers_are_consistent() {
         for row in TABLE_1 {
             assert!((row.cpu_ms / row.gpu_ms - row.speedup).abs() < 0.011, "{}", row.name);
             assert!(row.min_clique <= row.mean_clique && row.mean_clique <= row.max_clique);

@@ -1,4 +1,4 @@
-//! How far an experiment is, for whoever waits for it.
+//! How far an experiment is.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,9 +6,8 @@ use std::time::Duration;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 
-/// What an experiment reports to while it runs, and by which it is stopped.
-///
-/// Shared between the experiment and whoever waits for it, who may ask at any time.
+/// The progress of an experiment, and the way to stop it. Shared between the experiment and the
+/// threads that show or cancel it.
 pub struct Progress {
     cancel: CancelToken,
     state: Mutex<State>,
@@ -19,28 +18,30 @@ type Listener = Box<dyn Fn(&Status) + Send + Sync>;
 
 struct State {
     started: Instant,
+    /// Weight of the steps that are done.
     done: f64,
-    /// Of the step at work.
+    /// Weight of the current step.
     current: f64,
+    /// Weight of all steps.
     total: f64,
-    what: String,
+    step: String,
 }
 
 /// How far an experiment is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// What is at work, as `barley: gpu-paper, naive, 48 threads a block`.
-    pub what: String,
-    /// Share of the work that is done, 0 to 1, by an estimate of its size.
+    /// The current step, such as `barley: gpu-paper, naive, 48 threads a block`.
+    pub step: String,
+    /// Estimated share of the work that is done, from 0 to 1.
     pub share: f64,
-    /// Since the beginning.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// What is left at the speed so far; `None` before anything is done.
-    pub left: Option<Duration>,
+    /// Remaining time at the speed so far; `None` before the first step is done.
+    pub remaining: Option<Duration>,
 }
 
 impl Progress {
-    /// Progress of work that `cancel` stops.
+    /// The progress of work that `cancel` stops.
     #[must_use]
     pub fn new(cancel: CancelToken) -> Self {
         let state = State {
@@ -48,35 +49,35 @@ impl Progress {
             done: 0.0,
             current: 0.0,
             total: 0.0,
-            what: String::new(),
+            step: String::new(),
         };
         Self { cancel, state: Mutex::new(state), listener: None }
     }
 
-    /// The same, which also tells `listener` of every step when it begins.
+    /// Calls `listener` at the beginning of each step.
     #[must_use]
-    pub fn told_to(mut self, listener: impl Fn(&Status) + Send + Sync + 'static) -> Self {
+    pub fn with_listener(mut self, listener: impl Fn(&Status) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// Adds `weight` to the work that there is in all. What a unit is does not matter, as long as
-    /// steps that take longer weigh more.
+    /// Adds `weight` to the expected work. The unit does not matter as long as all steps use the
+    /// same one.
     pub fn expect(&self, weight: f64) {
         self.lock().total += weight;
     }
 
-    /// Notes that the step before, if any, is done and that one of `weight` begins.
+    /// Ends the current step, if any, and begins one of `weight`.
     ///
     /// # Errors
-    /// [`Cancelled`] once the work is no longer wanted.
-    pub fn step(&self, what: impl Into<String>, weight: f64) -> Result<(), Cancelled> {
+    /// [`Cancelled`] if the work was cancelled.
+    pub fn step(&self, step: impl Into<String>, weight: f64) -> Result<(), Cancelled> {
         self.cancel.check()?;
         {
             let mut state = self.lock();
             state.done += std::mem::replace(&mut state.current, weight);
             state.total = state.total.max(state.done + weight);
-            state.what = what.into();
+            state.step = step.into();
         }
         if let Some(listener) = &self.listener {
             listener(&self.status());
@@ -90,8 +91,8 @@ impl Progress {
         let state = self.lock();
         let elapsed = state.started.elapsed();
         let share = if state.total > 0.0 { (state.done / state.total).min(1.0) } else { 0.0 };
-        let left = (share > 0.0).then(|| elapsed.mul_f64((1.0 - share) / share));
-        Status { what: state.what.clone(), share, elapsed, left }
+        let remaining = (share > 0.0).then(|| elapsed.mul_f64((1.0 - share) / share));
+        Status { step: state.step.clone(), share, elapsed, remaining }
     }
 
     /// The token that stops the work.
@@ -101,7 +102,7 @@ impl Progress {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // Nothing in here panics half-way, so a poisoned state is a whole one.
+        // No code panics while it holds the lock, so a poisoned state is still consistent.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -113,19 +114,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_counts_steps_that_are_done() {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let listener = Arc::clone(&told);
+    fn the_share_is_the_weight_of_the_steps_that_are_done() {
+        let shares = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&shares);
         let progress = Progress::new(CancelToken::new())
-            .told_to(move |status| listener.lock().unwrap().push(status.share));
+            .with_listener(move |status| listener.lock().unwrap().push(status.share));
         progress.expect(4.0);
-        assert_eq!((progress.status().share, progress.status().left), (0.0, None));
+        assert_eq!((progress.status().share, progress.status().remaining), (0.0, None));
         progress.step("one", 1.0).unwrap();
         progress.step("two", 3.0).unwrap();
-        assert_eq!(progress.status().what, "two");
-        assert!(progress.status().left.is_some());
-        progress.step("more than was expected", 4.0).unwrap();
-        assert_eq!(*told.lock().unwrap(), [0.0, 0.25, 0.5]);
+        assert_eq!(progress.status().step, "two");
+        assert!(progress.status().remaining.is_some());
+        progress.step("more than expected", 4.0).unwrap();
+        assert_eq!(*shares.lock().unwrap(), [0.0, 0.25, 0.5]);
         progress.cancel_token().cancel();
         assert_eq!(progress.step("never", 1.0), Err(Cancelled));
     }

@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 pub struct Provenance {
     /// Version of the program.
     pub version: String,
-    /// Commit that it was built from, if that was told.
+    /// Commit that the program was built from, if known.
     pub commit: Option<String>,
-    /// Day and time in UTC, as `2026-11-21T12:30:00Z`.
+    /// Date and time in UTC, such as `2026-11-21T12:30:00Z`.
     pub date: String,
     /// The machine.
     pub machine: Machine,
 }
 
 impl Provenance {
-    /// This program on this machine now. `commit` stands in where the build was not told one.
+    /// This program on this machine, now. `commit` takes precedence over the commit that was given
+    /// to the build.
     #[must_use]
     pub fn here(commit: Option<&str>) -> Self {
         let built = option_env!("CLIQUESCOPE_COMMIT").filter(|commit| !commit.is_empty());
@@ -31,7 +32,7 @@ impl Provenance {
         }
     }
 
-    /// The day, as `2026-11-21`.
+    /// The date, such as `2026-11-21`.
     #[must_use]
     pub fn day(&self) -> &str {
         self.date.split('T').next().unwrap_or_default()
@@ -41,26 +42,26 @@ impl Provenance {
 /// A machine on which something was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Name of the CPU, as it gives it.
+    /// Name of the CPU, as the CPU reports it.
     pub cpu: String,
-    /// Threads that it runs at once.
+    /// Number of hardware threads.
     pub threads: usize,
-    /// The GPU that is computed on, if there is one.
+    /// The GPU that engines use, if there is one.
     pub gpu: Option<Gpu>,
 }
 
 /// A GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gpu {
-    /// Its name, as `NVIDIA H200`.
+    /// Name, such as `NVIDIA H200`.
     pub name: String,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that are resident at once, on all multiprocessors together.
+    /// Number of threads that can be resident on all multiprocessors together.
     pub threads: u32,
-    /// Version of the driver, if it tells.
+    /// Version of the driver, if known.
     pub driver: Option<String>,
-    /// Clocks of multiprocessors and memory as they were found, if the driver tells.
+    /// Clock rates of multiprocessors and memory at the time, if known.
     pub clocks: Option<String>,
 }
 
@@ -80,10 +81,10 @@ impl Machine {
         }
     }
 
-    /// Whether times of the two can be compared: all but the clocks is the same, which change from one
-    /// minute to the next.
+    /// Whether times of the two machines can be compared: everything but the clock rates is equal.
+    /// Clock rates change from minute to minute.
     #[must_use]
-    pub fn is_as(&self, other: &Self) -> bool {
+    pub fn is_comparable_with(&self, other: &Self) -> bool {
         let without_clocks = |machine: &Self| {
             let gpu = machine.gpu.clone().map(|gpu| Gpu { clocks: None, ..gpu });
             Self { gpu, ..machine.clone() }
@@ -91,7 +92,7 @@ impl Machine {
         without_clocks(self) == without_clocks(other)
     }
 
-    /// What computes: the GPU if there is one, else the CPU.
+    /// Name of the GPU if there is one, otherwise of the CPU.
     #[must_use]
     pub fn title(&self) -> &str {
         self.gpu.as_ref().map_or(&self.cpu, |gpu| &gpu.name)
@@ -103,14 +104,14 @@ impl Gpu {
     fn this() -> Option<Self> {
         let card = crate::engine::cuda::card()?;
         let query = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem";
-        // The driver alone does not tell these; its own tool does, where it is installed.
-        let said = Command::new("nvidia-smi")
+        // The driver's library does not report these, but its command-line tool does.
+        let output = Command::new("nvidia-smi")
             .args(["--id=0", "--format=csv,noheader", &format!("--query-gpu={query}")])
             .output();
-        let said = said.ok().filter(|output| output.status.success());
-        let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let output = output.ok().filter(|output| output.status.success());
+        let output = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         let fields: Vec<&str> =
-            said.as_deref().unwrap_or_default().split(',').map(str::trim).collect();
+            output.as_deref().unwrap_or_default().split(',').map(str::trim).collect();
         let (driver, clocks) = match fields[..] {
             [driver, sm, memory, max_sm, max_memory] => (
                 Some(driver.to_owned()),
@@ -133,17 +134,17 @@ impl Gpu {
     }
 }
 
-/// The time now in UTC.
+/// The current date and time in UTC.
 fn now() -> String {
     let since = crate::clock::unix_time();
     utc(since.as_secs())
 }
 
-/// `seconds` after the beginning of 1970, as a date and time in UTC.
+/// The date and time in UTC, `seconds` after the beginning of 1970.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March have the leap day at their end; 1970 begins 719,468 days after the
-    // March of year 0. A cycle of 400 years has 146,097 days.
+    // Counting years from March puts the leap day at their end. 1 January 1970 is 719,468 days after
+    // 1 March of year 0, and 400 years have 146,097 days.
     let days = days + 719_468;
     let (cycle, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_become_a_date() {
+    fn dates_of_unix_times() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_a_processor() {
+    fn this_machine_has_a_cpu() {
         let here = Provenance::here(Some("abc"));
         assert!(here.machine.threads > 0 && !here.machine.cpu.is_empty());
         assert_eq!((here.commit.as_deref(), here.day().len()), (Some("abc"), 10));

@@ -1,37 +1,37 @@
-//! What an experiment gives: tables and figures, from which files and pictures are made alike.
+//! The result of an experiment: tables and figures, from which all files are made.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Figure, Provenance, Table};
 
-/// Version of the records that are written; others are refused.
+/// Version of the records that this program writes and reads.
 pub(super) const FORMAT: u32 = 1;
 
-/// What an experiment gave.
+/// The result of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Version of the file.
+    /// Version of the file format.
     pub format: u32,
     /// Name of the experiment.
     pub experiment: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
-    /// When, by what and where it ran.
+    /// When, by which program and on which machine the experiment ran.
     pub provenance: Provenance,
-    /// Where what could not be measured there was recorded, each as
-    /// `recorded on NVIDIA H200 on 2026-11-21`; none where all is live.
+    /// Where the recorded numbers come from, such as `recorded on NVIDIA H200 on 2026-11-21`. Empty
+    /// if nothing was recorded.
     pub recorded: Vec<String>,
-    /// The least and the greatest number of propagations that a time in it is the median of; `None`
-    /// if it holds no times, or was made before these were noted.
+    /// The smallest and largest number of propagations over which a time is the median. `None` if
+    /// the record holds no times or is from a version that did not write this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propagations: Option<[usize; 2]>,
-    /// What was asked for, each with its name.
+    /// Settings of the experiment, as name and value.
     pub settings: Vec<(String, String)>,
-    /// What there is to say of the result, a sentence or two each.
+    /// Remarks on the result, each a sentence or two.
     pub notes: Vec<String>,
     /// The numbers.
     pub tables: Vec<Table>,
-    /// The pictures.
+    /// The figures.
     pub figures: Vec<Figure>,
 }
 
@@ -41,9 +41,9 @@ pub struct Record {
 pub enum Origin {
     /// Counted, not measured: the same on every machine.
     Exact,
-    /// Measured where and when the experiment ran.
+    /// Measured when the experiment ran, on the machine where it ran.
     Live,
-    /// Measured earlier, elsewhere; see [`Record::recorded`].
+    /// Measured earlier on another machine; see [`Record::recorded`].
     Recorded,
     /// Computed by a model.
     Predicted,
@@ -52,7 +52,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The origin in a word.
+    /// The origin in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,10 +66,10 @@ impl Origin {
 }
 
 impl Record {
-    /// Reads a record that was written as JSON.
+    /// Reads a record from JSON.
     ///
     /// # Errors
-    /// If it is something else, or of another version; in words.
+    /// A message if the text is not a record or has another version.
     pub fn read(text: &str) -> Result<Self, String> {
         let record: Self =
             serde_json::from_str(text).map_err(|error| format!("not a record: {error}"))?;
@@ -81,26 +81,26 @@ impl Record {
         }
     }
 
-    /// Whether it is of the version that this program knows.
+    /// Whether this program knows the version of the record.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.format == FORMAT
     }
 
-    /// Notes that a time in it is the median of so many propagations.
-    pub(super) fn count(&mut self, propagations: usize) {
-        let [least, most] = self.propagations.unwrap_or([propagations; 2]);
-        self.propagations = Some([least.min(propagations), most.max(propagations)]);
+    /// Notes that a time in the record is the median over this many propagations.
+    pub(super) fn count_propagations(&mut self, count: usize) {
+        let [min, max] = self.propagations.unwrap_or([count; 2]);
+        self.propagations = Some([min.min(count), max.max(count)]);
     }
 
-    /// Notes that some of it comes from a recording.
-    pub(super) fn credit(&mut self, credit: &str) {
+    /// Notes the recording that numbers come from.
+    pub(super) fn add_recorded(&mut self, credit: &str) {
         if !self.recorded.iter().any(|known| known == credit) {
             self.recorded.push(credit.to_owned());
         }
     }
 
-    /// Adds something that there is to say.
+    /// Adds a remark on the result.
     pub(super) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {
@@ -108,8 +108,8 @@ impl Record {
         }
     }
 
-    /// The files that the record is written to, each with its name and its content: as JSON, which
-    /// can be read again, as SVG, and each table as CSV. All names begin with `stem`.
+    /// The files of the record as name and content: JSON, which can be read again, an SVG with the
+    /// figures, and a CSV for each table. All names begin with `stem`.
     #[must_use]
     pub fn files(&self, stem: &str) -> Vec<(String, String)> {
         let json = serde_json::to_string_pretty(self).expect("a record is JSON");
@@ -118,15 +118,15 @@ impl Record {
             files.push((format!("{stem}.svg"), self.svg()));
         }
         for (index, table) in self.tables.iter().enumerate() {
-            let more = if index == 0 { String::new() } else { format!("-{}", table.name) };
-            files.push((format!("{stem}{more}.csv"), table.csv()));
+            let suffix = if index == 0 { String::new() } else { format!("-{}", table.name) };
+            files.push((format!("{stem}{suffix}.csv"), table.csv()));
         }
         files.push((format!("{stem}-about.csv"), self.about().csv()));
         files
     }
 
-    /// Whether times in it were measured where the experiment was run, or there are none that were
-    /// recorded elsewhere.
+    /// Whether the machine that ran the experiment matters: it was timed, or nothing was recorded
+    /// elsewhere.
     #[must_use]
     pub fn is_live(&self) -> bool {
         let panels = self.figures.iter().flat_map(|figure| &figure.panels);
@@ -136,7 +136,7 @@ impl Record {
         self.recorded.is_empty() || origins.any(|origin| origin == Some(Origin::Live))
     }
 
-    /// The table called `name`.
+    /// The table with this name.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)

@@ -1,4 +1,4 @@
-//! What was measured on a machine, kept to be shown on others.
+//! Measurements of one machine, to be shown on others.
 
 mod packed;
 
@@ -17,50 +17,51 @@ use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MessageTrace, Plan};
 use crate::statistics::Quantiles;
 
-/// Version of the files; others are refused.
+/// Version of the file format. Other versions are not read.
 const FORMAT: u32 = 1;
 
-/// The recordings that are part of the program, packed.
+/// The recordings that are part of the program: JSON compressed by gzip.
 const SHIPPED: &[&[u8]] = &[include_bytes!("../../assets/recordings/nvidia-h200.json.gz")];
 
-/// What was measured on one machine.
+/// Measurements of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Version of the file.
+    /// Version of the file format.
     pub format: u32,
-    /// When, by what and where.
+    /// When, by which program and on which machine the times were measured.
     pub provenance: Provenance,
-    /// With what options; `None` in files of before they were noted.
+    /// The settings; `None` in files of versions that did not write them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<RecordingSettings>,
-    /// Each network once for each of its junction trees.
+    /// Each network, once for each of its junction trees.
     pub networks: Vec<RecordedNetwork>,
 }
 
-/// With what options something was recorded.
+/// The settings that a recording was made with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordingSettings {
-    /// Propagations for each time, where they are not too slow.
+    /// Propagations to time for each run; slow engines are measured less often.
     pub repeat: u32,
-    /// Threads of engines that use several.
+    /// Threads of multithreaded engines.
     pub threads: usize,
-    /// Longest that one time of a fast engine is measured.
-    pub at_most: Duration,
+    /// Time limit of a run of a fast engine.
+    #[serde(rename = "at_most")]
+    pub time_limit: Duration,
 }
 
-/// One junction tree of one network and what was measured on it.
+/// A junction tree of a network, and the runs on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedNetwork {
     /// Name of the sample.
     pub network: String,
-    /// How it was triangulated, as on the command line.
+    /// How the network was triangulated, as named on the command line.
     pub triangulation: String,
     /// Sizes of the tree.
     pub tree: TreeStatistics,
     /// Table sizes of the messages of its plan, in the plan's order.
     #[serde(with = "packed::sizes")]
     pub messages: Vec<MessageSizes>,
-    /// What was measured.
+    /// The runs.
     pub runs: Vec<RecordedRun>,
 }
 
@@ -76,7 +77,7 @@ pub struct MessageSizes {
 }
 
 impl MessageSizes {
-    /// Those of all messages of `plan` in its order.
+    /// The sizes for all messages of `plan`, in its order.
     #[must_use]
     pub fn of(tree: &JunctionTree, plan: &Plan) -> Vec<Self> {
         let sizes = plan.messages().iter().map(|message| Self {
@@ -88,42 +89,41 @@ impl MessageSizes {
     }
 }
 
-/// Propagations without evidence on one engine.
+/// Times of propagations without evidence on one engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRun {
     /// Name of the engine.
     pub engine: String,
     /// Number type of the tables.
     pub precision: Precision,
-    /// Threads that were used.
+    /// Number of threads that the engine used.
     pub threads: usize,
-    /// Block size and layout; of engine `gpu-paper` only.
+    /// Block size and layout, for engine `gpu-paper` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<PaperOptions>,
-    /// Time of a propagation, evidence in and all posteriors out, microseconds.
+    /// Time of a propagation from entering evidence to reading all posteriors, in microseconds.
     pub propagate_us: Quantiles,
-    /// Of that, what its launches and copies take with empty kernels, microseconds; none for
-    /// engines that launch nothing.
+    /// Launch overhead of a propagation, in microseconds; `None` for engines without kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_us: Option<f64>,
-    /// What one launch of an empty kernel takes, microseconds.
+    /// Time of one launch of an empty kernel, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_us: Option<f64>,
-    /// Bytes that the engine held at most.
+    /// Peak memory of the engine, in bytes.
     pub peak_bytes: u64,
-    /// One propagation message by message. It took longer than the others: watching costs time.
+    /// Trace of one propagation. It took longer than the others, because tracing costs time.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "packed::trace")]
     pub trace: Option<MessageTrace>,
 }
 
 impl RecordedRun {
-    /// The engine that ran; `None` if this version of the program does not know it.
+    /// The engine; `None` if this version of the program does not know it.
     #[must_use]
     pub fn info(&self) -> Option<&'static EngineInfo> {
         EngineInfo::find(&self.engine)
     }
 
-    /// The median less the overhead, microseconds; the whole median where there is no overhead.
+    /// The median time minus the launch overhead, in microseconds.
     #[must_use]
     pub fn execution_us(&self) -> f64 {
         (self.propagate_us.median - self.overhead_us.unwrap_or(0.0)).max(0.0)
@@ -131,23 +131,23 @@ impl RecordedRun {
 }
 
 impl Recording {
-    /// A recording of this program on this machine, still empty.
+    /// A recording without networks.
     #[must_use]
     pub fn new(provenance: Provenance) -> Self {
         Self { format: FORMAT, provenance, settings: None, networks: Vec::new() }
     }
 
-    /// The recordings that are part of the program, unpacked when they are first asked for.
+    /// The recordings that are part of the program. They are unpacked on first use.
     #[must_use]
     pub fn shipped() -> &'static [Self] {
         static UNPACKED: OnceLock<Vec<Recording>> = OnceLock::new();
         UNPACKED.get_or_init(|| {
-            let unpack = |bytes: &&[u8]| Self::read(bytes).expect("shipped recordings are whole");
+            let unpack = |bytes: &&[u8]| Self::read(bytes).expect("shipped recordings are valid");
             SHIPPED.iter().map(unpack).collect()
         })
     }
 
-    /// What was recorded for `network` with the tree that `triangulation` makes.
+    /// The runs of `network` on the tree that `triangulation` makes.
     #[must_use]
     pub fn find(&self, network: &str, triangulation: &str) -> Option<&RecordedNetwork> {
         self.networks.iter().find(|recorded| {
@@ -156,7 +156,7 @@ impl Recording {
         })
     }
 
-    /// Names of the networks that it holds, in its order.
+    /// Names of the networks, each once, in the order of the recording.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.networks.iter().map(|n| n.network.as_str()).collect();
@@ -164,16 +164,16 @@ impl Recording {
         names
     }
 
-    /// Whether it holds `network`.
+    /// Whether the recording has runs of `network`.
     #[must_use]
-    pub fn holds(&self, network: &str) -> bool {
+    pub fn contains(&self, network: &str) -> bool {
         self.networks.iter().any(|recorded| recorded.network.eq_ignore_ascii_case(network))
     }
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads a recording that [`write`](Self::write) returned.
     ///
     /// # Errors
-    /// If it is something else, or of another version; in words.
+    /// A message if the bytes are not a recording or have another version.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let mut text = String::new();
         GzDecoder::new(bytes)
@@ -189,15 +189,15 @@ impl Recording {
         }
     }
 
-    /// The recording as JSON, packed by gzip; the same for the same recording.
+    /// The recording as JSON, compressed by gzip. Equal recordings give equal bytes.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), Compression::best());
         serde_json::to_writer(&mut packed, self).expect("a recording is JSON");
-        packed.finish().expect("memory takes all that is written to it")
+        packed.finish().expect("writing to memory does not fail")
     }
 
-    /// In words for beside a figure: `recorded on NVIDIA H200 on 2026-11-21`.
+    /// Where the numbers come from: `recorded on NVIDIA H200 on 2026-11-21`.
     #[must_use]
     pub fn credit(&self) -> String {
         let Provenance { machine, .. } = &self.provenance;
@@ -206,20 +206,20 @@ impl Recording {
 }
 
 impl RecordedNetwork {
-    /// Whether the messages are those of `compiled`, so that traces can be drawn over its tree.
+    /// Whether the messages have the same sizes as those of `compiled`, so that traces can be shown
+    /// on its tree.
     #[must_use]
-    pub fn is_of(&self, compiled: &CompiledNetwork) -> bool {
+    pub fn matches(&self, compiled: &CompiledNetwork) -> bool {
         self.messages == MessageSizes::of(compiled.tree(), compiled.plan())
     }
 
-    /// The run on `engine`; of several that with most threads, and for `gpu-paper` that with
-    /// these options.
+    /// The run on `engine` with the most threads; for `gpu-paper`, the run with the options `paper`.
     #[must_use]
     pub fn run(&self, engine: &str, paper: PaperOptions) -> Option<&RecordedRun> {
-        let asked = |run: &&RecordedRun| {
+        let is_wanted = |run: &&RecordedRun| {
             run.engine == engine && run.paper.is_none_or(|options| options == paper)
         };
-        self.runs.iter().filter(asked).max_by_key(|run| run.threads)
+        self.runs.iter().filter(is_wanted).max_by_key(|run| run.threads)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an experiment is run on, and how.
+//! The networks and settings of an experiment.
 
 use std::sync::Arc;
 
@@ -8,51 +8,51 @@ use crate::graph::{Heuristic, Triangulation};
 use crate::network::Network;
 use crate::propagation::MemoryLimit;
 
-/// The engine that experiments time unless another is chosen.
+/// The engine that experiments measure unless another is chosen.
 pub const DEFAULT_ENGINE: &EngineInfo = &GPU_PAPER;
 
-/// The engine that it is compared with unless another is chosen.
+/// The engine that they compare it with unless another is chosen.
 pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 
-/// What an experiment is run on, and how.
+/// The networks and settings of an experiment.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The networks.
     pub networks: Vec<Subject>,
-    /// How they are triangulated. Weighted min-fill gives the paper's own trees.
+    /// How the networks are triangulated. Weighted min-fill gives the paper's own trees.
     pub triangulation: Triangulation,
-    /// Name of the engine that is looked at.
+    /// Name of the engine to measure.
     pub engine: String,
-    /// Name of the engine that it is compared with.
+    /// Name of the engine to compare it with.
     pub baseline: String,
-    /// Propagations that are measured for each time, after one that is not.
+    /// Propagations to time for each measurement, after a warm-up.
     pub repeat: u32,
-    /// Threads that engines may use.
+    /// Threads that an engine may use.
     pub threads: usize,
-    /// Memory that an engine may take.
+    /// Memory that an engine may use.
     pub memory: MemoryLimit,
     /// Block size and layout of engine `gpu-paper`.
     pub paper: PaperOptions,
-    /// Separators of at most so many entries are merged away, besides those of at most
-    /// [`MERGE_THRESHOLDS`].
+    /// A further limit for experiment `merging`, besides [`MERGE_THRESHOLDS`]: separators of at most
+    /// this many entries are merged away.
     pub threshold: u64,
-    /// Whether recordings are to be shown even where the engine runs.
+    /// Whether to show recordings even if the engines run on this machine.
     pub prefer_recorded: bool,
     /// This program and this machine.
     pub provenance: Provenance,
 }
 
-/// A network that is looked at.
+/// A network of an experiment.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What it is called. Recordings and the paper's figures are found by the name of the sample.
+    /// Name of the network. Recordings and the paper's numbers are found by the name of a sample.
     pub name: String,
     /// The network.
     pub network: Arc<Network>,
 }
 
 impl Setup {
-    /// The default settings for `networks`: the paper's trees, its kernel against its CPU baseline.
+    /// The default settings for `networks`: the paper's trees, its GPU engine and its CPU baseline.
     #[must_use]
     pub fn new(networks: Vec<Subject>) -> Self {
         let provenance = Provenance::here(None);
@@ -71,14 +71,14 @@ impl Setup {
         }
     }
 
-    /// The settings of an experiment that heeds `parameters`, in words.
-    pub(super) fn told(&self, parameters: &[Parameter]) -> Vec<(String, String)> {
+    /// The settings as name and value: the networks, the triangulation and `parameters`.
+    pub(super) fn settings(&self, parameters: &[Parameter]) -> Vec<(String, String)> {
         let networks: Vec<&str> = self.networks.iter().map(|s| s.name.as_str()).collect();
-        let mut told = vec![
+        let mut settings = vec![
             ("networks", networks.join(" ")),
             ("triangulation", self.triangulation.name().to_owned()),
         ];
-        told.extend(parameters.iter().map(|parameter| match parameter {
+        settings.extend(parameters.iter().map(|parameter| match parameter {
             Parameter::Engine => ("engine", self.engine.clone()),
             Parameter::Baseline => ("baseline", self.baseline.clone()),
             Parameter::Repeat => ("repeat", self.repeat.to_string()),
@@ -86,7 +86,7 @@ impl Setup {
             Parameter::Paper => (GPU_PAPER.name, self.paper.to_string()),
             Parameter::Threshold => ("threshold", self.threshold.to_string()),
         }));
-        told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 

@@ -1,30 +1,36 @@
-//! Where times come from: this machine, or a recording of another.
+//! Where the times of an experiment come from: this machine, or a recording of another one.
 
 use std::time::Duration;
 
 use super::measure::{Effort, load_options, measure};
-use super::trees::Tree;
+use super::trees::NamedTree;
 use super::{
     ExperimentError, Machine, Origin, Progress, Record, RecordedNetwork, RecordedRun, Recording,
     Setup,
 };
 use crate::engine::{self, EngineInfo, PaperOptions};
 
-/// An engine with what it is asked for.
+/// Measuring one time of a propagation stops after this long.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
+
+/// At least this many propagations are timed, however long they take.
+const MIN_REPEAT: u32 = 3;
+
+/// An engine and its options.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Contender {
+pub(super) struct EngineConfig {
     pub engine: String,
     pub paper: PaperOptions,
     pub threads: usize,
 }
 
-impl Contender {
+impl EngineConfig {
     /// `engine` with the options of `setup`.
-    pub fn of(engine: &str, setup: &Setup) -> Self {
+    pub fn new(engine: &str, setup: &Setup) -> Self {
         Self { engine: engine.to_owned(), paper: setup.paper, threads: setup.threads }
     }
 
-    /// The engine, and what tells it from others like it.
+    /// The engine with those options that matter for it.
     pub fn title(&self) -> String {
         let info = EngineInfo::find(&self.engine);
         if info.is_some_and(|info| info.capabilities.paper_options) {
@@ -40,76 +46,79 @@ pub(super) fn on_gpu(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.on_gpu())
 }
 
-/// Where all times of an experiment come from, because those of two machines cannot be compared.
+/// Where all times of an experiment come from. Times of two machines cannot be compared, so an
+/// experiment never mixes sources.
 #[derive(Clone, Copy)]
-pub(super) enum Source {
-    Here,
+pub(super) enum TimeSource {
+    ThisMachine,
     Recording(&'static Recording),
 }
 
-impl Source {
-    /// Here if all of `engines` run here, unless recordings are asked for; else the first shipped
-    /// recording.
-    pub fn of(setup: &Setup, engines: &[&str]) -> Result<Self, ExperimentError> {
-        let reason = |name: &&str| engine::by_name(name).map(engine::Engine::availability);
-        let lacking = engines.iter().find_map(|name| match reason(name) {
-            Some(Ok(())) => None,
-            Some(Err(reason)) => Some(format!("engine {name} cannot run here: {reason}")),
+impl TimeSource {
+    /// This machine if all of `engines` run here and `setup` does not prefer recordings; otherwise
+    /// the first shipped recording.
+    pub fn choose(setup: &Setup, engines: &[&str]) -> Result<Self, ExperimentError> {
+        let obstacle = engines.iter().find_map(|name| match engine::by_name(name) {
+            Some(engine) => {
+                let reason = engine.availability().err()?;
+                Some(format!("engine {name} cannot run here: {reason}"))
+            }
             None => Some(format!("there is no engine '{name}'")),
         });
-        if lacking.is_none() && !setup.prefer_recorded {
-            return Ok(Self::Here);
+        if obstacle.is_none() && !setup.prefer_recorded {
+            return Ok(Self::ThisMachine);
         }
-        let lacking = lacking.unwrap_or_else(|| "recordings were asked for".to_owned());
+        let reason = obstacle.unwrap_or_else(|| "recordings were requested".to_owned());
         let recording = Recording::shipped().first();
         recording.map(Self::Recording).ok_or_else(|| {
-            ExperimentError::Failed(format!("{lacking}, and there is no recording to show instead"))
+            ExperimentError::Failed(format!("{reason}, and there is no recording to show instead"))
         })
     }
 
     pub fn origin(self) -> Origin {
         match self {
-            Self::Here => Origin::Live,
+            Self::ThisMachine => Origin::Live,
             Self::Recording(_) => Origin::Recorded,
         }
     }
 
-    /// The machine that is timed.
+    /// The machine that the times are from.
     pub fn machine(self, setup: &Setup) -> &Machine {
         match self {
-            Self::Here => &setup.provenance.machine,
+            Self::ThisMachine => &setup.provenance.machine,
             Self::Recording(recording) => &recording.provenance.machine,
         }
     }
 
-    /// Times `contender` on `tree`. Where that cannot be done, a note in `record` says why.
+    /// The time of `config` on `tree`; `None` if there is none, and then a note in `record` says
+    /// why.
     pub fn time(
         self,
         setup: &Setup,
         progress: &Progress,
         record: &mut Record,
-        tree: &Tree,
-        contender: &Contender,
+        tree: &NamedTree,
+        config: &EngineConfig,
     ) -> Result<Option<RecordedRun>, ExperimentError> {
-        let what = format!("{}: {}", tree.name, contender.title());
         let outcome = match self {
-            Self::Here => {
-                progress.step(what.as_str(), tree.weight(setup.repeat))?;
-                here(setup, progress, tree, contender).map_err(|error| match error {
+            Self::ThisMachine => {
+                let step = format!("{}: {}", tree.name, config.title());
+                progress.step(step.as_str(), tree.weight(setup.repeat))?;
+                time_here(setup, progress, tree, config).map_err(|error| match error {
                     ExperimentError::Failed(reason) => {
-                        ExperimentError::Failed(format!("{what}: {reason}"))
+                        ExperimentError::Failed(format!("{step}: {reason}"))
                     }
                     cancelled => cancelled,
                 })
             }
             Self::Recording(recording) => {
-                record.credit(&recording.credit());
-                recorded(recording, tree, contender)
+                record.add_recorded(&recording.credit());
+                recorded_time(recording, tree, config)
             }
         };
         match outcome {
             Ok(run) => {
-                record.count(run.propagate_us.count);
+                record.count_propagations(run.propagate_us.count);
                 Ok(Some(run))
             }
             Err(ExperimentError::Failed(reason)) => {
@@ -121,36 +130,38 @@ impl Source {
     }
 }
 
-fn here(
+/// Measures `config` on `tree`.
+fn time_here(
     setup: &Setup,
     progress: &Progress,
-    tree: &Tree,
-    contender: &Contender,
+    tree: &NamedTree,
+    config: &EngineConfig,
 ) -> Result<RecordedRun, ExperimentError> {
-    let missing = || ExperimentError::Failed(format!("there is no engine '{}'", contender.engine));
-    let engine = engine::by_name(&contender.engine).ok_or_else(missing)?;
-    let options = load_options(engine, contender.threads, contender.paper, setup.memory);
+    let missing = || ExperimentError::Failed(format!("there is no engine '{}'", config.engine));
+    let engine = engine::by_name(&config.engine).ok_or_else(missing)?;
+    let options = load_options(engine, config.threads, config.paper, setup.memory);
     let effort = Effort {
         repeat: setup.repeat,
-        at_most: Duration::from_secs(20),
-        at_least: 3,
-        traced: false,
+        time_limit: TIME_LIMIT,
+        min_repeat: MIN_REPEAT,
+        is_traced: false,
     };
     measure(&tree.compiled, engine, &options, effort, progress.cancel_token())
 }
 
-fn recorded(
+/// The run of `config` on `tree` in `recording`.
+fn recorded_time(
     recording: &Recording,
-    tree: &Tree,
-    contender: &Contender,
+    tree: &NamedTree,
+    config: &EngineConfig,
 ) -> Result<RecordedRun, ExperimentError> {
     let failed = |reason: String| Err(ExperimentError::Failed(reason));
-    // Merging may leave a tree as another name has it.
-    let same = |network: &&RecordedNetwork| {
-        network.network.eq_ignore_ascii_case(&tree.name) && network.is_of(&tree.compiled)
+    let is_same = |network: &&RecordedNetwork| {
+        network.network.eq_ignore_ascii_case(&tree.name) && network.matches(&tree.compiled)
     };
     let labelled = recording.find(&tree.name, &tree.label);
-    let found = labelled.filter(same).or_else(|| recording.networks.iter().find(same));
+    // Merging may give a tree that is recorded under another label.
+    let found = labelled.filter(is_same).or_else(|| recording.networks.iter().find(is_same));
     let Some(network) = found else {
         return failed(match labelled {
             Some(_) => format!("The recording has another tree for {}.", tree.name),
@@ -158,8 +169,8 @@ fn recorded(
         });
     };
     let missing = || {
-        let what = contender.title();
-        ExperimentError::Failed(format!("The recording does not hold {what} ({}).", tree.label))
+        let engine = config.title();
+        ExperimentError::Failed(format!("The recording does not hold {engine} ({}).", tree.label))
     };
-    network.run(&contender.engine, contender.paper).cloned().ok_or_else(missing)
+    network.run(&config.engine, config.paper).cloned().ok_or_else(missing)
 }

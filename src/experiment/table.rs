@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Origin;
 
-/// Rows of cells in typed columns of the same length.
+/// A table of typed columns of the same length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Its name, as part of a file's name.
+    /// Name of the table, which is also part of a file name.
     pub name: String,
     /// The columns.
     pub columns: Vec<Column>,
@@ -16,38 +16,38 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its heading, with the unit at the end, as `propagate_us`.
+    /// Heading, with the unit at the end, such as `propagate_us`.
     pub name: String,
-    /// Where its numbers come from, where that is the same for all of them.
+    /// Where the numbers come from; `None` if it differs from row to row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The cells.
+    /// The cells, from top to bottom.
     pub cells: Cells,
 }
 
-/// The cells of a column; `None` where there is nothing to be told.
+/// The cells of a column; `None` is an empty cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cells {
-    /// Words.
+    /// Text.
     Text(Vec<String>),
-    /// Counts.
+    /// Whole numbers.
     Count(Vec<Option<u64>>),
-    /// Measures.
+    /// Measured or computed numbers.
     Number(Vec<Option<f64>>),
 }
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A count.
+    /// A whole number.
     Count(u64),
-    /// A measure.
+    /// A measured or computed number.
     Number(f64),
-    /// Nothing.
-    Nothing,
+    /// An empty cell.
+    Empty,
 }
 
 impl Table {
@@ -57,13 +57,19 @@ impl Table {
         Self { name: name.to_owned(), columns: Vec::new() }
     }
 
-    /// Adds a column of words.
+    /// Adds a column of text.
+    ///
+    /// # Panics
+    /// If its length differs from that of the other columns.
     #[must_use]
     pub fn text<S: Into<String>>(self, name: &str, cells: impl IntoIterator<Item = S>) -> Self {
         self.with(name, None, Cells::Text(cells.into_iter().map(Into::into).collect()))
     }
 
-    /// Adds a column of counts, all of one origin.
+    /// Adds a column of whole numbers. `origin` is `None` if it differs from row to row.
+    ///
+    /// # Panics
+    /// If its length differs from that of the other columns.
     #[must_use]
     pub fn count<N: Into<Option<u64>>>(
         self,
@@ -74,7 +80,10 @@ impl Table {
         self.with(name, origin.into(), Cells::Count(cells.into_iter().map(Into::into).collect()))
     }
 
-    /// Adds a column of measures, all of one origin unless that is `None`.
+    /// Adds a column of numbers. `origin` is `None` if it differs from row to row.
+    ///
+    /// # Panics
+    /// If its length differs from that of the other columns.
     #[must_use]
     pub fn number<N: Into<Option<f64>>>(
         self,
@@ -85,10 +94,13 @@ impl Table {
         self.with(name, origin.into(), Cells::Number(cells.into_iter().map(Into::into).collect()))
     }
 
-    /// # Panics
-    /// If the column is longer or shorter than the others.
     fn with(mut self, name: &str, origin: Option<Origin>, cells: Cells) -> Self {
-        assert!(self.columns.is_empty() || self.rows() == cells.len(), "column {name} is uneven");
+        assert!(
+            self.columns.is_empty() || self.rows() == cells.len(),
+            "column {name} has {} cells, the others {}",
+            cells.len(),
+            self.rows()
+        );
         self.columns.push(Column { name: name.to_owned(), origin, cells });
         self
     }
@@ -99,7 +111,7 @@ impl Table {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// The column called `name`.
+    /// The column with this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
@@ -117,22 +129,22 @@ impl Cells {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The cell in `row`; nothing where there is none.
+    /// The cell in `row`; empty if there is no such row.
     #[must_use]
     pub fn cell(&self, row: usize) -> Cell {
         match self {
-            Self::Text(cells) => cells.get(row).map_or(Cell::Nothing, |t| Cell::Text(t.clone())),
+            Self::Text(cells) => cells.get(row).map_or(Cell::Empty, |t| Cell::Text(t.clone())),
             Self::Count(cells) => {
-                cells.get(row).copied().flatten().map_or(Cell::Nothing, Cell::Count)
+                cells.get(row).copied().flatten().map_or(Cell::Empty, Cell::Count)
             }
             Self::Number(cells) => {
-                cells.get(row).copied().flatten().map_or(Cell::Nothing, Cell::Number)
+                cells.get(row).copied().flatten().map_or(Cell::Empty, Cell::Number)
             }
         }
     }

@@ -8,11 +8,28 @@ use crate::graph::{MergeLimits, Triangulation, TriangulationOptions, merge_small
 use crate::network::Network;
 use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 
-/// Largest separators that are merged away, entries: what experiment `merging` goes through.
+/// The limits that experiment `merging` tries, in entries: separators of at most this size are
+/// merged away.
 pub const MERGE_THRESHOLDS: [u64; 5] = [2, 8, 32, 128, 512];
 
-/// Compiles `network` with what `triangulation` makes of it, searching for no longer than ever.
-pub(super) fn tree(
+/// Which small separators are merged away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeRule {
+    /// As many as the size limits allow, first those that add the fewest entries.
+    All,
+    /// Those whose merging saves time by equation 6, first those that save most. A message costs as
+    /// much as [`MESSAGE_ENTRIES`] entries.
+    Paying,
+}
+
+/// Cost of a message in entries: the time of a kernel launch over the time in which a thread of
+/// engine `gpu-paper` reads an entry, 2.6 µs / 0.28 µs, as experiment `model` finds them on an
+/// NVIDIA H200. On another GPU, [`MergeRule::Paying`] would choose other separators.
+pub const MESSAGE_ENTRIES: f64 = 10.0;
+
+/// Compiles `network` with the tree that `triangulation` makes.
+pub(super) fn compile_tree(
     network: &Arc<Network>,
     triangulation: Triangulation,
     cancel: &CancelToken,
@@ -21,21 +38,6 @@ pub(super) fn tree(
     let options = CompileOptions { triangulation };
     Ok(Arc::new(compile(Arc::clone(network), &options, cancel)?))
 }
-
-/// Which small separators are merged away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MergeRule {
-    /// All that the sizes allow, those first that add fewest entries.
-    All,
-    /// Those of which equation 6 says that it pays, those first that save most, for a message that
-    /// costs as much as [`MESSAGE_ENTRIES`].
-    Paying,
-}
-
-/// What launching a kernel costs, in entries that a thread of engine `gpu-paper` goes through: 2.6
-/// over 0.28 microseconds as experiment `model` finds them on an NVIDIA H200.
-pub const MESSAGE_ENTRIES: f64 = 10.0;
 
 /// `compiled` with separators of at most `threshold` entries merged away by `rule`, within
 /// [the usual limits](MergeLimits::of_separators).
@@ -48,29 +50,29 @@ pub fn merged(compiled: &CompiledNetwork, threshold: u64, rule: MergeRule) -> Ar
 }
 
 /// A network with a junction tree.
-pub(super) struct Tree {
-    /// The network's name.
+pub(super) struct NamedTree {
+    /// Name of the network.
     pub name: String,
-    /// What the tree is called in recordings.
+    /// Name of the tree in recordings.
     pub label: String,
     pub compiled: Arc<CompiledNetwork>,
 }
 
-impl Tree {
+impl NamedTree {
     /// The networks of `setup`, each with the tree that `triangulation` makes.
     pub fn all(
         setup: &Setup,
         triangulation: Triangulation,
         progress: &Progress,
     ) -> Result<Vec<Self>, ExperimentError> {
-        let of_subject = |subject: &Subject| {
+        let compile = |subject: &Subject| {
             Ok(Self {
                 name: subject.name.clone(),
                 label: tree_name(triangulation, None),
-                compiled: tree(&subject.network, triangulation, progress.cancel_token())?,
+                compiled: compile_tree(&subject.network, triangulation, progress.cancel_token())?,
             })
         };
-        setup.networks.iter().map(of_subject).collect()
+        setup.networks.iter().map(compile).collect()
     }
 
     /// The same network with [`merged`] cliques.
@@ -87,16 +89,20 @@ impl Tree {
         MessageSizes::of(self.compiled.tree(), self.compiled.plan())
     }
 
-    /// About how much work it is to load it and propagate so many times.
+    /// Approximate work of loading the network and propagating it this many times, for
+    /// [`Progress::expect`].
     pub fn weight(&self, repeat: u32) -> f64 {
+        /// Overhead of a clique, in entries. A rough value; it only affects the progress bar.
+        const CLIQUE: f64 = 500.0;
+        /// Cost of loading, in propagations. Rough in the same way.
+        const LOADING: f64 = 6.0;
         let statistics = self.compiled.statistics();
-        // A message is worth some entries, and loading some propagations.
-        let entries = statistics.total_clique_entries as f64 + 500.0 * statistics.cliques as f64;
-        entries * (f64::from(repeat) + 6.0)
+        let entries = statistics.total_clique_entries as f64 + CLIQUE * statistics.cliques as f64;
+        entries * (f64::from(repeat) + LOADING)
     }
 }
 
-/// What a tree is called in recordings, as `weighted-min-fill` or `weighted-min-fill, merged to 64`.
+/// Name of a tree in recordings, such as `weighted-min-fill` or `weighted-min-fill, merged to 64`.
 pub(super) fn tree_name(triangulation: Triangulation, merged: Option<(u64, MergeRule)>) -> String {
     let name = triangulation.name();
     match merged {

@@ -143,7 +143,7 @@ impl Workbench {
         let title =
             by_name(&request.experiment).map_or("", |experiment| experiment.title).to_owned();
         let (cancel, wake) = (CancelToken::new(), self.session.waker());
-        let progress = Arc::new(Progress::new(cancel.clone()).told_to(move |_| wake()));
+        let progress = Arc::new(Progress::new(cancel.clone()).with_listener(move |_| wake()));
         laboratory.running =
             Some(RunningExperiment { number, title, progress: Arc::clone(&progress) });
         let run = move || request.run(&progress);

@@ -39,7 +39,8 @@ impl Recorded {
         name: &str,
         compiled: &CompiledNetwork,
     ) -> Vec<Self> {
-        let fits = |recorded: &Self| recorded.trace().is_some() && recorded.network.is_of(compiled);
+        let fits =
+            |recorded: &Self| recorded.trace().is_some() && recorded.network.matches(compiled);
         Self::all(recordings, name).filter(fits).collect()
     }
 

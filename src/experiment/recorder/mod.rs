@@ -1,15 +1,15 @@
-//! Making a recording of all that experiments show.
+//! Making a recording of everything that experiments show.
 
 mod cost;
-mod parts;
 mod resume;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 use self::cost::{effort, seconds};
-use self::parts::{Part, parts_of};
+use self::tasks::{TreeTask, tree_tasks};
 use super::measure::Bench;
 use super::{
     ExperimentError, MessageSizes, PAPER_NETWORKS, Progress, Provenance, RecordedNetwork,
@@ -17,25 +17,25 @@ use super::{
 };
 use crate::cancel::CancelToken;
 
-/// What a recording is made of.
+/// What to record, and how.
 #[derive(Clone, Debug)]
 pub struct RecordingSetup {
     /// The networks.
     pub networks: Vec<Subject>,
-    /// Propagations for each time; slow engines are measured less often.
+    /// Propagations to time for each run; slow engines are measured less often.
     pub repeat: u32,
-    /// Threads of engines that use several. They are measured with one as well.
+    /// Threads of multithreaded engines, which are measured with one thread as well.
     pub threads: usize,
-    /// Longest that one time of a fast engine is measured; times of `sequential` and `gpu-paper`,
-    /// and those that only say how times go as something is varied, are measured for a part of it.
-    /// Two or three propagations are counted however long they take.
-    pub at_most: Duration,
-    /// When, by what and where.
+    /// Time limit of a run of a fast engine. Runs of engines that pass one message after another,
+    /// and runs that vary an option or the tree, have a fraction of it. At least two or three
+    /// propagations are timed in any case.
+    pub time_limit: Duration,
+    /// This program and this machine.
     pub provenance: Provenance,
 }
 
 impl RecordingSetup {
-    /// The paper's networks on this machine.
+    /// The paper's networks on this machine. `commit` is the commit that the program was built from.
     #[must_use]
     pub fn new(commit: Option<&str>) -> Self {
         let provenance = Provenance::here(commit);
@@ -43,117 +43,123 @@ impl RecordingSetup {
             networks: PAPER_NETWORKS.iter().filter_map(|name| Subject::sample(name)).collect(),
             repeat: 60,
             threads: provenance.machine.threads,
-            at_most: Duration::from_millis(1200),
+            time_limit: Duration::from_millis(1200),
             provenance,
         }
     }
 
-    /// What is noted of it in the recording.
+    /// The settings as the recording holds them.
     fn settings(&self) -> RecordingSettings {
-        RecordingSettings { repeat: self.repeat, threads: self.threads, at_most: self.at_most }
+        let Self { repeat, threads, time_limit, .. } = *self;
+        RecordingSettings { repeat, threads, time_limit }
     }
 }
 
-/// A recording in the making: what it holds, and what is still to be measured.
+/// Makes a recording: holds what is measured so far and what remains to be measured.
 pub struct Recorder {
     setup: RecordingSetup,
     recording: Recording,
-    /// The parts of each network that is not held.
-    missing: Vec<Vec<Part>>,
+    /// The tasks of each network that the recording lacks.
+    remaining: Vec<Vec<TreeTask>>,
 }
 
 impl Recorder {
-    /// Compiles the networks of `setup`. Those that `held` holds, with all their trees, stay as they
-    /// are and are not measured again. Engines that cannot run here are left out.
+    /// Compiles the networks of `setup`. Networks that `existing` holds are not measured again.
+    /// Engines that cannot run here are left out.
     ///
     /// # Errors
-    /// If `held` was measured by another program, on another machine or with other options, or says
-    /// nothing of them; or if it was cancelled.
+    /// If `existing` was measured by another program, on another machine or with other settings, if
+    /// it does not say which, or if the work was cancelled.
     pub fn new(
         setup: RecordingSetup,
-        held: Option<Recording>,
+        existing: Option<Recording>,
         cancel: &CancelToken,
     ) -> Result<Self, ExperimentError> {
-        let recording = match held {
-            Some(held) => {
-                resume::check(&held, &setup).map_err(ExperimentError::Failed)?;
-                held
+        let recording = match existing {
+            Some(existing) => {
+                resume::check(&existing, &setup).map_err(ExperimentError::Failed)?;
+                existing
             }
             None => Recording {
                 settings: Some(setup.settings()),
                 ..Recording::new(setup.provenance.clone())
             },
         };
-        let mut missing: Vec<Vec<Part>> = Vec::new();
+        let mut remaining: Vec<Vec<TreeTask>> = Vec::new();
         for subject in &setup.networks {
             cancel.check()?;
-            let asked = missing.iter().flatten().any(|part| part.name == subject.name);
-            if !asked && !recording.holds(&subject.name) {
-                missing.push(parts_of(&setup, subject, cancel)?);
+            let is_planned = remaining.iter().flatten().any(|task| task.network == subject.name);
+            if !is_planned && !recording.contains(&subject.name) {
+                remaining.push(tree_tasks(&setup, subject, cancel)?);
             }
         }
-        Ok(Self { setup, recording, missing })
+        Ok(Self { setup, recording, remaining })
     }
 
-    /// What is held already.
+    /// What is measured so far.
     #[must_use]
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
 
-    /// Names of the networks that are to be measured, each with the number of its trees.
-    pub fn missing(&self) -> impl ExactSizeIterator<Item = (&str, usize)> {
-        self.missing.iter().map(|parts| (parts[0].name.as_str(), parts.len()))
+    /// The networks to be measured, as name and number of trees.
+    pub fn remaining(&self) -> impl ExactSizeIterator<Item = (&str, usize)> {
+        self.remaining.iter().map(|tasks| (tasks[0].network.as_str(), tasks.len()))
     }
 
-    /// About how long that takes, on a machine like those of the shipped recordings.
+    /// Approximate duration of [`run`](Self::run) on a machine like those of the shipped recordings.
     #[must_use]
     pub fn forecast(&self) -> Duration {
-        let runs = self.missing.iter().flatten().flat_map(|part| {
-            part.runs.iter().map(|run| seconds(&self.setup, part.network.statistics(), &run.kind()))
+        let runs = self.remaining.iter().flatten().flat_map(|task| {
+            let statistics = task.compiled.statistics();
+            task.runs.iter().map(|run| seconds(&self.setup, statistics, &run.kind()))
         });
         Duration::from_secs_f64(runs.sum())
     }
 
-    /// Measures what is missing. After each network `keep` is given what is held by then.
+    /// Measures what remains, and calls `save` with the recording after each network.
     ///
     /// # Errors
-    /// If it was cancelled, a network cannot be propagated on an engine that runs here, or `keep`
-    /// says in words why it could not do its work.
+    /// If the work was cancelled, an engine that runs here cannot propagate a network, or `save`
+    /// fails.
     pub fn run(
         mut self,
         progress: &Progress,
-        mut keep: impl FnMut(&Recording) -> Result<(), String>,
+        mut save: impl FnMut(&Recording) -> Result<(), String>,
     ) -> Result<Recording, ExperimentError> {
         progress.expect(self.forecast().as_secs_f64());
-        for parts in std::mem::take(&mut self.missing) {
-            let measure = |part| self.measure(part, progress);
-            let measured = parts.into_iter().map(measure).collect::<Result<Vec<_>, _>>()?;
+        for tasks in std::mem::take(&mut self.remaining) {
+            let measure = |task| self.measure(task, progress);
+            let measured = tasks.into_iter().map(measure).collect::<Result<Vec<_>, _>>()?;
             self.recording.networks.extend(measured);
-            keep(&self.recording).map_err(ExperimentError::Failed)?;
+            save(&self.recording).map_err(ExperimentError::Failed)?;
         }
         Ok(self.recording)
     }
 
-    fn measure(&self, part: Part, progress: &Progress) -> Result<RecordedNetwork, ExperimentError> {
+    fn measure(
+        &self,
+        task: TreeTask,
+        progress: &Progress,
+    ) -> Result<RecordedNetwork, ExperimentError> {
         let cancel = progress.cancel_token();
-        let compiled = &part.network;
-        let mut runs = Vec::with_capacity(part.runs.len());
+        let compiled = &task.compiled;
+        let mut runs = Vec::with_capacity(task.runs.len());
         let mut bench: Option<Bench> = None;
-        for run in &part.runs {
-            let what = format!("{}, {}: {}", part.name, part.tree, run.title());
+        for run in &task.runs {
+            let step = format!("{}, {}: {}", task.network, task.tree, run.title());
             let kind = run.kind();
-            progress.step(what.as_str(), seconds(&self.setup, compiled.statistics(), &kind))?;
+            progress.step(step.as_str(), seconds(&self.setup, compiled.statistics(), &kind))?;
             let failed = |error| match error {
                 ExperimentError::Failed(reason) => {
-                    ExperimentError::Failed(format!("{what}: {reason}"))
+                    ExperimentError::Failed(format!("{step}: {reason}"))
                 }
                 cancelled => cancelled,
             };
-            let turned = bench.as_mut().is_some_and(|b| b.turns_to(run.engine, &run.options));
-            let mut ready = match bench.take().filter(|_| turned) {
+            let is_reused = bench.as_mut().is_some_and(|b| b.switch_to(run.engine, &run.options));
+            // The previous bench is dropped before the next one is loaded: memory holds only one.
+            let mut ready = match bench.take().filter(|_| is_reused) {
                 Some(ready) => ready,
-                // The one before has gone by now, so that two never share the memory.
                 None => Bench::load(compiled, run.engine, &run.options, cancel).map_err(failed)?,
             };
             runs.push(ready.measure(effort(&self.setup, &kind), cancel).map_err(failed)?);
@@ -162,8 +168,8 @@ impl Recorder {
         Ok(RecordedNetwork {
             tree: compiled.statistics().clone(),
             messages: MessageSizes::of(compiled.tree(), compiled.plan()),
-            network: part.name,
-            triangulation: part.tree,
+            network: task.network,
+            triangulation: task.tree,
             runs,
         })
     }

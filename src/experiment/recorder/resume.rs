@@ -1,12 +1,15 @@
-//! Whether measuring may go on where a recording ends: it is of one program on one machine.
+//! Whether a recording can be continued: all its times must be from one program on one machine.
 
 use super::RecordingSetup;
 use crate::experiment::{Machine, Provenance, Recording, RecordingSettings};
 
-/// What keeps times that `setup` measures from standing beside those that are `held`, in words.
-pub(super) fn check(held: &Recording, setup: &RecordingSetup) -> Result<(), String> {
-    let (before, now) = (&held.provenance, &setup.provenance);
-    if !before.machine.is_as(&now.machine) {
+/// Checks that times measured with `setup` are comparable with those in `existing`.
+///
+/// # Errors
+/// A message that says what differs.
+pub(super) fn check(existing: &Recording, setup: &RecordingSetup) -> Result<(), String> {
+    let (before, now) = (&existing.provenance, &setup.provenance);
+    if !before.machine.is_comparable_with(&now.machine) {
         return Err(format!(
             "it was measured on another machine: {}; this is {}",
             machine(&before.machine),
@@ -14,12 +17,11 @@ pub(super) fn check(held: &Recording, setup: &RecordingSetup) -> Result<(), Stri
         ));
     }
     match (&before.commit, &now.commit) {
-        (None, _) => return Err("it does not say which commit it was measured from".to_owned()),
+        (None, _) => return Err("it does not name the commit it was measured from".to_owned()),
         (_, None) => {
             return Err(format!(
-                "it was measured from {}; {}",
-                program(before),
-                "which commit this program was built from is not known"
+                "it was measured from {}; the commit of this program is unknown",
+                program(before)
             ));
         }
         (a, b) if a != b || before.version != now.version => {
@@ -31,14 +33,14 @@ pub(super) fn check(held: &Recording, setup: &RecordingSetup) -> Result<(), Stri
         }
         _ => {}
     }
-    match &held.settings {
+    match &existing.settings {
         Some(settings) if *settings == setup.settings() => Ok(()),
         Some(settings) => Err(format!(
             "it was measured with {}; now with {}",
             options(settings),
             options(&setup.settings())
         )),
-        None => Err("it does not say with which options it was measured".to_owned()),
+        None => Err("it does not say with which settings it was measured".to_owned()),
     }
 }
 
@@ -55,8 +57,8 @@ fn machine(machine: &Machine) -> String {
 }
 
 fn options(settings: &RecordingSettings) -> String {
-    let RecordingSettings { repeat, threads, at_most } = settings;
-    format!("repeat {repeat}, threads {threads}, at most {} ms a time", at_most.as_millis())
+    let RecordingSettings { repeat, threads, time_limit } = settings;
+    format!("repeat {repeat}, threads {threads}, at most {} ms a run", time_limit.as_millis())
 }
 
 #[cfg(test)]
@@ -80,23 +82,23 @@ mod tests {
         setup
     }
 
-    fn held(setup: &RecordingSetup) -> Recording {
+    fn existing(setup: &RecordingSetup) -> Recording {
         let settings = Some(setup.settings());
         Recording { settings, ..Recording::new(setup.provenance.clone()) }
     }
 
     #[test]
-    fn the_same_program_on_the_same_machine_goes_on() {
+    fn the_same_program_on_the_same_machine_can_continue() {
         let mut now = setup();
-        let held = held(&now);
+        let existing = existing(&now);
         now.provenance.date = "2100-01-01T00:00:00Z".to_owned();
-        // Clocks are as they are found, which is not the same from one minute to the next.
+        // Clock rates change from minute to minute.
         now.provenance.machine.gpu.as_mut().unwrap().clocks = None;
-        assert_eq!(check(&held, &now), Ok(()));
+        assert_eq!(check(&existing, &now), Ok(()));
     }
 
     #[test]
-    fn another_machine_program_or_option_does_not() {
+    fn another_machine_program_or_setting_cannot_continue() {
         type Change = fn(&mut RecordingSetup);
         let cases: [(Change, &str); 9] = [
             (
@@ -110,30 +112,27 @@ mod tests {
                 |s| s.provenance.commit = Some("abd".to_owned()),
                 "commit abc; this program is version",
             ),
-            (
-                |s| s.provenance.commit = None,
-                "which commit this program was built from is not known",
-            ),
+            (|s| s.provenance.commit = None, "the commit of this program is unknown"),
             (|s| s.provenance.version = "9".to_owned(), "this program is version 9, commit abc"),
-            (|s| s.repeat = 3, "at most 1200 ms a time; now with repeat 3, threads"),
+            (|s| s.repeat = 3, "at most 1200 ms a run; now with repeat 3, threads"),
             (|s| s.threads = 77, "now with repeat 60, threads 77"),
         ];
         for (change, message) in cases {
             let mut now = setup();
-            let held = held(&now);
+            let existing = existing(&now);
             change(&mut now);
-            let error = check(&held, &now).unwrap_err();
+            let error = check(&existing, &now).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
     }
 
     #[test]
-    fn what_a_recording_does_not_say_cannot_be_compared() {
+    fn a_recording_without_settings_or_commit_cannot_continue() {
         let now = setup();
-        let unsettled = Recording { settings: None, ..held(&now) };
-        assert!(check(&unsettled, &now).unwrap_err().contains("with which options"));
-        let mut nameless = held(&now);
+        let unsettled = Recording { settings: None, ..existing(&now) };
+        assert!(check(&unsettled, &now).unwrap_err().contains("with which settings"));
+        let mut nameless = existing(&now);
         nameless.provenance.commit = None;
-        assert!(check(&nameless, &now).unwrap_err().contains("which commit it was"));
+        assert!(check(&nameless, &now).unwrap_err().contains("name the commit it was"));
     }
 }

@@ -10,7 +10,7 @@ fn setup(networks: &[&str]) -> RecordingSetup {
         networks: networks.iter().map(|name| Subject::sample(name).unwrap()).collect(),
         repeat: 2,
         threads: 2,
-        at_most: Duration::ZERO,
+        time_limit: Duration::ZERO,
         ..RecordingSetup::new(Some("abc"))
     }
 }
@@ -20,12 +20,12 @@ fn progress() -> Progress {
 }
 
 #[test]
-fn a_recording_holds_every_tree_and_engine() {
+fn a_recording_has_every_tree_and_engine() {
     let progress = progress();
     let recorder = Recorder::new(setup(&["insurance"]), None, progress.cancel_token()).unwrap();
-    let (name, trees) = recorder.missing().next().unwrap();
+    let (name, trees) = recorder.remaining().next().unwrap();
     assert!(name == "insurance" && recorder.forecast() > Duration::ZERO);
-    // Two plain trees, and each that merging makes once.
+    // The two unmerged trees, and each tree that merging makes, once.
     assert!((3..2 + 2 * MERGE_THRESHOLDS.len()).contains(&trees), "{trees}");
     let recording = recorder.run(&progress, |_| Ok(())).unwrap();
     assert_eq!(recording.networks.len(), trees);
@@ -47,57 +47,60 @@ fn a_recording_holds_every_tree_and_engine() {
 }
 
 #[test]
-fn what_was_measured_before_an_interruption_is_kept_and_not_measured_again() {
+fn networks_measured_before_an_interruption_are_kept_and_not_measured_again() {
     let networks = ["asia", "cancer", "asia", "insurance"];
     let cancel = CancelToken::new();
     let stop = cancel.clone();
-    let interrupted = Progress::new(cancel.clone()).told_to(move |status| {
-        // Within the second network, once its first tree is behind.
-        if status.what.starts_with("cancer, auto") {
+    let interrupted = Progress::new(cancel.clone()).with_listener(move |status| {
+        // In the second network, after its first tree.
+        if status.step.starts_with("cancer, auto") {
             stop.cancel();
         }
     });
-    let kept = Mutex::new(Vec::new());
-    let keep = |recording: &Recording| {
-        kept.lock().unwrap().push(recording.write());
+    let saved = Mutex::new(Vec::new());
+    let save = |recording: &Recording| {
+        saved.lock().unwrap().push(recording.write());
         Ok(())
     };
     let recorder = Recorder::new(setup(&networks), None, &cancel).unwrap();
-    assert!(recorder.missing().map(|(name, _)| name).eq(["asia", "cancer", "insurance"]));
-    let outcome = recorder.run(&interrupted, keep);
+    assert!(recorder.remaining().map(|(name, _)| name).eq(["asia", "cancer", "insurance"]));
+    let outcome = recorder.run(&interrupted, save);
     assert_eq!(outcome, Err(ExperimentError::Cancelled(Cancelled)));
 
-    let mut kept = kept.into_inner().unwrap();
-    assert_eq!(kept.len(), 1);
-    let held = Recording::read(&kept.remove(0)).unwrap();
-    assert_eq!(held.names(), ["asia"]);
+    let mut saved = saved.into_inner().unwrap();
+    assert_eq!(saved.len(), 1);
+    let existing = Recording::read(&saved.remove(0)).unwrap();
+    assert_eq!(existing.names(), ["asia"]);
     let progress = progress();
     let recorder =
-        Recorder::new(setup(&networks), Some(held.clone()), progress.cancel_token()).unwrap();
-    assert_eq!(recorder.recording(), &held);
-    assert!(recorder.missing().map(|(name, _)| name).eq(["cancer", "insurance"]));
+        Recorder::new(setup(&networks), Some(existing.clone()), progress.cancel_token()).unwrap();
+    assert_eq!(recorder.recording(), &existing);
+    assert!(recorder.remaining().map(|(name, _)| name).eq(["cancer", "insurance"]));
     let mut names = Vec::new();
-    let whole = recorder.run(&progress, |recording| {
+    let complete = recorder.run(&progress, |recording| {
         names.push(recording.names().join(" "));
         Ok(())
     });
-    let whole = whole.unwrap();
+    let complete = complete.unwrap();
     assert_eq!(names, ["asia cancer", "asia cancer insurance"]);
-    assert_eq!(whole.networks[..held.networks.len()], held.networks);
-    assert_eq!((&whole.provenance, &whole.settings), (&held.provenance, &held.settings));
+    assert_eq!(complete.networks[..existing.networks.len()], existing.networks);
+    assert_eq!(
+        (&complete.provenance, &complete.settings),
+        (&existing.provenance, &existing.settings)
+    );
 
-    // Another time nothing is left to do, and other options are refused.
-    let again = Recorder::new(setup(&["cancer"]), Some(whole.clone()), progress.cancel_token());
+    // Now nothing remains to be measured, and other settings are refused.
+    let again = Recorder::new(setup(&["cancer"]), Some(complete.clone()), progress.cancel_token());
     let again = again.unwrap();
-    assert_eq!((again.missing().len(), again.forecast()), (0, Duration::ZERO));
-    assert_eq!(again.run(&progress, |_| panic!("nothing is new")).unwrap(), whole);
+    assert_eq!((again.remaining().len(), again.forecast()), (0, Duration::ZERO));
+    assert_eq!(again.run(&progress, |_| panic!("nothing was measured")).unwrap(), complete);
     let other = RecordingSetup { repeat: 3, ..setup(&["cancer"]) };
-    let refused = Recorder::new(other, Some(whole), progress.cancel_token());
+    let refused = Recorder::new(other, Some(complete), progress.cancel_token());
     assert!(matches!(refused.err(), Some(ExperimentError::Failed(_))));
 }
 
 #[test]
-fn what_cannot_be_kept_ends_the_recording() {
+fn a_recording_ends_if_it_cannot_be_saved_or_is_cancelled() {
     let progress = progress();
     let recorder =
         Recorder::new(setup(&["asia", "cancer"]), None, progress.cancel_token()).unwrap();

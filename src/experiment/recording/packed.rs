@@ -1,17 +1,17 @@
-//! Columns of small numbers in place of rows of fields: what repeats for every message would be
+//! Lists of records as columns of small numbers. As JSON objects, the repeated field names would be
 //! most of the file.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Differences of each number from the one before.
+/// The difference of each number from the one before, the first from 0.
 fn differences(numbers: impl Iterator<Item = u64>) -> Vec<i64> {
     let mut before = 0;
     numbers.map(|n| (n as i64).wrapping_sub(std::mem::replace(&mut before, n as i64))).collect()
 }
 
-/// The numbers whose differences these are.
+/// The inverse of [`differences`].
 fn sums(differences: &[i64]) -> impl Iterator<Item = u64> {
     differences.iter().scan(0_i64, |sum, difference| {
         *sum = sum.wrapping_add(*difference);
@@ -19,7 +19,7 @@ fn sums(differences: &[i64]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// `column` without what says nothing: a column of zeros is left out.
+/// `column`, or an empty one if it holds only zeros.
 fn unless_zero(column: Vec<u64>) -> Vec<u64> {
     if column.iter().all(|&n| n == 0) { Vec::new() } else { column }
 }
@@ -28,7 +28,7 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The sizes of messages as three columns.
+/// Sizes of messages as three columns.
 pub(super) mod sizes {
     use super::*;
     use crate::experiment::MessageSizes;
@@ -55,11 +55,11 @@ pub(super) mod trace {
 
     #[derive(Serialize, Deserialize)]
     struct Columns {
-        /// Stage, start and end.
+        /// Stage, start and end, in nanoseconds.
         stages: Vec<(Stage, u64, u64)>,
-        /// Differences between the ids of messages that follow one another.
+        /// Differences of consecutive message ids.
         messages: Vec<i64>,
-        /// Differences between their starts.
+        /// Differences of consecutive starts.
         starts: Vec<i64>,
         durations: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,9 +112,9 @@ pub(super) mod trace {
             elapsed,
         } = columns;
         let all = messages.len();
-        let whole = |column: &[u64]| column.is_empty() || column.len() == all;
-        let are_whole = [&workers, &waits, &shared].into_iter().all(|column| whole(column));
-        if starts.len() != all || durations.len() != all || !are_whole {
+        let is_complete = |column: &[u64]| column.is_empty() || column.len() == all;
+        let are_complete = [&workers, &waits, &shared].into_iter().all(|column| is_complete(column));
+        if starts.len() != all || durations.len() != all || !are_complete {
             return Err(serde::de::Error::custom("columns of different lengths"));
         }
         let or_zero = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);

@@ -8,7 +8,7 @@ use crate::experiment::Machine;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, MemoryLimit, Watch, compile};
 
-/// A recording of two runs of Asia, one of them traced.
+/// A recording of two runs on Asia, one of them traced, and the compiled network.
 fn recording() -> (Recording, Arc<CompiledNetwork>) {
     let network = crate::format::open("asia").unwrap().network;
     let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
@@ -57,12 +57,12 @@ fn recording() -> (Recording, Arc<CompiledNetwork>) {
 }
 
 #[test]
-fn a_recording_comes_back_as_it_was_written() {
+fn a_recording_is_read_as_it_was_written() {
     let (recording, compiled) = recording();
     let read = Recording::read(&recording.write()).unwrap();
     assert_eq!(read, recording);
     let asia = read.find("Asia", "auto").unwrap();
-    assert!(asia.is_of(&compiled));
+    assert!(asia.matches(&compiled));
     let trace = asia.run("sequential", PaperOptions::default()).unwrap().trace.as_ref().unwrap();
     assert_eq!(trace.messages.len(), compiled.plan().messages().len());
     assert!(trace.messages.iter().any(|m| m.start > Duration::ZERO));
@@ -71,7 +71,7 @@ fn a_recording_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn runs_are_found_by_their_options() {
+fn runs_are_found_by_engine_and_options() {
     let (recording, _) = recording();
     let asia = &recording.networks[0];
     let run = asia.run("gpu-paper", PaperOptions::default()).unwrap();
@@ -83,7 +83,7 @@ fn runs_are_found_by_their_options() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn other_versions_and_other_files_are_refused() {
     let (mut recording, _) = recording();
     recording.format += 1;
     let error = Recording::read(&recording.write()).unwrap_err();

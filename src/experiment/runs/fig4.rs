@@ -1,7 +1,7 @@
-//! Figure 4: how large the separators are.
+//! Figure 4: sizes of the separators.
 
 use crate::experiment::runs::bars;
-use crate::experiment::trees::Tree;
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Progress, Record,
     Setup, Table,
@@ -10,21 +10,21 @@ use crate::experiment::{
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig4",
     title: "Figure 4: histograms of separator sizes",
-    question: "How large are the separators? Each of their entries is a thread, so this is how much \
-               can be done in parallel.",
-    heeds: &[],
+    question: "How large are the separators? Each entry of a separator has a thread, so this is how \
+               much can run in parallel.",
+    parameters: &[],
     networks: &PAPER_NETWORKS,
     answer,
 };
 
-/// Each bin holds sizes from one power of this to the next.
-const RATIO: u64 = 4;
+/// A bin holds the sizes from one power of this number to the next.
+const BIN_RATIO: u64 = 4;
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let counts: Vec<Vec<u64>> = trees.iter().map(histogram).collect();
     let bins = counts.iter().map(Vec::len).max().unwrap_or(0);
-    let from = |bin: usize| RATIO.saturating_pow(bin as u32);
+    let from = |bin: usize| BIN_RATIO.saturating_pow(bin as u32);
     let mut table = Table::new("separators")
         .count("from_entries", Origin::Exact, (0..bins).map(from))
         .count("below_entries", Origin::Exact, (0..bins).map(|bin| from(bin + 1)));
@@ -33,10 +33,10 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         table = table.count(&tree.name, Origin::Exact, cells);
     }
     record.tables.push(table);
-    let names: Vec<String> = (0..bins).map(|bin| short(from(bin))).collect();
-    let panel = |(tree, counts): (&Tree, &Vec<u64>)| Panel {
+    let names: Vec<String> = (0..bins).map(|bin| binary_short(from(bin))).collect();
+    let panel = |(tree, counts): (&NamedTree, &Vec<u64>)| Panel {
         title: tree.name.clone(),
-        x: Axis::categories("entries of a separator, from", names.clone()),
+        x: Axis::categories("entries of a separator, at least", names.clone()),
         y: Axis::linear("separators"),
         series: vec![bars("separators", Origin::Exact, 0, counts.iter().map(|&n| Some(n as f64)))],
         marks: Vec::new(),
@@ -49,11 +49,11 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// How many separators there are in each bin.
-fn histogram(tree: &Tree) -> Vec<u64> {
+/// Number of separators in each bin.
+fn histogram(tree: &NamedTree) -> Vec<u64> {
     let mut counts = Vec::new();
     for separator in tree.compiled.tree().separators() {
-        let bin = separator.entries.max(1).ilog(RATIO) as usize;
+        let bin = separator.entries.max(1).ilog(BIN_RATIO) as usize;
         if counts.len() <= bin {
             counts.resize(bin + 1, 0);
         }
@@ -62,8 +62,8 @@ fn histogram(tree: &Tree) -> Vec<u64> {
     counts
 }
 
-/// A power of four in few letters.
-fn short(entries: u64) -> String {
+/// A power of four with a binary prefix: `64`, `4k`, `1M`.
+fn binary_short(entries: u64) -> String {
     match entries {
         0..1024 => entries.to_string(),
         1024..1_048_576 => format!("{}k", entries / 1024),

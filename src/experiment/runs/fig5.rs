@@ -1,9 +1,9 @@
-//! Figure 5: time against the number of threads in a block.
+//! Figure 5: time by block size.
 
 use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::paper;
-use crate::experiment::source::{Contender, Source};
-use crate::experiment::trees::Tree;
+use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Mark, MarkPosition, Origin, Panel,
     Parameter, Progress, Record, RecordedRun, Series, Setup, Shape, Table,
@@ -12,24 +12,24 @@ use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig5",
-    title: "Figure 5: execution time against the size of a thread block",
-    question: "How many threads should a block have? The paper's GPU has 7 multiprocessors and \
-               wants 48 for Barley, 16 for Munin3.",
-    heeds: &[Parameter::Repeat],
+    title: "Figure 5: execution time by block size",
+    question: "How many threads should a block have? On the paper's GPU, which has 7 \
+               multiprocessors, 48 were best for Barley and 16 for Munin3.",
+    parameters: &[Parameter::Repeat],
     networks: &["barley", "munin3"],
     answer,
 };
 
-/// A time that was measured.
+/// A measurement.
 struct Row<'t> {
-    tree: &'t Tree,
+    tree: &'t NamedTree,
     paper: PaperOptions,
     run: RecordedRun,
 }
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
-    let source = Source::of(setup, &[GPU_PAPER.name])?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
+    let source = TimeSource::choose(setup, &[GPU_PAPER.name])?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * (2 * BLOCK_SIZES.len()) as f64);
     let mut rows = Vec::new();
@@ -37,8 +37,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         for layout in MappingLayout::ALL {
             for block_size in BLOCK_SIZES {
                 let paper = PaperOptions { block_size, layout };
-                let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
-                let run = source.time(setup, progress, record, tree, &contender)?;
+                let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
+                let run = source.time(setup, progress, record, tree, &config)?;
                 rows.extend(run.map(|run| Row { tree, paper, run }));
             }
         }
@@ -78,7 +78,7 @@ fn table(rows: &[Row], origin: Origin) -> Table {
         .number("overhead_us", origin, number(&|row| row.run.overhead_us))
 }
 
-fn panel(tree: &Tree, rows: &[Row], origin: Origin) -> Panel {
+fn panel(tree: &NamedTree, rows: &[Row], origin: Origin) -> Panel {
     let line = |layout: MappingLayout| {
         let of_line =
             rows.iter().filter(|row| row.tree.name == tree.name && row.paper.layout == layout);
@@ -89,7 +89,7 @@ fn panel(tree: &Tree, rows: &[Row], origin: Origin) -> Panel {
     let best = paper::BEST_BLOCK_SIZES.iter().filter(|(name, _)| *name == tree.name);
     Panel {
         title: tree.name.clone(),
-        x: Axis::log("threads a block"),
+        x: Axis::log("threads per block"),
         y: Axis::linear("ms"),
         series: MappingLayout::ALL.map(line).into(),
         marks: best

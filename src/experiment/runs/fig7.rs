@@ -1,10 +1,10 @@
-//! Figure 7: how much of the time is kernel overhead.
+//! Figure 7: kernel overhead and execution time.
 
 use crate::engine::{EngineInfo, GPU};
 use crate::experiment::paper;
 use crate::experiment::runs::{bars, dots};
-use crate::experiment::source::{Contender, Source};
-use crate::experiment::trees::Tree;
+use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
     Record, RecordedRun, Series, Setup, Table,
@@ -13,29 +13,30 @@ use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig7",
-    title: "Figure 7: kernel overhead against execution",
-    question: "How much of a propagation on the GPU is launching kernels, and how much is \
-               computing? Overhead is the time of the same launches and copies with empty kernels.",
-    heeds: &[Parameter::Engine, Parameter::Repeat, Parameter::Paper],
+    title: "Figure 7: kernel overhead and execution time",
+    question: "How much of a propagation on the GPU is spent launching kernels, and how much \
+               computing? The overhead is the time of the same launches and copies with empty \
+               kernels.",
+    parameters: &[Parameter::Engine, Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,
 };
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut engines = vec![setup.engine.as_str()];
     if is_paper_kernel(&setup.engine) {
         engines.push(GPU.name);
     }
-    let source = Source::of(setup, &engines)?;
+    let source = TimeSource::choose(setup, &engines)?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * engines.len() as f64);
     let mut panels = Vec::new();
     for engine in engines {
-        let contender = Contender::of(engine, setup);
+        let config = EngineConfig::new(engine, setup);
         let mut runs = Vec::new();
         for tree in &trees {
-            runs.push(source.time(setup, progress, record, tree, &contender)?);
+            runs.push(source.time(setup, progress, record, tree, &config)?);
         }
         if runs.iter().flatten().all(|run| run.overhead_us.is_none()) {
             record.note(format!("Engine {engine} launches no kernels."));
@@ -44,10 +45,10 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         if let Some(note) = extremes(engine, &trees, &runs) {
             record.note(note);
         }
-        panels.extend(pair(engine, &trees, &runs, source.origin()));
+        panels.extend(self::panels(engine, &trees, &runs, source.origin()));
     }
     record.figures.push(Figure {
-        title: "Where a propagation's time goes".to_owned(),
+        title: "Kernel overhead and execution time".to_owned(),
         across: 2,
         panels,
     });
@@ -59,16 +60,16 @@ fn is_paper_kernel(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.paper_options)
 }
 
-/// Share of the time that is overhead.
+/// The share of the time that is kernel overhead.
 fn share(run: &RecordedRun) -> Option<f64> {
     Some((run.overhead_us? / run.propagate_us.median).min(1.0))
 }
 
-fn table(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Origin) -> Table {
+fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin: Origin) -> Table {
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
     };
-    let printed = |tree: &Tree| {
+    let printed = |tree: &NamedTree| {
         let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
         known.map(|(_, share)| *share)
     };
@@ -83,8 +84,8 @@ fn table(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Ori
         .number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
 }
 
-/// Where overhead weighs most and least.
-fn extremes(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>]) -> Option<String> {
+/// A note on the networks with the largest and the smallest share of overhead.
+fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> Option<String> {
     let shares =
         trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
     let mut shares: Vec<_> = shares.collect();
@@ -92,14 +93,19 @@ fn extremes(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>]) -> Optio
     let ((least, low), (most, high)) = (shares.first()?, shares.last()?);
     let percent = |part: f64| numbers::share(part, 1.0);
     Some(format!(
-        "{engine}: overhead weighs most on {most}, {}, and least on {least}, {}.",
+        "{engine}: overhead is {} of the time for {most} and {} for {least}.",
         percent(*high),
         percent(*low)
     ))
 }
 
-/// The times and the shares.
-fn pair(engine: &str, trees: &[Tree], runs: &[Option<RecordedRun>], origin: Origin) -> [Panel; 2] {
+/// A panel of times and a panel of shares.
+fn panels(
+    engine: &str,
+    trees: &[NamedTree],
+    runs: &[Option<RecordedRun>],
+    origin: Origin,
+) -> [Panel; 2] {
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
     };

@@ -1,10 +1,10 @@
-//! Figure 8: how the mapping tables lie in memory.
+//! Figure 8: memory layouts of the mapping tables.
 
 use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions, WARP, sectors};
 use crate::experiment::paper;
 use crate::experiment::runs::bars;
-use crate::experiment::source::{Contender, Source};
-use crate::experiment::trees::Tree;
+use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Mark, MarkPosition, Origin, PAPER_NETWORKS, Panel,
     Parameter, Progress, Record, Series, Setup, Shape, Table,
@@ -13,27 +13,27 @@ use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig8",
-    title: "Figure 8: naive against interleaved mapping tables",
-    question: "Which words does a warp read at once in each layout of the mapping tables, and what \
-               does that cost? The paper gains 20 to 30% by interleaving them.",
-    heeds: &[Parameter::Repeat, Parameter::Paper],
+    title: "Figure 8: naive and interleaved mapping tables",
+    question: "Which words does a warp read together in each layout of the mapping tables, and what \
+               does that cost? Interleaving makes the paper's engine 20 to 30% faster.",
+    parameters: &[Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,
 };
 
-/// Elements of each mapping table whose addresses are shown.
-const STEPS: usize = 3;
+/// Number of elements of each mapping table whose addresses are shown.
+const SHOWN_ELEMENTS: usize = 3;
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut panels = addresses(&trees, record);
     let transactions = MappingLayout::ALL.map(|layout| {
         trees.iter().map(|tree| Some(mean_sectors(tree, layout))).collect::<Vec<_>>()
     });
     panels.push(Panel {
-        title: "transactions of 32 bytes".to_owned(),
+        title: "memory transactions of 32 bytes".to_owned(),
         x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
-        y: Axis::linear("mean for each read of a warp"),
+        y: Axis::linear("mean per read of a warp"),
         series: (MappingLayout::ALL.iter().zip(&transactions).enumerate())
             .map(|(stack, (layout, values))| {
                 bars(layout.name(), Origin::Exact, stack, values.iter().copied())
@@ -47,7 +47,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .number("naive_transactions", Origin::Exact, naive_sectors)
         .number("interleaved_transactions", Origin::Exact, interleaved_sectors);
     // The addresses are known without a GPU and without a recording.
-    match Source::of(setup, &[GPU_PAPER.name]) {
+    match TimeSource::choose(setup, &[GPU_PAPER.name]) {
         Ok(source) => {
             let [naive, interleaved] = times(setup, progress, record, &trees, source)?;
             let gain: Vec<Option<f64>> =
@@ -73,8 +73,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// The words that the first warp reads of the largest separator's mapping tables.
-fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
+/// The words that the first warp reads from the mapping tables of the largest separator, a panel
+/// for each layout.
+fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction = tree.compiled.tree();
     let largest = junction.separator_ids().max_by_key(|&edge| junction[edge].entries);
@@ -87,7 +88,7 @@ fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
     let mut panels = Vec::new();
     for layout in MappingLayout::ALL {
         let mut series = Vec::new();
-        for n in 0..STEPS.min(count) {
+        for n in 0..SHOWN_ELEMENTS.min(count) {
             let words = layout.words_of_warp(entries, count, 0, n);
             let name = format!("{layout}_{n}");
             table = table.count(&name, Origin::Exact, words.iter().map(|&word| word as u64));
@@ -102,7 +103,7 @@ fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
                 numbers::thousands(entries as u64)
             ),
             x: Axis::linear("thread of the warp"),
-            y: Axis::linear("word that it reads"),
+            y: Axis::linear("word that the thread reads"),
             series,
             marks: Vec::new(),
         });
@@ -111,27 +112,27 @@ fn addresses(trees: &[Tree], record: &mut Record) -> Vec<Panel> {
     panels
 }
 
-/// Transactions of 32 bytes that a warp's read of one element each takes, on average over all reads
-/// of a propagation.
-fn mean_sectors(tree: &Tree, layout: MappingLayout) -> f64 {
+/// Mean number of memory transactions of 32 bytes when a warp reads one element per thread, over all
+/// reads of a propagation.
+fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
     let junction = tree.compiled.tree();
     let (mut reads, mut transactions) = (0.0, 0.0);
     for edge in junction.separators() {
         for end in [edge.parent, edge.child] {
             let entries = edge.entries as usize;
             let count = junction[end].entries as usize / entries;
-            // Where a table begins within a transaction repeats every eight elements, and all
-            // warps but the last, which may be shorter, read alike.
+            // A transaction is eight elements, so the pattern repeats after eight of them. All warps
+            // read alike except the last, which may have fewer threads.
             for residue in 0..count.min(8) {
                 let steps = (count - residue).div_ceil(8) as f64;
-                let of_warp =
+                let warp_sectors =
                     |warp| sectors(&layout.words_of_warp(entries, count, warp, residue)) as f64;
-                let whole = entries / WARP;
-                if whole > 0 {
-                    transactions += steps * whole as f64 * of_warp(0);
+                let full_warps = entries / WARP;
+                if full_warps > 0 {
+                    transactions += steps * full_warps as f64 * warp_sectors(0);
                 }
-                if entries > whole * WARP {
-                    transactions += steps * of_warp(whole);
+                if entries > full_warps * WARP {
+                    transactions += steps * warp_sectors(full_warps);
                 }
                 reads += steps * entries.div_ceil(WARP) as f64;
             }
@@ -140,35 +141,35 @@ fn mean_sectors(tree: &Tree, layout: MappingLayout) -> f64 {
     if reads > 0.0 { transactions / reads } else { 0.0 }
 }
 
-/// The median times with both layouts, microseconds.
+/// The median times with both layouts, in microseconds, network by network.
 fn times(
     setup: &Setup,
     progress: &Progress,
     record: &mut Record,
-    trees: &[Tree],
-    source: Source,
+    trees: &[NamedTree],
+    source: TimeSource,
 ) -> Result<[Vec<Option<f64>>; 2], ExperimentError> {
     progress.expect(2.0 * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
     let mut all = [Vec::new(), Vec::new()];
     for tree in trees {
         for (layout, times) in MappingLayout::ALL.into_iter().zip(&mut all) {
             let paper = PaperOptions { layout, ..setup.paper };
-            let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
-            let run = source.time(setup, progress, record, tree, &contender)?;
+            let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
+            let run = source.time(setup, progress, record, tree, &config)?;
             times.push(run.map(|run| run.propagate_us.median));
         }
     }
     Ok(all)
 }
 
-fn gain_panel(trees: &[Tree], series: Series) -> Panel {
+fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {
     let mark = |share: f64| Mark {
         label: format!("{:.0}% in the paper", 100.0 * share),
         origin: Origin::Paper,
         position: MarkPosition::Y(100.0 * share),
     };
     Panel {
-        title: "gain by interleaving".to_owned(),
+        title: "speed gained by interleaving".to_owned(),
         x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
         y: Axis::linear("% faster"),
         series: vec![series],
@@ -183,16 +184,16 @@ fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     }
     let slower = known.iter().filter(|&&gain| gain < 0.0).count();
     record.note(format!(
-        "Interleaving makes {} of {} networks faster, and needs fewer transactions on all.",
+        "Interleaving makes {} of {} networks faster, and takes fewer transactions for all.",
         known.len() - slower,
         known.len()
     ));
     if slower > 0 {
         record.note(
-            "Where it makes them slower, caches are the likely reason: a thread that reads its own \
-             table from end to end finds seven of eight elements in the transaction of the first, \
-             while in interleaved tables every element of a thread lies in another. The paper's GPU \
-             had far smaller caches.",
+            "The likely reason for slower networks is the cache. In the naive layout a thread reads \
+             its own table from end to end, so that one transaction brings eight of its elements \
+             into the cache; in the interleaved layout each element is in another transaction. The \
+             paper's GPU had much smaller caches.",
         );
     }
 }

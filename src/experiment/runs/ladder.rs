@@ -1,9 +1,9 @@
-//! From the paper's kernel to engine `gpu`, step by step, and the floor.
+//! From the paper's algorithm to engine `gpu`, step by step, and how far the floor is.
 
 use crate::engine::{GPU, GPU_PAPER, MappingLayout, PaperOptions};
-use crate::experiment::floor::{FLOOR_IS_OF, floor_us};
-use crate::experiment::source::{Contender, Source};
-use crate::experiment::trees::Tree;
+use crate::experiment::floor::{FLOOR_GPU, floor_us};
+use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel,
     Parameter, Progress, Record, RecordedRun, Series, Setup, Shape, Table,
@@ -12,11 +12,11 @@ use crate::graph::Triangulation;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "ladder",
-    title: "From the paper's kernel to engine gpu, and to the floor",
-    question: "What does each step bring: the other layout, the best block size, no launches, one \
-               launch for all, a smaller tree? And how far is it to the least that reading all \
-               tables twice must take?",
-    heeds: &[Parameter::Repeat],
+    title: "From the paper's algorithm to engine gpu, and to the floor",
+    question: "What does each step gain: the interleaved layout, the best block size, no launch \
+               overhead, one launch for all messages, a smaller tree? And how far is the last step \
+               from the floor, the time that reading all tables twice must take?",
+    parameters: &[Parameter::Repeat],
     networks: &PAPER_NETWORKS,
     answer,
 };
@@ -24,20 +24,20 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", "gpu", "gpu, auto"];
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
-    let smaller = Tree::all(setup, Triangulation::Auto, progress)?;
-    let source = Source::of(setup, &[GPU_PAPER.name, GPU.name])?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
+    let smallest = NamedTree::all(setup, Triangulation::Auto, progress)?;
+    let source = TimeSource::choose(setup, &[GPU_PAPER.name, GPU.name])?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * (2 * BLOCK_SIZES.len() + 2) as f64);
     let mut rows: Vec<[Option<f64>; STEPS.len()]> = Vec::new();
     let mut best_options = Vec::new();
-    for (tree, small) in trees.iter().zip(&smaller) {
+    for (tree, small) in trees.iter().zip(&smallest) {
         let mut runs: Vec<RecordedRun> = Vec::new();
         for layout in MappingLayout::ALL {
             for block_size in BLOCK_SIZES {
                 let paper = PaperOptions { block_size, layout };
-                let contender = Contender { paper, ..Contender::of(GPU_PAPER.name, setup) };
-                runs.extend(source.time(setup, progress, record, tree, &contender)?);
+                let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
+                runs.extend(source.time(setup, progress, record, tree, &config)?);
             }
         }
         let of_layout = |layout| {
@@ -48,9 +48,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let median = |run: &&RecordedRun| run.propagate_us.median;
         let best = runs.iter().min_by(|a, b| median(a).total_cmp(&median(b)));
         best_options.push(best.and_then(|run| run.paper));
-        let mut gpu = |tree: &Tree| -> Result<Option<f64>, ExperimentError> {
-            let contender = Contender::of(GPU.name, setup);
-            let run = source.time(setup, progress, record, tree, &contender)?;
+        let mut gpu = |tree: &NamedTree| -> Result<Option<f64>, ExperimentError> {
+            let config = EngineConfig::new(GPU.name, setup);
+            let run = source.time(setup, progress, record, tree, &config)?;
             Ok(run.map(|run| run.propagate_us.median))
         };
         rows.push([
@@ -64,18 +64,18 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     }
     let floors: Vec<[f64; 2]> = trees
         .iter()
-        .zip(&smaller)
+        .zip(&smallest)
         .map(|(a, b)| [a, b].map(|t| floor_us(t.compiled.tree())))
         .collect();
     record.note(format!(
-        "The floor is the time of reading every table once on the way up and once on the way down, \
-         with a hand-over between blocks at each level of the tree, one launch and one copy back. \
-         Its constants were measured on an {FLOOR_IS_OF}."
+        "The floor is the time to read every table once in each pass, with one message between \
+         blocks at each level of the tree, one launch and one copy back. Its constants were measured \
+         on an {FLOOR_GPU}."
     ));
     record.note(format!(
-        "naive and interleaved: gpu-paper with {} threads a block. best: the fastest of both \
-         layouts in all block sizes. no overhead: that less its launches and copies. gpu: one \
-         launch, on the same tree. auto: on the smallest tree that is known.",
+        "naive and interleaved: gpu-paper with {} threads per block. best: the fastest of both \
+         layouts and all block sizes. no overhead: the same without the launch overhead. gpu: one \
+         launch for all messages, on the same tree. auto: on the smallest known tree.",
         PaperOptions::default().block_size
     ));
     record.tables.push(table(&trees, &rows, &best_options, &floors, source.origin()));
@@ -93,7 +93,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 fn table(
-    trees: &[Tree],
+    trees: &[NamedTree],
     rows: &[[Option<f64>; STEPS.len()]],
     best: &[Option<PaperOptions>],
     floors: &[[f64; 2]],

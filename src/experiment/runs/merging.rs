@@ -1,7 +1,7 @@
-//! Merging small separators: the paper's future work (section 5).
+//! Merging small separators, which the paper names as future work (section 5).
 
-use crate::experiment::source::{Contender, Source, on_gpu};
-use crate::experiment::trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, Tree};
+use crate::experiment::source::{EngineConfig, TimeSource, on_gpu};
+use crate::experiment::trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, NamedTree};
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, Panel, Parameter,
     Progress, Record, Series, Setup, Shape, Table, Work,
@@ -9,11 +9,10 @@ use crate::experiment::{
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "merging",
-    title: "Section 5: merging small separators into large ones",
-    question: "A message over a small separator gives few threads anything to do. Does merging the \
-               two cliques beside it, which does away with the message and makes a larger table, \
-               help?",
-    heeds: &[
+    title: "Section 5: merging small separators away",
+    question: "A message through a small separator has work for few threads. Does it help to merge \
+               the two cliques of the separator, which saves the message but makes a larger table?",
+    parameters: &[
         Parameter::Engine,
         Parameter::Baseline,
         Parameter::Repeat,
@@ -25,10 +24,10 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// One tree of a network; times in microseconds.
+/// A tree of a network; times in microseconds.
 struct Row {
     network: String,
-    /// Which separators are merged away; `None` for the tree as it was.
+    /// Which separators were merged away; `None` for the original tree.
     merged: Option<(u64, MergeRule)>,
     cliques: usize,
     total: u64,
@@ -37,23 +36,25 @@ struct Row {
 }
 
 impl Row {
-    fn is_of(&self, network: &str, rule: MergeRule) -> bool {
-        self.network == network && self.merged.is_none_or(|(_, of)| of == rule)
+    /// Whether the tree belongs to the curve of `network` and `rule`, which begins with the
+    /// original tree.
+    fn is_on_curve(&self, network: &str, rule: MergeRule) -> bool {
+        self.network == network && self.merged.is_none_or(|(_, used)| used == rule)
     }
 
-    /// The threshold, 1 where nothing is merged: no separator has fewer entries.
+    /// The threshold; 1 for the original tree, because no separator has fewer entries.
     fn threshold(&self) -> u64 {
         self.merged.map_or(1, |(threshold, _)| threshold)
     }
 }
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut engines = vec![setup.engine.as_str()];
     if setup.baseline != setup.engine {
         engines.push(setup.baseline.as_str());
     }
-    let source = Source::of(setup, &engines)?;
+    let source = TimeSource::choose(setup, &engines)?;
     let mut thresholds = MERGE_THRESHOLDS.to_vec();
     if let Err(place) = thresholds.binary_search(&setup.threshold) {
         thresholds.insert(place, setup.threshold);
@@ -63,11 +64,11 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     progress.expect(variants * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
     let mut rows = Vec::new();
     for tree in &trees {
-        let mut add = |tree: &Tree, merged| -> Result<(), ExperimentError> {
+        let mut add = |tree: &NamedTree, merged| -> Result<(), ExperimentError> {
             let mut times = Vec::new();
             for engine in &engines {
-                let contender = Contender::of(engine, setup);
-                let run = source.time(setup, progress, record, tree, &contender)?;
+                let config = EngineConfig::new(engine, setup);
+                let run = source.time(setup, progress, record, tree, &config)?;
                 times.push(run.map(|run| run.propagate_us.median));
             }
             let statistics = tree.compiled.statistics();
@@ -110,10 +111,10 @@ fn entries(row: &Row, engine: &str) -> f64 {
     if on_gpu(engine) { row.work.parallel } else { row.work.sequential }
 }
 
-/// Equation 6 for the trees as they were; for a single network, for all of its trees.
+/// Equation 6 fitted to the original trees, or to all trees if there is only one network.
 fn fit(rows: &[Row], index: usize, engine: &str) -> Option<Fit> {
-    let points = |plain: bool| {
-        let rows = rows.iter().filter(|row| row.merged.is_none() || !plain);
+    let points = |only_original: bool| {
+        let rows = rows.iter().filter(|row| row.merged.is_none() || !only_original);
         let point = |row: &Row| Some((row.work.messages, entries(row, engine), row.times[index]?));
         rows.filter_map(point).collect::<Vec<_>>()
     };
@@ -146,49 +147,49 @@ fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -
     table
 }
 
-fn notes(record: &mut Record, trees: &[Tree], rows: &[Row], engine: &str) {
+fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
     record.note(format!(
-        "Merging ends before a table becomes larger than the largest was, or all together twice as \
-         large as they were. 'Paying' merges only where equation 6 says so for a message that costs \
-         as much as {MESSAGE_ENTRIES} entries."
+        "Merging stops before a table becomes larger than the largest original one, or all tables \
+         together twice as large as originally. 'Paying' merges only where equation 6 predicts a \
+         gain if a message costs as much as {MESSAGE_ENTRIES} entries."
     ));
     for tree in trees {
         let time = |row: &&Row| row.times[0];
-        let plain = rows.iter().find(|row| row.network == tree.name && row.merged.is_none());
+        let original = rows.iter().find(|row| row.network == tree.name && row.merged.is_none());
         let merged = rows.iter().filter(|row| row.network == tree.name && row.merged.is_some());
         let best = merged.filter(|row| time(row).is_some()).min_by(|a, b| {
             let us = |row: &Row| row.times[0].unwrap_or(f64::INFINITY);
             us(a).total_cmp(&us(b))
         });
-        if let (Some(plain), Some(best)) = (plain.as_ref().and_then(time), best) {
-            let gain = 100.0 * (plain / best.times[0].unwrap_or(plain) - 1.0);
+        if let (Some(original), Some(best)) = (original.as_ref().and_then(time), best) {
+            let gain = 100.0 * (original / best.times[0].unwrap_or(original) - 1.0);
             let (threshold, rule) = best.merged.unwrap_or((1, MergeRule::All));
-            let rule = if rule == MergeRule::All { "all" } else { "paying ones" };
+            let rule = if rule == MergeRule::All { "all separators" } else { "paying separators" };
             record.note(format!(
                 "{}: at best {gain:.1}% faster on {engine}, with {rule} of at most {threshold} \
-                 entries merged.",
+                 entries merged away.",
                 tree.name
             ));
         }
     }
 }
 
-/// How many entries and messages there are.
+/// Number of entries and messages, relative to the original tree.
 fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
-    let of_plain = |of: &dyn Fn(&Row) -> f64| {
+    let original = |of: &dyn Fn(&Row) -> f64| {
         rows.iter().find(|row| row.network == network && row.merged.is_none()).map_or(1.0, of)
     };
     let line = |label: &str, rule: MergeRule, of: &dyn Fn(&Row) -> f64| {
-        let base = of_plain(of).max(1.0);
-        let points = rows.iter().filter(|row| row.is_of(network, rule));
+        let base = original(of).max(1.0);
+        let points = rows.iter().filter(|row| row.is_on_curve(network, rule));
         let points = points.map(|row| (row.threshold() as f64, of(row) / base));
         Series::new(label, Origin::Exact, Shape::Line, points)
     };
     let (entries, messages) = (|row: &Row| row.total as f64, |row: &Row| row.work.messages);
     Panel {
         title: format!("{network}: the tree"),
-        x: Axis::log("largest separator merged, entries"),
-        y: Axis::linear("of the tree as it was"),
+        x: Axis::log("largest separator merged away, entries"),
+        y: Axis::linear("relative to the original tree"),
         series: vec![
             line("entries, all", MergeRule::All, &entries),
             line("messages, all", MergeRule::All, &messages),
@@ -199,7 +200,7 @@ fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
     }
 }
 
-/// What became of the time.
+/// The times, measured and predicted.
 fn times_panel(
     network: &str,
     rows: &[Row],
@@ -209,13 +210,13 @@ fn times_panel(
 ) -> Panel {
     let mut series = Vec::new();
     for (rule, name) in [(MergeRule::All, "all"), (MergeRule::Paying, "paying")] {
-        let of_rule = || rows.iter().filter(|row| row.is_of(network, rule));
-        let at = |row: &Row| row.threshold() as f64;
-        let measured = of_rule().filter_map(|row| Some((at(row), row.times[0]? / 1e3)));
+        let of_rule = || rows.iter().filter(|row| row.is_on_curve(network, rule));
+        let threshold = |row: &Row| row.threshold() as f64;
+        let measured = of_rule().filter_map(|row| Some((threshold(row), row.times[0]? / 1e3)));
         let predicted = of_rule().filter_map(|row| {
-            Some((at(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))
+            Some((threshold(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))
         });
-        // One point alone is the tree as it was.
+        // A single point is the original tree alone.
         let measured: Vec<_> = measured.collect();
         if measured.len() > 1 {
             series.push(Series::new(name, origin, Shape::Line, measured));
@@ -223,15 +224,15 @@ fn times_panel(
         series.push(Series::new(name, Origin::Predicted, Shape::Line, predicted));
     }
     series.retain(|series| !series.points.is_empty());
-    let plain = rows.iter().find(|row| row.network == network && row.merged.is_none());
-    let marks = plain.and_then(|row| row.times[0]).map(|us| Mark {
-        label: "as it was".to_owned(),
+    let original = rows.iter().find(|row| row.network == network && row.merged.is_none());
+    let marks = original.and_then(|row| row.times[0]).map(|us| Mark {
+        label: "original tree".to_owned(),
         origin,
         position: MarkPosition::Y(us / 1e3),
     });
     Panel {
         title: format!("{network}: {engine}"),
-        x: Axis::log("largest separator merged, entries"),
+        x: Axis::log("largest separator merged away, entries"),
         y: Axis::log("ms"),
         series,
         marks: marks.into_iter().collect(),

@@ -1,4 +1,4 @@
-//! The experiments, one a file.
+//! The experiments, one per file.
 
 mod fig4;
 mod fig5;
@@ -24,8 +24,8 @@ pub(super) static ALL: &[Experiment] = &[
     ladder::EXPERIMENT,
 ];
 
-/// Dots of which each has a word beside it.
-fn labelled(
+/// Dots with labels.
+fn labelled_dots(
     label: impl Into<String>,
     origin: Origin,
     points: impl IntoIterator<Item = (f64, f64, String)>,
@@ -35,7 +35,7 @@ fn labelled(
     series
 }
 
-/// Bars at 0, 1 and so on, where there is a value.
+/// A bar for each category that has a value; `values` is in the order of the categories.
 fn bars(
     label: impl Into<String>,
     origin: Origin,
@@ -47,7 +47,7 @@ fn bars(
     Series::new(label, origin, Shape::Bars { stack }, points)
 }
 
-/// Dots at 0, 1 and so on, where there is a value.
+/// A dot for each category that has a value; `values` is in the order of the categories.
 fn dots(
     label: impl Into<String>,
     origin: Origin,

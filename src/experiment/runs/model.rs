@@ -1,9 +1,9 @@
-//! The model of section 3.4: equations 4 to 6.
+//! The time model of section 3.4: equations 4 to 6.
 
 use crate::experiment::paper;
-use crate::experiment::runs::{dots, labelled};
-use crate::experiment::source::{Contender, Source, on_gpu};
-use crate::experiment::trees::Tree;
+use crate::experiment::runs::{dots, labelled_dots};
+use crate::experiment::source::{EngineConfig, TimeSource, on_gpu};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
     Panel, Parameter, Progress, Record, Setup, Table, Work,
@@ -12,11 +12,11 @@ use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "model",
-    title: "Equations 4 to 6: time predicted and measured",
-    question: "Do so much a message and so much an entry, as equation 6 has it, explain the times? \
-               What if no more threads run at once than the GPU has? And why does Pigs break the \
-               lower bound of the speed-up?",
-    heeds: &[
+    title: "Equations 4 to 6: predicted and measured time",
+    question: "Is the time a constant for each message plus a constant for each entry, as equation \
+               6 says? What changes if no more threads run at once than the GPU has? And why does \
+               Pigs violate the lower bound of the speedup?",
+    parameters: &[
         Parameter::Engine,
         Parameter::Baseline,
         Parameter::Repeat,
@@ -27,38 +27,39 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// What was found for a network; microseconds.
+/// The times of a network, in microseconds.
 struct Row<'t> {
-    tree: &'t Tree,
+    tree: &'t NamedTree,
     work: Work,
     engine: f64,
     baseline: f64,
 }
 
-/// The constants that fit.
+/// Fitted constants.
 #[derive(Clone, Copy)]
 struct Fits {
-    /// Equation 6.
+    /// Equation 6 for the engine.
     plain: Option<Fit>,
-    /// The same where threads are limited.
+    /// The same with no more threads at once than the GPU has.
     capped: Option<Fit>,
-    /// The baseline, one entry after another.
+    /// Equation 6 for the baseline, one entry after another.
     baseline: Option<Fit>,
-    /// Equation 6 for the GPU times that the paper prints, on these trees.
+    /// Equation 6 for the GPU times that the paper prints, with the work of these trees.
     printed: Option<Fit>,
 }
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let (engine, baseline) = (setup.engine.as_str(), setup.baseline.as_str());
-    let source = Source::of(setup, &[engine, baseline])?;
+    let source = TimeSource::choose(setup, &[engine, baseline])?;
     progress.expect(2.0 * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
     let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
     let mut rows = Vec::new();
     let mut launch_us = None;
     for tree in &trees {
-        let mut run =
-            |name: &str| source.time(setup, progress, record, tree, &Contender::of(name, setup));
+        let mut run = |name: &str| {
+            source.time(setup, progress, record, tree, &EngineConfig::new(name, setup))
+        };
         let (Some(fast), Some(slow)) = (run(engine)?, run(baseline)?) else { continue };
         launch_us = launch_us.or(fast.launch_us);
         let (engine, baseline) = (fast.propagate_us.median, slow.propagate_us.median);
@@ -71,13 +72,13 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     record.tables.push(table(&rows, fits, on_gpu, origin));
     notes(record, &rows, fits, launch_us);
     if on_gpu {
-        let more = rows.iter().map(|row| row.work.capped / row.work.parallel - 1.0);
-        let most = more.fold(0.0, f64::max);
+        let increases = rows.iter().map(|row| row.work.capped / row.work.parallel - 1.0);
+        let largest = increases.fold(0.0, f64::max);
         record.note(format!(
-            "With at most {} threads at once there are at most {:.1}% more entries in turn: most \
-             separators have fewer entries than the GPU has threads.",
+            "The limit of {} threads at once adds at most {:.1}% to the entries that threads read \
+             one after another: most separators have fewer entries than the GPU has threads.",
             numbers::thousands(threads),
-            100.0 * most
+            100.0 * largest
         ));
     }
     let panels = vec![
@@ -86,15 +87,6 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     ];
     record.figures.push(Figure { title: format!("The model and {engine}"), across: 2, panels });
     Ok(())
-}
-
-/// Entries in equation 6: those of the threads of a GPU, or all of them.
-fn entries(work: &Work, on_gpu: bool) -> f64 {
-    if on_gpu { work.parallel } else { work.sequential }
-}
-
-fn capped(work: &Work, on_gpu: bool) -> f64 {
-    if on_gpu { work.capped } else { work.sequential }
 }
 
 fn fit(rows: &[Row], on_gpu: bool) -> Fits {
@@ -106,8 +98,8 @@ fn fit(rows: &[Row], on_gpu: bool) -> Fits {
         Fit::of(&points.collect::<Vec<_>>())
     };
     Fits {
-        plain: of(&|row| Some((entries(&row.work, on_gpu), row.engine))),
-        capped: of(&|row| Some((capped(&row.work, on_gpu), row.engine))),
+        plain: of(&|row| Some((row.work.entries(on_gpu), row.engine))),
+        capped: of(&|row| Some((row.work.capped_entries(on_gpu), row.engine))),
         baseline: of(&|row| Some((row.work.sequential, row.baseline))),
         printed: of(&|row| {
             paper::table_1(&row.tree.name).map(|printed| (row.work.parallel, printed.gpu_ms * 1e3))
@@ -126,7 +118,7 @@ fn constants(
     let rows = [
         (format!("{engine}: equation 6"), Origin::Predicted, fits.plain),
         (format!("{engine}: at most {threads} threads"), Origin::Predicted, fits.capped),
-        (format!("{baseline}: entry after entry"), Origin::Predicted, fits.baseline),
+        (format!("{baseline}: one entry after another"), Origin::Predicted, fits.baseline),
         ("GPU times of Table 1: equation 6".to_owned(), Origin::Predicted, fits.printed),
     ];
     let mut what: Vec<String> = rows.iter().map(|(what, ..)| what.clone()).collect();
@@ -139,14 +131,14 @@ fn constants(
         message.push(us);
         entry.push(None);
     };
-    add("an empty launch", origin, launch_us);
+    add("launch of an empty kernel", origin, launch_us);
     add(
-        "a launch by the paper's shares of overhead, least",
+        "launch, from the paper's overhead shares, lowest",
         Origin::Paper,
         Some(paper::LAUNCH_US[0]),
     );
     add(
-        "a launch by the paper's shares of overhead, most",
+        "launch, from the paper's overhead shares, highest",
         Origin::Paper,
         Some(paper::LAUNCH_US[1]),
     );
@@ -172,7 +164,9 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
         .number(
             "engine_capped_us",
             predicted,
-            number(&|row| Some(fits.capped?.predict(row.work.messages, capped(&row.work, on_gpu)))),
+            number(&|row| {
+                Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)))
+            }),
         )
         .number("baseline_us", origin, number(&|row| Some(row.baseline)))
         .number("baseline_predicted_us", predicted, number(&|row| sequential(row, fits)))
@@ -189,7 +183,7 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
 }
 
 fn plain(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
-    Some(fits.plain?.predict(row.work.messages, entries(&row.work, on_gpu)))
+    Some(fits.plain?.predict(row.work.messages, row.work.entries(on_gpu)))
 }
 
 fn sequential(row: &Row, fits: Fits) -> Option<f64> {
@@ -202,9 +196,9 @@ fn speedup(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
 
 fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) {
     record.note(
-        "The bound min |S| <= speed-up <= max |S| of section 3.4 compares entries with entries. It \
-         leaves out that a message costs a launch however small it is, and that an entry takes a \
-         thread of a GPU far longer than a CPU.",
+        "The bounds min |S| <= speedup <= max |S| of section 3.4 only count entries. They ignore \
+         that every message costs a launch, however small it is, and that an entry takes a GPU \
+         thread much longer than a CPU.",
     );
     for row in rows {
         let least = row.tree.compiled.statistics().min_separator_entries;
@@ -212,16 +206,16 @@ fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) 
         if found < least as f64 {
             let launches = launch_us.map_or_else(String::new, |launch| {
                 let share = (launch * row.work.messages / row.engine).min(1.0);
-                format!(" Launching alone takes {:.0}% of the time.", 100.0 * share)
+                format!(" Launches alone take {:.0}% of the time.", 100.0 * share)
             });
             let entry = fits.plain.zip(fits.baseline).filter(|(_, b)| b.entry_us > 0.0);
             let slower = entry.map_or_else(String::new, |(engine, baseline)| {
                 let times = engine.entry_us / baseline.entry_us;
-                format!(" An entry takes a thread {times:.0} times as long as the baseline.")
+                format!(" An entry takes a GPU thread {times:.0} times as long as the baseline.")
             });
             record.note(format!(
-                "{}: the lower bound says {least} times faster; measured is {found:.2} \
-                 times.{launches}{slower}",
+                "{}: the lower bound says {least} times faster; the measured speedup is \
+                 {found:.2}.{launches}{slower}",
                 row.tree.name
             ));
         }
@@ -237,14 +231,14 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
         rows.iter().filter_map(point).collect::<Vec<_>>()
     };
     let limited =
-        |row: &Row| Some(fits.capped?.predict(row.work.messages, capped(&row.work, on_gpu)));
-    let mut series = vec![labelled(
+        |row: &Row| Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)));
+    let mut series = vec![labelled_dots(
         "equation 6",
         Origin::Predicted,
         points(&|row| plain(row, fits, on_gpu), true),
     )];
     if on_gpu {
-        series.push(labelled("threads limited", Origin::Predicted, points(&limited, false)));
+        series.push(labelled_dots("limited threads", Origin::Predicted, points(&limited, false)));
     }
     let measured = match origin {
         Origin::Recorded => "recorded, ms",
@@ -256,7 +250,7 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
         y: Axis::log("predicted, ms"),
         series,
         marks: vec![Mark {
-            label: "as measured".to_owned(),
+            label: "prediction = measurement".to_owned(),
             origin: Origin::Exact,
             position: MarkPosition::Slope(1.0),
         }],
@@ -266,9 +260,9 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
 fn bounds_panel(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
     let sizes = |row: &Row| row.tree.compiled.statistics().clone();
     Panel {
-        title: "speed-up and its bounds".to_owned(),
+        title: "speedup and its bounds".to_owned(),
         x: Axis::categories("", rows.iter().map(|row| row.tree.name.as_str())),
-        y: Axis::log("times faster"),
+        y: Axis::log("speedup"),
         series: vec![
             dots(
                 "max |S|",

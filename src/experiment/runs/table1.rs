@@ -1,10 +1,10 @@
-//! Table 1: junction trees and times, the paper's figures beside ours.
+//! Table 1: junction trees and times, ours and those that the paper prints.
 
 use crate::engine::{self, Algorithm, CPU, Device, EngineInfo, GPU, GPU_PAPER, SEQUENTIAL};
 use crate::experiment::paper::{self, PaperNetwork};
 use crate::experiment::runs::dots;
-use crate::experiment::source::{Contender, Source};
-use crate::experiment::trees::Tree;
+use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
     Record, RecordedRun, Recording, Setup, Table,
@@ -14,10 +14,10 @@ use crate::numbers::thousands;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "table1",
-    title: "Table 1: junction trees and the time of a propagation",
-    question: "How large are the junction trees, and how long does each engine take on them? The \
-               paper's figures stand beside ours.",
-    heeds: &[Parameter::Repeat, Parameter::Threads, Parameter::Paper],
+    title: "Table 1: junction trees and propagation times",
+    question: "How large are the junction trees, and how long does each engine take on them, \
+               compared with the numbers in the paper?",
+    parameters: &[Parameter::Repeat, Parameter::Threads, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,
 };
@@ -25,18 +25,18 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 /// Engines that are timed; the first is what the others are compared with.
 const ENGINES: [&EngineInfo; 4] = [&SEQUENTIAL, &GPU_PAPER, &CPU, &GPU];
 
-/// One row of the table of times.
+/// A row of the table of times.
 struct Row {
     network: String,
-    contender: String,
+    engine: String,
     origin: Origin,
     run: RecordedRun,
-    /// Microseconds that engine `sequential` takes on the same machine.
+    /// Time of engine `sequential` on the same machine, in microseconds.
     sequential_us: Option<f64>,
 }
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
-    let trees = Tree::all(setup, setup.triangulation, progress)?;
+    let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     record.tables.push(tree_table(&trees));
     for tree in &trees {
         if let Some(printed) = paper::table_1(&tree.name) {
@@ -49,7 +49,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-fn tree_table(trees: &[Tree]) -> Table {
+fn tree_table(trees: &[NamedTree]) -> Table {
     let ours = |of: fn(&TreeStatistics) -> u64| {
         trees.iter().map(move |tree| Some(of(tree.compiled.statistics()))).collect::<Vec<_>>()
     };
@@ -80,7 +80,7 @@ fn tree_table(trees: &[Tree]) -> Table {
         .count("depth", exact, ours(|s| s.depth as u64))
 }
 
-/// Where our tree is not the paper's, and why.
+/// A note on where our tree differs from the paper's, and why.
 fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
     let rounded = |mean: f64| mean.round() as i64;
     let near = |mean: f64, printed: u64| (rounded(mean) - printed as i64).abs() <= 1;
@@ -95,7 +95,7 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
         .iter()
         .filter(|(_, ours, printed)| ours != printed)
         .map(|(what, ours, printed)| {
-            format!("{what} {} for {}", thousands(*ours), thousands(*printed))
+            format!("{what} {} instead of {}", thousands(*ours), thousands(*printed))
         })
         .collect();
     let means = [
@@ -105,26 +105,27 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
     for (what, ours, printed) in means {
         if !near(ours, printed) {
             let ours = thousands(ours.round() as u64);
-            differing.push(format!("{what} {ours} for {}", thousands(printed)));
+            differing.push(format!("{what} {ours} instead of {}", thousands(printed)));
         }
     }
     if differing.is_empty() {
         format!("{name}: the tree has the sizes that the paper prints.")
     } else {
         format!(
-            "{name}: {}. The paper does not say how it triangulates; where several variables are \
+            "{name}: {}. The paper does not name its triangulation; where several variables are \
              equally good to eliminate next, each choice gives another tree.",
             differing.join(", ")
         )
     }
 }
 
-/// All engines that run here, and all that the first recording holds.
+/// The times of all engines that run here. If some do not run here, or recordings are preferred,
+/// also those of the first recording.
 fn times(
     setup: &Setup,
     progress: &Progress,
     record: &mut Record,
-    trees: &[Tree],
+    trees: &[NamedTree],
 ) -> Result<Vec<Row>, ExperimentError> {
     let here: Vec<&EngineInfo> = ENGINES
         .into_iter()
@@ -132,11 +133,11 @@ fn times(
         .collect();
     let mut sources = Vec::new();
     if !setup.prefer_recorded {
-        sources.push((Source::Here, here.clone()));
+        sources.push((TimeSource::ThisMachine, here.clone()));
     }
     if setup.prefer_recorded || here.len() < ENGINES.len() {
         let recorded = Recording::shipped().first();
-        sources.extend(recorded.map(|r| (Source::Recording(r), ENGINES.to_vec())));
+        sources.extend(recorded.map(|r| (TimeSource::Recording(r), ENGINES.to_vec())));
     }
     progress.expect(
         trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>() * here.len() as f64,
@@ -144,22 +145,22 @@ fn times(
     let mut rows = Vec::new();
     for tree in trees {
         for (source, engines) in &sources {
-            if let Source::Recording(recording) = source
+            if let TimeSource::Recording(recording) = source
                 && recording.find(&tree.name, &tree.label).is_none()
             {
                 continue;
             }
             let mut sequential_us = None;
             for engine in engines {
-                let contender = Contender::of(engine.name, setup);
-                let run = source.time(setup, progress, record, tree, &contender)?;
+                let config = EngineConfig::new(engine.name, setup);
+                let run = source.time(setup, progress, record, tree, &config)?;
                 let Some(run) = run else { continue };
                 if *engine == ENGINES[0] {
                     sequential_us = Some(run.propagate_us.median);
                 }
                 rows.push(Row {
                     network: tree.name.clone(),
-                    contender: contender.title(),
+                    engine: config.title(),
                     origin: source.origin(),
                     run,
                     sequential_us,
@@ -181,7 +182,7 @@ fn time_table(rows: &[Row]) -> Table {
     let printed = |row: &Row| paper::table_1(&row.network);
     Table::new("times")
         .text("network", rows.iter().map(|row| row.network.as_str()))
-        .text("engine", rows.iter().map(|row| row.contender.as_str()))
+        .text("engine", rows.iter().map(|row| row.engine.as_str()))
         .text("origin", rows.iter().map(|row| row.origin.name()))
         .count("propagations", None, rows.iter().map(|row| row.run.propagate_us.count as u64))
         .number("min_us", None, number(&|row| Some(row.run.propagate_us.min)))
@@ -213,7 +214,7 @@ fn time_table(rows: &[Row]) -> Table {
         )
 }
 
-fn figure(trees: &[Tree], rows: &[Row]) -> Figure {
+fn figure(trees: &[NamedTree], rows: &[Row]) -> Figure {
     let mut series = Vec::new();
     let mut known: Vec<(&str, Origin)> = Vec::new();
     for row in rows {
@@ -222,7 +223,7 @@ fn figure(trees: &[Tree], rows: &[Row]) -> Figure {
         }
     }
     for (engine, origin) in known {
-        let of = |tree: &Tree| {
+        let of = |tree: &NamedTree| {
             let row = rows.iter().find(|row| {
                 row.network == tree.name && row.run.engine == engine && row.origin == origin
             });

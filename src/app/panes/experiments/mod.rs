@@ -124,9 +124,9 @@ fn progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
 
 /// `Figure 7: barley, naive; 12 s, about 30 s left`.
 fn said(title: &str, status: &Status) -> String {
-    let left = status.left.filter(|left| left.as_secs() > 0);
+    let left = status.remaining.filter(|left| left.as_secs() > 0);
     let left = left.map_or_else(String::new, |left| format!(", about {} s left", left.as_secs()));
-    let what = if status.what.is_empty() { "begins" } else { &status.what };
+    let what = if status.step.is_empty() { "starting" } else { &status.step };
     format!("{title}: {what}; {} s{left}", status.elapsed.as_secs())
 }
 

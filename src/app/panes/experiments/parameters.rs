@@ -73,7 +73,7 @@ impl Parameters {
     pub fn show(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
         self.networks(ui, experiment, model);
         ui.add_space(4.0);
-        let heeds = |parameter| experiment.heeds.contains(&parameter);
+        let has = |parameter| experiment.parameters.contains(&parameter);
         Grid::new("experiment parameters").num_columns(2).spacing([12.0, 5.0]).show(ui, |ui| {
             ui.label("Triangulation").on_hover_text("weighted-min-fill gives the paper's trees");
             ComboBox::from_id_salt("experiment triangulation")
@@ -84,23 +84,23 @@ impl Parameters {
                     }
                 });
             ui.end_row();
-            if heeds(Parameter::Engine) {
+            if has(Parameter::Engine) {
                 engines(ui, "Engine", &mut self.engine);
             }
-            if heeds(Parameter::Baseline) {
+            if has(Parameter::Baseline) {
                 engines(ui, "Compared with", &mut self.baseline);
             }
-            if heeds(Parameter::Repeat) {
+            if has(Parameter::Repeat) {
                 ui.label("Propagations").on_hover_text("Measured for each time");
                 ui.add(DragValue::new(&mut self.repeat).range(1..=1000));
                 ui.end_row();
             }
-            if heeds(Parameter::Threads) {
+            if has(Parameter::Threads) {
                 ui.label("Threads");
                 ui.add(DragValue::new(&mut self.threads).range(1..=1024));
                 ui.end_row();
             }
-            if heeds(Parameter::Paper) {
+            if has(Parameter::Paper) {
                 ui.label(GPU_PAPER.name);
                 ui.horizontal(|ui| {
                     for layout in MappingLayout::ALL {
@@ -117,7 +117,7 @@ impl Parameters {
                 });
                 ui.end_row();
             }
-            if heeds(Parameter::Threshold) {
+            if has(Parameter::Threshold) {
                 ui.label("Merge up to").on_hover_text("Separators of at most so many entries");
                 ui.add(DragValue::new(&mut self.threshold).range(0..=1_000_000).suffix(" entries"));
                 ui.end_row();

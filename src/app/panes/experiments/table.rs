@@ -29,7 +29,7 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
                             Cell::Text(text) => cell(&mut row, text),
                             Cell::Count(count) => number(&mut row, numbers::thousands(count)),
                             Cell::Number(value) => number(&mut row, measure(value)),
-                            Cell::Nothing => number(&mut row, "–"),
+                            Cell::Empty => number(&mut row, "–"),
                         }
                     }
                 });

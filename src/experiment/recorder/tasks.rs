@@ -1,0 +1,130 @@
+//! What is measured for a network: its junction trees, and the runs on each of them.
+
+use std::sync::Arc;
+
+use super::RecordingSetup;
+use super::cost::RunKind;
+use crate::cancel::CancelToken;
+use crate::engine::{self, Engine, EngineInfo, LoadOptions, MappingLayout, PaperOptions};
+use crate::experiment::measure::load_options;
+use crate::experiment::trees::{MERGE_THRESHOLDS, MergeRule, compile_tree, merged, tree_name};
+use crate::experiment::{BLOCK_SIZES, ExperimentError, Subject};
+use crate::graph::{Heuristic, Triangulation};
+use crate::propagation::{CompiledNetwork, MemoryLimit};
+
+/// A junction tree of a network, and the runs on it.
+pub(super) struct TreeTask {
+    pub compiled: Arc<CompiledNetwork>,
+    pub network: String,
+    pub tree: String,
+    pub runs: Vec<Run>,
+}
+
+/// A run to measure.
+pub(super) struct Run {
+    pub engine: &'static dyn Engine,
+    pub options: LoadOptions,
+    pub is_traced: bool,
+    /// Whether the run is one of a series that varies an option or the tree.
+    pub is_sweep: bool,
+}
+
+/// The trees of a network, each once: the paper's, the smallest known, and the paper's with small
+/// separators merged away.
+pub(super) fn tree_tasks(
+    setup: &RecordingSetup,
+    subject: &Subject,
+    cancel: &CancelToken,
+) -> Result<Vec<TreeTask>, ExperimentError> {
+    let paper = Triangulation::By(Heuristic::WeightedMinFill);
+    let task = |compiled: Arc<CompiledNetwork>, tree: String, runs: Vec<Run>| TreeTask {
+        compiled,
+        network: subject.name.clone(),
+        tree,
+        runs,
+    };
+    let plain = compile_tree(&subject.network, paper, cancel)?;
+    let smallest = compile_tree(&subject.network, Triangulation::Auto, cancel)?;
+    let mut tasks = vec![
+        task(Arc::clone(&plain), tree_name(paper, None), runs(setup, true)),
+        task(smallest, tree_name(Triangulation::Auto, None), runs(setup, false)),
+    ];
+    for rule in [MergeRule::All, MergeRule::Paying] {
+        for threshold in MERGE_THRESHOLDS {
+            let tree = tree_name(paper, Some((threshold, rule)));
+            let compiled = merged(&plain, threshold, rule);
+            // A reader of the recording finds an equal tree by the sizes of its messages.
+            if tasks.iter().all(|task| task.compiled.tree() != compiled.tree()) {
+                tasks.push(task(compiled, tree, runs_on_merged_tree(setup)));
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+/// All engines, each with a traced run; with `sweep` also `gpu-paper` in all block sizes.
+fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
+    let memory = MemoryLimit::half_of_available();
+    let mut runs = Vec::new();
+    for &engine in engine::all() {
+        let capabilities = engine.info().capabilities;
+        if engine.availability().is_err() || !capabilities.traces_messages {
+            continue;
+        }
+        let run = |threads, paper| Run {
+            engine,
+            options: load_options(engine, threads, paper, memory),
+            is_traced: true,
+            is_sweep: false,
+        };
+        let default = PaperOptions::default();
+        if !capabilities.paper_options {
+            runs.push(run(1, default));
+            if capabilities.parallel && setup.threads > 1 {
+                runs.push(run(setup.threads, default));
+            }
+            continue;
+        }
+        for layout in MappingLayout::ALL {
+            runs.push(run(1, PaperOptions { layout, ..default }));
+            let other_sizes = BLOCK_SIZES.iter().filter(|&&size| size != default.block_size);
+            runs.extend(other_sizes.filter(|_| sweep).map(|&block_size| Run {
+                is_traced: false,
+                is_sweep: true,
+                ..run(1, PaperOptions { layout, block_size })
+            }));
+        }
+    }
+    runs
+}
+
+/// The engines that pass one message after another, and `gpu`.
+fn runs_on_merged_tree(setup: &RecordingSetup) -> Vec<Run> {
+    let default = PaperOptions::default();
+    let is_wanted =
+        |run: &Run| !run.engine.info().capabilities.parallel && run.options.paper == default;
+    let runs = runs(setup, false).into_iter().filter(is_wanted);
+    runs.map(|run| Run { is_traced: false, is_sweep: true, ..run }).collect()
+}
+
+impl Run {
+    /// What its duration depends on.
+    pub fn kind(&self) -> RunKind {
+        let Self { is_traced, is_sweep, .. } = *self;
+        // Runs in other block sizes follow one in the default size, on the loaded network.
+        let is_loaded = self.options.paper.block_size != PaperOptions::default().block_size;
+        RunKind { engine: self.engine.info(), is_traced, is_sweep, is_loaded }
+    }
+
+    /// The engine with those options that matter for it.
+    pub fn title(&self) -> String {
+        let EngineInfo { name, capabilities, .. } = self.engine.info();
+        if capabilities.paper_options {
+            format!("{name}, {}", self.options.paper)
+        } else if capabilities.parallel {
+            format!("{name}, threads: {}", self.options.threads)
+        } else {
+            (*name).to_owned()
+        }
+    }
+}
