@@ -173,7 +173,7 @@ fn cases_and_results_are_there_in_the_next_run() {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let numbers: Vec<u64> = document.cases.iter().map(|case| case.number).collect();
     let results: Vec<u64> =
-        harness.state().model().laboratory.results.iter().map(|kept| kept.number).collect();
+        harness.state().model().experiments.results.iter().map(|kept| kept.number).collect();
     let changes = [
         Command::Case(CaseCommand::Remove(numbers[1])),
         Command::Case(CaseCommand::Rename(numbers[0], "very ill".to_owned())),
@@ -191,7 +191,7 @@ fn cases_and_results_are_there_in_the_next_run() {
 
     let mut harness = begin();
     assert_eq!(names(&harness), ["very ill"]);
-    let results = &harness.state().model().laboratory.results;
+    let results = &harness.state().model().experiments.results;
     assert_eq!(results.iter().map(|kept| kept.name.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!(results[0].record.experiment, "fig4");
     let ctx = harness.ctx.clone();

@@ -515,25 +515,25 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
     harness.run_steps(2);
     harness.get_by_label("Run the experiment").click();
     harness.run_steps(2);
-    let results = |workbench: &Workbench| workbench.model().laboratory.results.len();
+    let results = |workbench: &Workbench| workbench.model().experiments.results.len();
     wait_for(&mut harness, |workbench| {
-        assert_eq!(workbench.model().laboratory.failure, None);
+        assert_eq!(workbench.model().experiments.failure, None);
         results(workbench) == 1
     });
     // What came of it is on screen by itself.
     harness.run_steps(3);
     harness.get_by_label("Forget");
     let folder = tempfile::tempdir().expect("a folder for a test");
-    let kept = harness.state().model().laboratory.results[0].clone();
+    let kept = harness.state().model().experiments.results[0].clone();
     assert_eq!(kept.record.experiment, "fig4");
     let out = folder.path().to_owned();
     harness.state_mut().ask(&ctx, ExperimentCommand::ExportResult(kept.number, out));
     harness.state_mut().ask(&ctx, ExperimentCommand::OpenResult(folder.path().join("fig4-1.json")));
     harness.run_steps(3);
-    let laboratory = &harness.state().model().laboratory;
-    assert_eq!(laboratory.results.len(), 2);
-    assert_eq!(laboratory.results[1].record, kept.record);
-    assert_eq!(laboratory.results[1].name, "fig4-1");
+    let experiments = &harness.state().model().experiments;
+    assert_eq!(experiments.results.len(), 2);
+    assert_eq!(experiments.results[1].record, kept.record);
+    assert_eq!(experiments.results[1].name, "fig4-1");
     for ending in ["svg", "csv"] {
         assert!(folder.path().join(format!("fig4-1.{ending}")).is_file());
     }

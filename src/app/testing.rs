@@ -8,7 +8,7 @@ use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, Node};
 
 use crate::app::state::command::{Command, Commands, ViewCommand};
-use crate::app::state::experiments::Laboratory;
+use crate::app::state::experiments::ExperimentRunner;
 use crate::app::state::highlight::Highlight;
 use crate::app::state::model::{Document, Model};
 use crate::app::state::recordings::Recorded;
@@ -87,7 +87,7 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
         triangulation: Triangulation::Auto,
         memory: None,
         auto_propagate: true,
-        laboratory: Laboratory::default(),
+        experiments: ExperimentRunner::default(),
         recordings: &[],
         overheads: Vec::new(),
         keep_improving: false,
@@ -156,7 +156,7 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
         runs: vec![run],
     });
     let recordings: &'static [Recording] = Box::leak(Box::new([recording]));
-    document.recorded = Recorded::of(recordings, &document.title(), compiled);
+    document.recorded = Recorded::on_tree(recordings, &document.title(), compiled);
     model.recordings = recordings;
     &recordings[0]
 }

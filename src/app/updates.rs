@@ -66,7 +66,7 @@ impl Workbench {
                 let recordings = self.model.recordings;
                 self.forget_messages();
                 if let Some(document) = self.document() {
-                    document.recorded = Recorded::of(recordings, &document.title(), &compiled);
+                    document.recorded = Recorded::on_tree(recordings, &document.title(), &compiled);
                     document.shown = None;
                     document.compiled = Some(compiled);
                     document.running = None;

@@ -14,7 +14,7 @@ use crate::app::shell::path_box::PathBox;
 use crate::app::shell::picture::Picture;
 use crate::app::state::cases::CaseStore;
 use crate::app::state::command::{Command, Commands, HistoryCommand, ViewCommand};
-use crate::app::state::experiments::{ExperimentJob, Laboratory};
+use crate::app::state::experiments::{ExperimentJob, ExperimentRunner};
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::history::History;
 use crate::app::state::model::{Document, Model};
@@ -125,7 +125,7 @@ impl Workbench {
             triangulation: settings.triangulation.parse().unwrap_or(Triangulation::Auto),
             memory: settings.memory,
             auto_propagate: settings.auto_propagate,
-            laboratory: Laboratory::default(),
+            experiments: ExperimentRunner::default(),
             recordings: Recording::shipped(),
             overheads: Vec::new(),
             keep_improving: settings.keep_improving,
@@ -259,7 +259,7 @@ impl Workbench {
         self.compare_what_is_seen();
         self.keep_what_changed();
         self.tell_of_the_drawer();
-        self.tell_of_results();
+        self.report_store_error();
     }
 
     /// Keys and the answer of a dialog become commands.

@@ -136,7 +136,7 @@ impl Workbench {
     /// brings back those that are there.
     pub fn keep_in(&mut self, folder: &Path) {
         let opened = CaseStore::open(&folder.join("cases")).map(|drawer| self.cases = drawer);
-        if let Err(error) = opened.and_then(|()| self.keep_results_in(&folder.join("results"))) {
+        if let Err(error) = opened.and_then(|()| self.store_results_in(&folder.join("results"))) {
             let folder = folder.display();
             self.complain(&format!("Cases and results are lost at the end: {folder}: {error}"));
         }

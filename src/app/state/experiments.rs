@@ -1,4 +1,4 @@
-//! Experiments of the window: the one that runs, and what came of those that ran.
+//! Experiments in the window: the running one, and the results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,23 +29,23 @@ pub enum ExperimentCommand {
 /// The thread of a running experiment.
 pub(crate) type ExperimentJob = Job<Result<Record, ExperimentError>>;
 
-/// What is known of experiments.
+/// The running experiment and the results.
 #[derive(Clone, Debug, Default)]
-pub struct Laboratory {
-    /// The one that runs.
+pub struct ExperimentRunner {
+    /// The running experiment.
     pub running: Option<RunningExperiment>,
-    /// What came of those that ran or were opened, the newest last.
-    pub results: Vec<KeptResult>,
-    /// Why the last one failed.
+    /// The results, in the order in which they were made or opened.
+    pub results: Vec<NamedResult>,
+    /// Why the last experiment failed.
     pub failure: Option<String>,
     /// Number of the last experiment or result.
     count: u64,
 }
 
-/// An experiment that runs.
+/// A running experiment.
 #[derive(Clone)]
 pub struct RunningExperiment {
-    /// Its number.
+    /// Its number, unlike that of any other experiment or result of this session.
     pub number: u64,
     /// Its title.
     pub title: String,
@@ -59,92 +59,97 @@ impl std::fmt::Debug for RunningExperiment {
     }
 }
 
-/// What an experiment gave, under a name.
+/// The result of an experiment, under a name.
 #[derive(Clone, Debug)]
-pub struct KeptResult {
-    /// Tells it from all others of this run of the program.
+pub struct NamedResult {
+    /// Its number, unlike that of any other experiment or result of this session.
     pub number: u64,
-    /// What the user calls it.
+    /// Its name, which the user can change.
     pub name: String,
-    /// What it gave.
+    /// The result.
     pub record: Arc<Record>,
-    /// Where it is kept from one run to the next, if it is.
+    /// Its entry in the store, if there is a store.
     entry: Option<EntryId>,
 }
 
-/// A result as it is kept from one run to the next.
+/// A result as the store holds it.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Stored {
     name: String,
     record: Record,
 }
 
-impl Laboratory {
-    /// Keeps a record under a name that no other has.
-    pub fn keep(&mut self, record: Arc<Record>) {
+impl ExperimentRunner {
+    /// Adds a record under a new name, such as `fig7 #2`.
+    pub fn add(&mut self, record: Arc<Record>) {
         self.count += 1;
         let base = record.experiment.clone();
-        let free = |name: &String| self.results.iter().all(|kept| kept.name != *name);
-        let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
-        self.results.push(KeptResult { number: self.count, name, record, entry: None });
+        let is_free = |name: &String| self.results.iter().all(|result| result.name != *name);
+        let name = (1..).map(|n| format!("{base} #{n}")).find(is_free).unwrap_or(base);
+        self.results.push(NamedResult { number: self.count, name, record, entry: None });
     }
 
     /// The result with this number.
     #[must_use]
-    pub fn result(&self, number: u64) -> Option<&KeptResult> {
-        self.results.iter().find(|kept| kept.number == number)
+    pub fn result(&self, number: u64) -> Option<&NamedResult> {
+        self.results.iter().find(|result| result.number == number)
     }
 }
 
 impl Workbench {
-    /// Keeps results in `folder` from now on, and brings back those that are there.
-    pub(crate) fn keep_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
+    /// Stores results in `folder` from now on, and loads those that are there.
+    pub(crate) fn store_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
         let (store, entries) = Store::open(folder)?;
-        let laboratory = &mut self.model.laboratory;
+        let experiments = &mut self.model.experiments;
         for entry in entries {
-            // Another version's may mean nothing here, and stay for that version.
+            // A result that this version cannot read stays for the version that can.
             let stored = serde_json::from_slice(&entry.content);
             let Ok(Stored { name, record }) = stored else { continue };
             if record.is_readable() {
-                laboratory.count += 1;
-                let (number, record) = (laboratory.count, Arc::new(record));
-                laboratory.results.push(KeptResult { number, name, record, entry: Some(entry.id) });
+                experiments.count += 1;
+                let (number, record) = (experiments.count, Arc::new(record));
+                experiments.results.push(NamedResult {
+                    number,
+                    name,
+                    record,
+                    entry: Some(entry.id),
+                });
             }
         }
         self.results = Some(store);
         Ok(())
     }
 
-    /// Takes a record on the list, and keeps it from one run to the next.
-    fn keep_result(&mut self, record: Arc<Record>, name: Option<String>) {
-        let laboratory = &mut self.model.laboratory;
-        laboratory.keep(record);
-        let Some(kept) = laboratory.results.last_mut() else { return };
-        kept.name = name.unwrap_or_else(|| kept.name.clone());
+    /// Adds a record to the results and to the store, under `name` or a new one.
+    fn add_result(&mut self, record: Arc<Record>, name: Option<String>) {
+        let experiments = &mut self.model.experiments;
+        experiments.add(record);
+        let Some(result) = experiments.results.last_mut() else { return };
+        result.name = name.unwrap_or_else(|| result.name.clone());
         if let Some(store) = &mut self.results {
-            kept.entry = Some(store.add(kept.write()));
+            result.entry = Some(store.add(result.content()));
         }
     }
 
-    /// Tells of a result that could not be written.
-    pub(crate) fn tell_of_results(&mut self) {
+    /// Reports a result that could not be stored.
+    pub(crate) fn report_store_error(&mut self) {
         if let Some(failure) = self.results.as_ref().and_then(Store::take_error) {
-            self.complain(&format!("A result could not be kept: {failure}"));
+            self.complain(&format!("A result could not be stored: {failure}"));
         }
     }
 
     pub(crate) fn run_experiment(&mut self, request: ExperimentRequest) {
-        // Cancels the one that runs.
+        // Dropping a job cancels it.
         self.experiment = None;
-        let laboratory = &mut self.model.laboratory;
-        laboratory.count += 1;
-        laboratory.failure = None;
-        let number = laboratory.count;
+        let experiments = &mut self.model.experiments;
+        experiments.count += 1;
+        experiments.failure = None;
+        let number = experiments.count;
         let title =
             by_name(&request.experiment).map_or("", |experiment| experiment.title).to_owned();
         let (cancel, wake) = (CancelToken::new(), self.session.waker());
         let progress = Arc::new(Progress::new(cancel.clone()).with_listener(move |_| wake()));
-        laboratory.running =
+        experiments.running =
             Some(RunningExperiment { number, title, progress: Arc::clone(&progress) });
         let run = move || request.run(&progress);
         self.experiment = Some(self.session.start_measuring_job("experiment", cancel, run));
@@ -152,37 +157,37 @@ impl Workbench {
 
     pub(crate) fn cancel_experiment(&mut self) {
         self.experiment = None;
-        self.model.laboratory.running = None;
+        self.model.experiments.running = None;
     }
 
     /// Takes the outcome of the running experiment, if it has ended since the last frame.
     pub(crate) fn poll_experiment(&mut self) {
         let Some(outcome) = self.experiment.as_ref().and_then(Job::take_outcome) else { return };
         self.experiment = None;
-        self.model.laboratory.running = None;
+        self.model.experiments.running = None;
         match outcome {
-            Ok(Ok(record)) => self.keep_result(Arc::new(record), None),
+            Ok(Ok(record)) => self.add_result(Arc::new(record), None),
             Ok(Err(ExperimentError::Cancelled(_))) => {}
-            Ok(Err(error)) => self.model.laboratory.failure = Some(error.to_string()),
+            Ok(Err(error)) => self.model.experiments.failure = Some(error.to_string()),
             Err(panic) => {
-                self.model.laboratory.failure = Some(format!("internal error: {panic}"));
+                self.model.experiments.failure = Some(format!("internal error: {panic}"));
             }
         }
     }
 
     pub(crate) fn rename_result(&mut self, number: u64, name: String) {
-        let mut results = self.model.laboratory.results.iter_mut();
-        if let Some(kept) = results.find(|kept| kept.number == number) {
-            kept.name = name;
-            if let (Some(store), Some(entry)) = (&self.results, &kept.entry) {
-                store.write(entry, kept.write());
+        let mut results = self.model.experiments.results.iter_mut();
+        if let Some(result) = results.find(|result| result.number == number) {
+            result.name = name;
+            if let (Some(store), Some(entry)) = (&self.results, &result.entry) {
+                store.write(entry, result.content());
             }
         }
     }
 
     pub(crate) fn remove_result(&mut self, number: u64) {
-        let results = &mut self.model.laboratory.results;
-        for removed in results.extract_if(.., |kept| kept.number == number) {
+        let results = &mut self.model.experiments.results;
+        for removed in results.extract_if(.., |result| result.number == number) {
             if let (Some(store), Some(entry)) = (&self.results, &removed.entry) {
                 store.remove(entry);
             }
@@ -192,10 +197,10 @@ impl Workbench {
     /// Writes a result into `folder`: as JSON, which can be opened again, its tables as CSV and its
     /// figures as SVG.
     pub(crate) fn export_result(&mut self, number: u64, folder: &Path) {
-        let Some(kept) = self.model.laboratory.result(number) else { return };
-        // Absolute, so that what is told of the files says where they are.
+        let Some(result) = self.model.experiments.result(number) else { return };
+        // An absolute path tells the user where the files are.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        match export(kept, &folder) {
+        match export(result, &folder) {
             Ok(files) => {
                 let files: Vec<String> =
                     files.iter().map(|path| path.display().to_string()).collect();
@@ -211,58 +216,58 @@ impl Workbench {
         match read.and_then(|text| Record::read(&text)) {
             Ok(record) => {
                 let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                self.keep_result(Arc::new(record), name);
+                self.add_result(Arc::new(record), name);
             }
             Err(message) => self.complain(&format!("{}: {message}", path.display())),
         }
     }
 }
 
-impl KeptResult {
-    /// Makes what is written of it.
-    fn write(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
+impl NamedResult {
+    /// The content of its entry in the store, to be made on the thread that writes it.
+    fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let (name, record) = (self.name.clone(), Arc::clone(&self.record));
-        // Plain data, of which every value can be written.
+        // Serialising plain data cannot fail.
         move || serde_json::to_vec(&Stored { name, record: (*record).clone() }).unwrap_or_default()
     }
 }
 
-/// The name of a file that `name` is kept in, without an ending.
+/// The name of a file that `name` is result in, without an ending.
 fn file_stem(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let parts = name.chars().map(plain).collect::<String>();
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Writes a result into `folder`, and says to which files.
-fn export(kept: &KeptResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let said = |path: &Path| {
+/// Writes a result into `folder` and returns the paths of the files. Files that exist with other
+/// content are not replaced: the new ones have a number in their names.
+fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| format!("{path}: {error}")
     };
-    std::fs::create_dir_all(folder).map_err(said(folder))?;
-    // What is there already and says something else is not replaced.
-    let is_other = |(name, content): &(String, String)| {
+    std::fs::create_dir_all(folder).map_err(failed(folder))?;
+    let has_other_content = |(name, content): &(String, String)| {
         let path = folder.join(name);
         match std::fs::read(&path) {
-            Ok(there) => Ok(there != content.as_bytes()),
+            Ok(existing) => Ok(existing != content.as_bytes()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(said(&path)(error)),
+            Err(error) => Err(failed(&path)(error)),
         }
     };
-    let stem = file_stem(&kept.name);
-    let mut files = kept.record.files(&stem);
+    let stem = file_stem(&result.name);
+    let mut files = result.record.files(&stem);
     for number in 2.. {
-        let others: Vec<bool> = files.iter().map(is_other).collect::<Result<_, _>>()?;
-        if !others.contains(&true) {
+        let conflicts: Vec<bool> = files.iter().map(has_other_content).collect::<Result<_, _>>()?;
+        if !conflicts.contains(&true) {
             break;
         }
-        files = kept.record.files(&format!("{stem}-{number}"));
+        files = result.record.files(&format!("{stem}-{number}"));
     }
     let mut written = Vec::new();
     for (name, content) in files {
         let path = folder.join(name);
-        write_atomically(&path, content.as_bytes()).map_err(said(&path))?;
+        write_atomically(&path, content.as_bytes()).map_err(failed(&path))?;
         written.push(path);
     }
     Ok(written)
@@ -273,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_names_of_files() {
+    fn file_names_are_made_of_letters_and_digits() {
         assert_eq!(file_stem("fig7 #2"), "fig7-2");
         assert_eq!(file_stem("../etc/passwd: Überlauf"), "etc-passwd-Überlauf");
     }

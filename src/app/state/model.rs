@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::state::cases::Case;
-use crate::app::state::experiments::Laboratory;
+use crate::app::state::experiments::ExperimentRunner;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::recordings::Recorded;
 use crate::app::state::stepping::Stepping;
@@ -236,7 +236,7 @@ pub struct Model {
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
     /// Experiments.
-    pub laboratory: Laboratory,
+    pub experiments: ExperimentRunner,
     /// What was recorded on other machines.
     pub recordings: &'static [Recording],
     /// What launching took of the propagations of this machine's GPU, the newest of each network and

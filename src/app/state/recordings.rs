@@ -1,4 +1,4 @@
-//! Recorded runs that are shown where this machine cannot run them.
+//! Recorded runs, for engines that cannot run on this machine.
 
 use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
 use crate::propagation::{CompiledNetwork, MessageTrace};
@@ -6,9 +6,9 @@ use crate::propagation::{CompiledNetwork, MessageTrace};
 /// One run of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {
-    /// Where and when it was recorded.
+    /// The recording.
     pub recording: &'static Recording,
-    /// The network and its tree.
+    /// The network with its tree.
     pub network: &'static RecordedNetwork,
     /// The run.
     pub run: &'static RecordedRun,
@@ -21,54 +21,54 @@ impl PartialEq for Recorded {
 }
 
 impl Recorded {
-    /// All runs of the network called `name` in `recordings`, on whatever tree.
+    /// All runs of the network called `name` in `recordings`, on any tree.
     pub fn all(recordings: &'static [Recording], name: &str) -> impl Iterator<Item = Self> {
         recordings.iter().flat_map(move |recording| {
-            let named =
+            let has_name =
                 move |network: &&RecordedNetwork| network.network.eq_ignore_ascii_case(name);
-            recording.networks.iter().filter(named).flat_map(move |network| {
+            recording.networks.iter().filter(has_name).flat_map(move |network| {
                 network.runs.iter().map(move |run| Self { recording, network, run })
             })
         })
     }
 
-    /// The runs of the network called `name` whose messages can be shown on the tree of `compiled`.
+    /// The traced runs of the network called `name` whose tree is that of `compiled`.
     #[must_use]
-    pub fn of(
+    pub fn on_tree(
         recordings: &'static [Recording],
         name: &str,
         compiled: &CompiledNetwork,
     ) -> Vec<Self> {
         let fits =
             |recorded: &Self| recorded.trace().is_some() && recorded.network.matches(compiled);
-        Self::all(recordings, name).filter(fits).collect()
+        Self::all(recordings, name).filter(is_suitable).collect()
     }
 
-    /// When each message was computed, if that was recorded.
+    /// The trace, if one was recorded.
     #[must_use]
     pub fn trace(&self) -> Option<&'static MessageTrace> {
         self.run.trace.as_ref()
     }
 
-    /// Whether it ran on a GPU.
+    /// Whether the engine computes on a GPU.
     #[must_use]
     pub fn on_gpu(&self) -> bool {
         self.run.info().is_some_and(|info| info.capabilities.on_gpu())
     }
 
-    /// The engine and what it was asked for: `gpu-paper f32, naive, 48 threads a block`.
+    /// The engine with its options: `gpu-paper f32, naive, 48 threads a block`.
     #[must_use]
     pub fn engine(&self) -> String {
         let RecordedRun { engine, precision, paper, threads, .. } = self.run;
-        let more = match paper {
+        let options = match paper {
             Some(paper) => format!(", {paper}"),
             None if *threads > 1 && !self.on_gpu() => format!(", {threads} threads"),
             None => String::new(),
         };
-        format!("{engine} {precision}{more}")
+        format!("{engine} {precision}{options}")
     }
 
-    /// `recorded on NVIDIA H200 on 2026-11-21`.
+    /// Where the run comes from: `recorded on NVIDIA H200 on 2026-11-21`.
     #[must_use]
     pub fn credit(&self) -> String {
         let machine = &self.recording.provenance.machine;

@@ -113,7 +113,8 @@ pub(super) mod trace {
         } = columns;
         let all = messages.len();
         let is_complete = |column: &[u64]| column.is_empty() || column.len() == all;
-        let are_complete = [&workers, &waits, &shared].into_iter().all(|column| is_complete(column));
+        let are_complete =
+            [&workers, &waits, &shared].into_iter().all(|column| is_complete(column));
         if starts.len() != all || durations.len() != all || !are_complete {
             return Err(serde::de::Error::custom("columns of different lengths"));
         }

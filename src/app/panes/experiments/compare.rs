@@ -1,29 +1,31 @@
-//! Laying the figures of several records over one another.
+//! Overlaying the figures of several records.
 
 use crate::experiment::{Figure, Panel, Record, Scale, Series, Shape};
 
-/// The figures of `records` with those of the same title in one. The series say by whose name they
-/// are called; bars of different records stand side by side.
+/// The figures of `records`, given with their names. Figures of the same title are merged into one:
+/// series have the name of their record in front, and bars of different records are side by side.
 pub(super) fn overlay(records: &[(&str, &Record)]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for (name, record) in records {
         for figure in &record.figures {
-            let named = Figure {
+            let renamed = Figure {
                 title: figure.title.clone(),
                 across: figure.across,
-                panels: figure.panels.iter().map(|panel| called(name, panel)).collect(),
+                panels: figure.panels.iter().map(|panel| with_prefix(name, panel)).collect(),
             };
             match figures.iter_mut().find(|known| known.title == figure.title) {
-                Some(known) => named.panels.into_iter().for_each(|panel| add(known, panel)),
-                None => figures.push(named),
+                Some(known) => {
+                    renamed.panels.into_iter().for_each(|panel| merge_panel(known, panel))
+                }
+                None => figures.push(renamed),
             }
         }
     }
     figures
 }
 
-/// `panel` with the record's name before those of its series.
-fn called(name: &str, panel: &Panel) -> Panel {
+/// `panel` with the name of its record in front of the labels.
+fn with_prefix(name: &str, panel: &Panel) -> Panel {
     let mut panel = panel.clone();
     for series in &mut panel.series {
         series.label = format!("{name}: {}", series.label);
@@ -34,54 +36,47 @@ fn called(name: &str, panel: &Panel) -> Panel {
     panel
 }
 
-/// Lays `panel` over the one of the same title and axes in `figure`, or puts it after the others.
-fn add(figure: &mut Figure, panel: Panel) {
-    let same = |known: &&mut Panel| {
+/// Merges `panel` into the panel of the same title and axes in `figure`, or adds it at the end.
+fn merge_panel(figure: &mut Figure, panel: Panel) {
+    let is_same = |known: &&mut Panel| {
         known.title == panel.title
             && known.x.label == panel.x.label
             && known.y.label == panel.y.label
             && std::mem::discriminant(&known.x.scale) == std::mem::discriminant(&panel.x.scale)
     };
-    let Some(known) = figure.panels.iter_mut().find(same) else {
+    let Some(known) = figure.panels.iter_mut().find(is_same) else {
         figure.panels.push(panel);
         return;
     };
-    let places = unite(&mut known.x.scale, &panel.x.scale);
-    let stacks = known.series.iter().filter_map(stack).max();
-    let after = stacks.map_or(0, |last| last + 1);
+    let indices = merge_categories(&mut known.x.scale, &panel.x.scale);
+    let last_stack = known.series.iter().filter_map(Series::stack).max();
+    let next_stack = last_stack.map_or(0, |last| last + 1);
     for mut series in panel.series {
-        if let Some(places) = &places {
+        if let Some(indices) = &indices {
             for point in &mut series.points {
-                let place = places.get(point.x.round().max(0.0) as usize);
-                point.x = place.map_or(point.x, |place| *place as f64);
+                let index = indices.get(point.x.round().max(0.0) as usize);
+                point.x = index.map_or(point.x, |index| *index as f64);
             }
         }
         if let Shape::Bars { stack } = &mut series.shape {
-            *stack += after;
+            *stack += next_stack;
         }
         known.series.push(series);
     }
     known.marks.extend(panel.marks);
 }
 
-fn stack(series: &Series) -> Option<usize> {
-    match series.shape {
-        Shape::Bars { stack } => Some(stack),
-        _ => None,
-    }
-}
-
-/// Adds the names of `other` that are not in `scale`. Where each name of `other` now stands, if
-/// they are names.
-fn unite(scale: &mut Scale, other: &Scale) -> Option<Vec<usize>> {
+/// Adds the categories of `other` that `scale` lacks. Returns the index in `scale` of each category of
+/// `other`; `None` if the scales have no categories.
+fn merge_categories(scale: &mut Scale, other: &Scale) -> Option<Vec<usize>> {
     let (Scale::Categories(names), Scale::Categories(others)) = (scale, other) else { return None };
-    let place = |name: &String| {
+    let index = |name: &String| {
         names.iter().position(|known| known == name).unwrap_or_else(|| {
             names.push(name.clone());
             names.len() - 1
         })
     };
-    Some(others.iter().map(place).collect())
+    Some(others.iter().map(index).collect())
 }
 
 #[cfg(test)]
@@ -119,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_of_two_records_stand_side_by_side_over_the_names_of_both() {
+    fn bars_of_two_records_are_side_by_side_over_the_categories_of_both() {
         let one = record(&["pigs", "barley"], &[1.0, 2.0]);
         let other = record(&["water", "pigs"], &[5.0, 3.0]);
         let figures = overlay(&[("one", &one), ("other", &other)]);
@@ -130,7 +125,7 @@ mod tests {
         let labels: Vec<&str> = panel.series.iter().map(|series| series.label.as_str()).collect();
         assert_eq!(labels, ["one: time", "other: time"]);
         assert_eq!(panel.series[1].shape, Shape::Bars { stack: 1 });
-        let places: Vec<(f64, f64)> = panel.series[1].points.iter().map(|p| (p.x, p.y)).collect();
-        assert_eq!(places, [(2.0, 5.0), (0.0, 3.0)]);
+        let points: Vec<(f64, f64)> = panel.series[1].points.iter().map(|p| (p.x, p.y)).collect();
+        assert_eq!(points, [(2.0, 5.0), (0.0, 3.0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What merging small separators does to the tree of the open network, as a slider is drawn.
+//! A slider that shows what merging small separators does to the tree of the open network.
 
 use std::sync::Arc;
 
@@ -10,20 +10,21 @@ use crate::experiment::{MergeRule, merged};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
-/// The largest separator that can be merged away, as a power of two.
-const LARGEST: u32 = 16;
+/// Upper end of the slider: the binary logarithm of the size of the largest separator merged away.
+const MAX_POWER: u32 = 16;
 
-/// The slider and what was worked out for it last.
+/// The slider and the tree for its last position.
 #[derive(Default)]
 pub(super) struct Merging {
     power: u32,
     all: bool,
-    made: Option<Made>,
+    merged_tree: Option<MergedTree>,
 }
 
-struct Made {
-    of: Arc<CompiledNetwork>,
-    asked: (u64, MergeRule),
+/// A merged tree and what it was made from.
+struct MergedTree {
+    original: Arc<CompiledNetwork>,
+    request: (u64, MergeRule),
     merged: Arc<CompiledNetwork>,
 }
 
@@ -36,34 +37,33 @@ impl Merging {
         };
         ui.strong("The open network");
         ui.horizontal(|ui| {
-            let slider = Slider::new(&mut self.power, 0..=LARGEST)
+            let slider = Slider::new(&mut self.power, 0..=MAX_POWER)
                 .custom_formatter(|power, _| match power as u32 {
                     0 => "none".to_owned(),
                     power => format!("up to {} entries", numbers::thousands(1 << power)),
                 })
-                .text("separators are merged away");
+                .text("separators merged away");
             ui.add(slider);
         });
         ui.horizontal(|ui| {
-            ui.radio_value(&mut self.all, false, "where equation 6 says that it pays");
-            ui.radio_value(&mut self.all, true, "as far as the sizes allow");
+            ui.radio_value(&mut self.all, false, "only where equation 6 predicts a gain");
+            ui.radio_value(&mut self.all, true, "as many as the size limits allow");
         });
         let rule = if self.all { MergeRule::All } else { MergeRule::Paying };
         let threshold = if self.power == 0 { 0 } else { 1 << self.power };
-        let made = match self.made.take() {
-            Some(made) if Arc::ptr_eq(&made.of, compiled) && made.asked == (threshold, rule) => {
-                made
-            }
-            _ => Made {
-                of: Arc::clone(compiled),
-                asked: (threshold, rule),
+        let request = (threshold, rule);
+        let tree = match self.merged_tree.take() {
+            Some(tree) if Arc::ptr_eq(&tree.original, compiled) && tree.request == request => tree,
+            _ => MergedTree {
+                original: Arc::clone(compiled),
+                request,
                 merged: match threshold {
                     0 => Arc::clone(compiled),
                     _ => merged(compiled, threshold, rule),
                 },
             },
         };
-        let (before, after) = (compiled.statistics(), made.merged.statistics());
+        let (before, after) = (compiled.statistics(), tree.merged.statistics());
         Grid::new("merging totals").num_columns(4).striped(true).spacing([18.0, 4.0]).show(
             ui,
             |ui| {
@@ -74,7 +74,7 @@ impl Merging {
                 let messages = |tree: &CompiledNetwork| tree.plan().messages().len() as u64;
                 for (name, from, to) in [
                     ("cliques", before.cliques as u64, after.cliques as u64),
-                    ("messages", messages(compiled), messages(&made.merged)),
+                    ("messages", messages(compiled), messages(&tree.merged)),
                     ("table entries", before.total_clique_entries, after.total_clique_entries),
                     ("largest clique", before.max_clique_entries, after.max_clique_entries),
                     ("levels below the root", before.depth as u64, after.depth as u64),
@@ -88,14 +88,14 @@ impl Merging {
             },
         );
         ui.weak(
-            "Fewer messages cost fewer launches; larger tables cost more entries. \
-             The experiment above measures which of the two counts for more.",
+            "Fewer messages need fewer launches, but larger tables have more entries. The experiment \
+             above measures which effect is stronger.",
         );
-        self.made = Some(made);
+        self.merged_tree = Some(tree);
     }
 }
 
-/// `-12.3%`, `x 4.10`.
+/// `-12.3%` or, from a factor of two, `× 4.10`.
 fn change(from: u64, to: u64) -> String {
     let ratio = to as f64 / from.max(1) as f64;
     if ratio >= 2.0 { format!("× {ratio:.2}") } else { format!("{:+.1}%", 100.0 * (ratio - 1.0)) }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_shares_or_factors() {
+    fn changes_are_percentages_or_factors() {
         assert_eq!((change(200, 150).as_str(), change(10, 41).as_str()), ("-25.0%", "× 4.10"));
     }
 }

@@ -1,4 +1,4 @@
-//! The paper's experiments: choosing one, running it, and looking at what came of it.
+//! The paper's experiments: choosing one, running it, and showing the results.
 
 mod compare;
 mod merging;
@@ -17,13 +17,13 @@ use crate::numbers;
 use parameters::Parameters;
 use results::Results;
 
-/// How often the pane is drawn while an experiment runs.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+/// Time between two repaints while an experiment runs.
+const REPAINT_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// The pane and what is chosen in it.
+/// The pane and the user's choices in it.
 #[derive(Default)]
 pub struct ExperimentsPane {
-    /// The experiment that is chosen.
+    /// Index of the chosen experiment.
     chosen: usize,
     parameters: Option<Parameters>,
     results: Results,
@@ -55,10 +55,10 @@ impl ExperimentsPane {
         });
         let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
         egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
-            if let Some(running) = &model.laboratory.running {
-                progress(ui, running, commands);
+            if let Some(running) = &model.experiments.running {
+                show_progress(ui, running, commands);
             }
-            if let Some(failure) = &model.laboratory.failure {
+            if let Some(failure) = &model.experiments.failure {
                 let text = numbers::wrapped(failure, 100);
                 ui.label(RichText::new(text).color(Palette::of(ui).error));
             }
@@ -86,7 +86,7 @@ impl ExperimentsPane {
         let parameters = self.parameters.get_or_insert_with(|| Parameters::new(chosen, model));
         parameters.show(ui, chosen, model);
         ui.add_space(6.0);
-        let ready = !parameters.is_empty() && model.laboratory.running.is_none();
+        let ready = !parameters.is_empty() && model.experiments.running.is_none();
         ui.horizontal(|ui| {
             ui.add_enabled_ui(ready, |ui| {
                 let run = egui::Button::new(RichText::new("Run the experiment").strong());
@@ -107,9 +107,9 @@ impl ExperimentsPane {
     }
 }
 
-/// How far the experiment is.
-fn progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
-    ui.ctx().request_repaint_after(LOOK);
+/// The progress bar of the running experiment.
+fn show_progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
+    ui.ctx().request_repaint_after(REPAINT_INTERVAL);
     let status = running.progress.status();
     ui.horizontal(|ui| {
         let bar = egui::ProgressBar::new(status.share as f32).desired_width(180.0);
@@ -117,20 +117,20 @@ fn progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
         if ui.button("Cancel the experiment").clicked() {
             commands.push(ExperimentCommand::Cancel);
         }
-        ui.add(egui::Label::new(said(&running.title, &status)).truncate());
+        ui.add(egui::Label::new(status_line(&running.title, &status)).truncate());
     });
     ui.separator();
 }
 
 /// `Figure 7: barley, naive; 12 s, about 30 s left`.
-fn said(title: &str, status: &Status) -> String {
+fn status_line(title: &str, status: &Status) -> String {
     let left = status.remaining.filter(|left| left.as_secs() > 0);
     let left = left.map_or_else(String::new, |left| format!(", about {} s left", left.as_secs()));
-    let what = if status.step.is_empty() { "starting" } else { &status.step };
-    format!("{title}: {what}; {} s{left}", status.elapsed.as_secs())
+    let step = if status.step.is_empty() { "starting" } else { &status.step };
+    format!("{title}: {step}; {} s{left}", status.elapsed.as_secs())
 }
 
-/// Tells the plots of results from one another.
+/// The id of the plots of a figure of a result.
 fn plot_id(number: u64, figure: usize) -> Id {
     Id::new(("experiment figure", number, figure))
 }

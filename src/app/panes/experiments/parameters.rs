@@ -1,4 +1,4 @@
-//! What an experiment is to be run on, and how.
+//! The networks and settings of an experiment, as the user chooses them.
 
 use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 
@@ -10,11 +10,11 @@ use crate::experiment::{
 use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::{Heuristic, Triangulation};
 
-/// What the user has chosen for one experiment.
+/// The user's choices for one experiment.
 pub(super) struct Parameters {
-    /// Whether each sample is to be looked at.
+    /// Whether each sample is chosen, in the order of [`SAMPLES`].
     samples: Vec<bool>,
-    /// Whether the open network is, if it is no sample.
+    /// Whether the open network is chosen; only for a network that is not a sample.
     open: bool,
     triangulation: Triangulation,
     engine: String,
@@ -26,11 +26,11 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// The usual ones of `experiment`.
+    /// The default choices for `experiment`.
     pub fn new(experiment: &Experiment, model: &Model) -> Self {
-        let usual = |name: &&str| experiment.networks.contains(name);
+        let is_default = |name: &&str| experiment.networks.contains(name);
         Self {
-            samples: SAMPLES.iter().map(|sample| usual(&sample.name)).collect(),
+            samples: SAMPLES.iter().map(|sample| is_default(&sample.name)).collect(),
             open: false,
             triangulation: Triangulation::By(Heuristic::WeightedMinFill),
             engine: DEFAULT_ENGINE.name.to_owned(),
@@ -69,13 +69,13 @@ impl Parameters {
         }
     }
 
-    /// Draws the choices.
+    /// Draws the widgets.
     pub fn show(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
         self.networks(ui, experiment, model);
         ui.add_space(4.0);
         let has = |parameter| experiment.parameters.contains(&parameter);
         Grid::new("experiment parameters").num_columns(2).spacing([12.0, 5.0]).show(ui, |ui| {
-            ui.label("Triangulation").on_hover_text("weighted-min-fill gives the paper's trees");
+            ui.label("Triangulation").on_hover_text("weighted-min-fill makes the paper's trees");
             ComboBox::from_id_salt("experiment triangulation")
                 .selected_text(self.triangulation.name())
                 .show_ui(ui, |ui| {
@@ -91,7 +91,8 @@ impl Parameters {
                 engines(ui, "Compared with", &mut self.baseline);
             }
             if has(Parameter::Repeat) {
-                ui.label("Propagations").on_hover_text("Measured for each time");
+                ui.label("Propagations")
+                    .on_hover_text("Number of propagations to time for each measurement");
                 ui.add(DragValue::new(&mut self.repeat).range(1..=1000));
                 ui.end_row();
             }
@@ -118,7 +119,8 @@ impl Parameters {
                 ui.end_row();
             }
             if has(Parameter::Threshold) {
-                ui.label("Merge up to").on_hover_text("Separators of at most so many entries");
+                ui.label("Merge up to")
+                    .on_hover_text("Largest separator to merge away, in entries");
                 ui.add(DragValue::new(&mut self.threshold).range(0..=1_000_000).suffix(" entries"));
                 ui.end_row();
             }
@@ -128,7 +130,7 @@ impl Parameters {
     fn networks(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
         ui.horizontal(|ui| {
             ui.label("Networks");
-            if ui.small_button("usual").on_hover_text("Those of the paper").clicked() {
+            if ui.small_button("default").on_hover_text("The networks of the paper").clicked() {
                 *self = Self { open: false, ..Self::new(experiment, model) };
             }
             if ui.small_button("none").clicked() {
@@ -149,17 +151,17 @@ impl Parameters {
     }
 }
 
-/// A choice of engines; those that cannot run here are looked at in recordings.
+/// A choice of engines. For those that cannot run here, the experiment shows a recording.
 fn engines(ui: &mut Ui, title: &str, name: &mut String) {
-    let said = |engine: &dyn engine::Engine| match engine.availability() {
+    let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),
         Err(_) => format!("{} (recorded)", engine.name()),
     };
     ui.label(title);
-    let now = engine::by_name(name).map_or_else(|| name.clone(), said);
+    let now = engine::by_name(name).map_or_else(|| name.clone(), label);
     ComboBox::from_id_salt(("experiment engine", title)).selected_text(now).show_ui(ui, |ui| {
         for engine in engine::all() {
-            ui.selectable_value(name, engine.name().to_owned(), said(*engine));
+            ui.selectable_value(name, engine.name().to_owned(), label(*engine));
         }
     });
     ui.end_row();

@@ -1,4 +1,4 @@
-//! Results that are kept: the list of them, and those that are looked at.
+//! The list of results, and the results that are shown.
 
 use std::path::PathBuf;
 
@@ -6,73 +6,74 @@ use eframe::egui::{self, RichText, TextEdit, Ui};
 
 use super::{compare, plot_id, table};
 use crate::app::state::command::{Commands, ExperimentCommand, WindowCommand};
-use crate::app::state::experiments::KeptResult;
+use crate::app::state::experiments::NamedResult;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::figure;
-use crate::experiment::Record;
+use crate::experiment::chart::Credit;
+use crate::experiment::{Origin, Record};
 
-/// Which results are looked at.
+/// Which results are shown, and what the user is typing.
 #[derive(Default)]
 pub(super) struct Results {
-    /// Numbers of the results that are shown, in the order in which they were chosen.
+    /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// The newest result is to be shown as soon as it has another number than this.
-    waits_beyond: Option<u64>,
-    /// The folder that results are written to, or the file that one is opened from.
-    path: String,
-    /// The name that is being typed, and of which result.
+    /// Show the newest result as soon as its number is above this one.
+    show_after: Option<u64>,
+    /// The folder to export results to.
+    folder: String,
+    /// Number of the result that is being renamed, and the name typed so far.
     renamed: Option<(u64, String)>,
 }
 
 impl Results {
-    /// Whether results are looked at rather than an experiment.
+    /// Whether results are shown instead of an experiment.
     pub fn is_showing(&self) -> bool {
         !self.shown.is_empty()
     }
 
-    /// Looks at no result.
+    /// Shows no result.
     pub fn show_none(&mut self) {
         self.shown.clear();
-        self.waits_beyond = None;
+        self.show_after = None;
     }
 
-    /// Looks at the next result as soon as it is there.
+    /// Shows the next result as soon as there is one.
     pub fn show_next(&mut self, model: &Model) {
-        self.waits_beyond = Some(model.laboratory.results.last().map_or(0, |kept| kept.number));
+        self.show_after = Some(model.experiments.results.last().map_or(0, |result| result.number));
     }
 
     /// Draws the list of results.
     pub fn list(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
-        let results = &model.laboratory.results;
-        self.shown.retain(|number| model.laboratory.result(*number).is_some());
-        if let Some((after, newest)) = self.waits_beyond.zip(results.last())
+        let results = &model.experiments.results;
+        self.shown.retain(|number| model.experiments.result(*number).is_some());
+        if let Some((after, newest)) = self.show_after.zip(results.last())
             && newest.number > after
         {
-            (self.shown, self.waits_beyond) = (vec![newest.number], None);
+            (self.shown, self.show_after) = (vec![newest.number], None);
         }
         ui.strong("Results");
         if results.is_empty() {
-            ui.weak("What experiments give is kept here.");
+            ui.weak("Results of experiments appear here.");
         }
-        for kept in results {
+        for result in results {
             ui.horizontal(|ui| {
-                let mut compared = self.shown.contains(&kept.number);
+                let mut compared = self.shown.contains(&result.number);
                 let check = ui.checkbox(&mut compared, "");
                 check.widget_info(|| {
-                    let label = format!("Compare {}", kept.name);
+                    let label = format!("Compare {}", result.name);
                     egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, compared, label)
                 });
-                if check.on_hover_text("Lay it over the others that are ticked").changed() {
-                    self.shown.retain(|number| *number != kept.number);
+                if check.on_hover_text("Overlay it with the other ticked results").changed() {
+                    self.shown.retain(|number| *number != result.number);
                     if compared {
-                        self.shown.push(kept.number);
+                        self.shown.push(result.number);
                     }
                 }
-                let alone = self.shown == [kept.number];
-                if ui.selectable_label(alone, &kept.name).on_hover_text(about(kept)).clicked() {
-                    self.shown = vec![kept.number];
+                let alone = self.shown == [result.number];
+                if ui.selectable_label(alone, &result.name).on_hover_text(about(result)).clicked() {
+                    self.shown = vec![result.number];
                 }
             });
         }
@@ -82,32 +83,32 @@ impl Results {
         }
     }
 
-    /// Draws the results that are chosen.
+    /// Draws the shown results.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
-        let shown: Vec<&KeptResult> =
-            self.shown.iter().filter_map(|number| model.laboratory.result(*number)).collect();
+        let shown: Vec<&NamedResult> =
+            self.shown.iter().filter_map(|number| model.experiments.result(*number)).collect();
         match shown[..] {
             [] => {}
-            [kept] => {
-                self.tools(ui, kept, commands);
-                record(ui, kept);
+            [result] => {
+                self.tools(ui, result, commands);
+                record(ui, result);
             }
             _ => compare(ui, &shown),
         }
     }
 
-    /// Naming, writing and removing.
-    fn tools(&mut self, ui: &mut Ui, kept: &KeptResult, commands: &mut Commands) {
+    /// Widgets to rename, export and remove a result.
+    fn tools(&mut self, ui: &mut Ui, result: &NamedResult, commands: &mut Commands) {
         ui.horizontal_wrapped(|ui| {
             let mut name = match &self.renamed {
-                Some((number, typed)) if *number == kept.number => typed.clone(),
-                _ => kept.name.clone(),
+                Some((number, typed)) if *number == result.number => typed.clone(),
+                _ => result.name.clone(),
             };
             let label = ui.label("Name");
             let field = ui.add(TextEdit::singleline(&mut name).desired_width(140.0));
             let field = field.labelled_by(label.id);
             if field.changed() {
-                self.renamed = Some((kept.number, name.clone()));
+                self.renamed = Some((result.number, name.clone()));
             }
             if field.lost_focus()
                 && let Some((number, name)) = self.renamed.take()
@@ -116,34 +117,34 @@ impl Results {
                 commands.push(ExperimentCommand::RenameResult(number, name.trim().to_owned()));
             }
             let label = ui.label("Folder");
-            let field = TextEdit::singleline(&mut self.path).hint_text("results");
+            let field = TextEdit::singleline(&mut self.folder).hint_text("results");
             ui.add(field.desired_width(160.0)).labelled_by(label.id);
-            let hint = "Write it as JSON, CSV and SVG into the folder";
+            let hint = "Write JSON, CSV and SVG files into the folder";
             if ui.button("Export").on_hover_text(hint).clicked() {
-                let typed = self.path.trim();
+                let typed = self.folder.trim();
                 let folder = PathBuf::from(if typed.is_empty() { "results" } else { typed });
-                commands.push(ExperimentCommand::ExportResult(kept.number, folder));
+                commands.push(ExperimentCommand::ExportResult(result.number, folder));
             }
             if ui.button("Export to…").on_hover_text("Choose the folder").clicked() {
-                commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(kept.number)));
+                commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(result.number)));
             }
-            if ui.button("Forget").on_hover_text("Take it off the list").clicked() {
-                commands.push(ExperimentCommand::RemoveResult(kept.number));
+            if ui.button("Forget").on_hover_text("Remove the result from the list").clicked() {
+                commands.push(ExperimentCommand::RemoveResult(result.number));
             }
         });
         ui.separator();
     }
 }
 
-/// `Figure 7, Intel Xeon, 2026-11-21`.
-fn about(kept: &KeptResult) -> String {
-    let Record { title, provenance, .. } = &*kept.record;
+/// Title, machine and date of a result.
+fn about(result: &NamedResult) -> String {
+    let Record { title, provenance, .. } = &*result.record;
     format!("{title}\n{}, {}", provenance.machine.title(), provenance.date)
 }
 
-/// One record: where it comes from, what there is to say, its figures and its tables.
-fn record(ui: &mut Ui, kept: &KeptResult) {
-    let record = &*kept.record;
+/// Draws one result: its origin, settings, notes, figures and tables.
+fn record(ui: &mut Ui, result: &NamedResult) {
+    let record = &*result.record;
     ui.heading(&record.title);
     provenance(ui, record);
     let settings: Vec<String> =
@@ -154,52 +155,50 @@ fn record(ui: &mut Ui, kept: &KeptResult) {
     }
     for (index, figure) in record.figures.iter().enumerate() {
         ui.add_space(8.0);
-        figure::show(ui, plot_id(kept.number, index), figure);
+        figure::show(ui, plot_id(result.number, index), figure);
     }
     for one in &record.tables {
         ui.add_space(8.0);
-        table::show(ui, kept.number, one);
+        table::show(ui, result.number, one);
     }
 }
 
-/// Where the numbers of a record come from; what is recorded is marked as such.
+/// Writes where the numbers of a record come from; recorded ones are marked.
 fn provenance(ui: &mut Ui, record: &Record) {
-    let machine = &record.provenance.machine;
-    let gpu = machine.gpu.as_ref().map(|gpu| format!(" and {}", gpu.name)).unwrap_or_default();
-    let live = format!("live: {}{gpu}, {}", machine.cpu, record.provenance.date);
     ui.horizontal_wrapped(|ui| {
-        if record.is_live() {
-            ui.weak(live);
-        }
-        for credit in &record.recorded {
-            ui.label(RichText::new(credit).color(Palette::of(ui).warning).strong());
+        for Credit { origin, text } in record.credits() {
+            if origin == Origin::Recorded {
+                ui.label(RichText::new(text).color(Palette::of(ui).warning).strong());
+            } else {
+                ui.weak(text);
+            }
         }
     });
 }
 
-/// Several records: their figures over one another, their tables below one another.
-fn compare(ui: &mut Ui, shown: &[&KeptResult]) {
-    let names: Vec<&str> = shown.iter().map(|kept| kept.name.as_str()).collect();
+/// Draws several results: their figures overlaid, their tables one below the other.
+fn compare(ui: &mut Ui, shown: &[&NamedResult]) {
+    let names: Vec<&str> = shown.iter().map(|result| result.name.as_str()).collect();
     ui.heading(names.join(" and "));
-    for kept in shown {
+    for result in shown {
         ui.horizontal_wrapped(|ui| {
-            ui.strong(format!("{}:", kept.name));
-            ui.label(&kept.record.title);
+            ui.strong(format!("{}:", result.name));
+            ui.label(&result.record.title);
         });
-        provenance(ui, &kept.record);
+        provenance(ui, &result.record);
     }
     let records: Vec<(&str, &Record)> =
-        shown.iter().map(|kept| (kept.name.as_str(), &*kept.record)).collect();
-    let key = shown.iter().fold(0, |key, kept| 31 * key + kept.number);
+        shown.iter().map(|result| (result.name.as_str(), &*result.record)).collect();
+    let key = shown.iter().fold(0, |key, result| 31 * key + result.number);
     for (index, figure) in compare::overlay(&records).iter().enumerate() {
         ui.add_space(8.0);
         figure::show(ui, plot_id(u64::MAX - key, index), figure);
     }
-    for kept in shown {
-        for one in &kept.record.tables {
+    for result in shown {
+        for one in &result.record.tables {
             ui.add_space(8.0);
-            ui.weak(&kept.name);
-            table::show(ui, kept.number, one);
+            ui.weak(&result.name);
+            table::show(ui, result.number, one);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::app::widgets::table::{ROW_HEIGHT, cell, number};
 use crate::experiment::{Cell, Cells, Table};
 use crate::numbers;
 
-/// Draws `table` with its name; wide ones scroll sideways.
+/// Draws `table` with its name. Wide tables scroll horizontally.
 pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
     ui.strong(&table.name);
     ui.push_id((number_of_result, &table.name), |ui| {
@@ -55,7 +55,7 @@ fn heading(ui: &mut Ui, column: &crate::experiment::Column) {
     });
 }
 
-/// Room for the heading and for most of what stands below.
+/// Initial width of a column: room for the heading and for most cells, in points.
 fn width(column: &crate::experiment::Column) -> f32 {
     let longest = match &column.cells {
         Cells::Text(words) => words.iter().map(|word| word.chars().count()).max().unwrap_or(0),
@@ -66,7 +66,7 @@ fn width(column: &crate::experiment::Column) -> f32 {
     6.6 * characters as f32 + 12.0
 }
 
-/// Four digits that count; more before the point are all written.
+/// At least four significant digits, and all digits before the decimal point.
 fn measure(value: f64) -> String {
     let size = value.abs();
     if (1000.0..1e15).contains(&size) {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_have_about_four_digits() {
+    fn numbers_have_at_least_four_significant_digits() {
         let cases = [
             (0.0, "0.000"),
             (1.5, "1.500"),

@@ -11,7 +11,7 @@ use crate::experiment::{
     Series, Shape, Table,
 };
 
-/// What an experiment might give: a table, and a figure with what is recorded and what is predicted.
+/// A record with a table, and a figure with a recorded and a predicted series.
 fn record() -> Arc<Record> {
     let series =
         |label: &str, origin, shape| Series::new(label, origin, shape, [(10.0, 2.0), (100.0, 9.0)]);
@@ -61,12 +61,12 @@ fn pane(model: Model) -> Harness<'static, Bench> {
 
 fn with_results(count: usize) -> Model {
     let mut model = model("asia");
-    (0..count).for_each(|_| model.laboratory.keep(record()));
+    (0..count).for_each(|_| model.experiments.add(record()));
     model
 }
 
 #[test]
-fn a_result_is_shown_with_what_is_recorded_and_predicted_marked() {
+fn a_result_marks_recorded_and_predicted_numbers() {
     let mut harness = pane(with_results(1));
     harness.get_by_label("fig6 #1").click();
     harness.run();
@@ -79,7 +79,7 @@ fn a_result_is_shown_with_what_is_recorded_and_predicted_marked() {
 }
 
 #[test]
-fn a_result_is_named_written_and_forgotten() {
+fn a_result_is_renamed_exported_and_removed() {
     let mut harness = pane(with_results(1));
     harness.get_by_label("fig6 #1").click();
     harness.run();
@@ -97,7 +97,7 @@ fn a_result_is_named_written_and_forgotten() {
     harness.run();
     harness.get_by_label("Forget").click();
     harness.run();
-    let number = harness.state().model.laboratory.results[0].number;
+    let number = harness.state().model.experiments.results[0].number;
     let pushed = &harness.state().pushed;
     assert!(
         matches!(&pushed[..], [
@@ -112,7 +112,7 @@ fn a_result_is_named_written_and_forgotten() {
 }
 
 #[test]
-fn two_results_are_laid_over_each_other() {
+fn two_results_are_overlaid() {
     let mut harness = pane(with_results(2));
     harness.get_by_label("Compare fig6 #1").click();
     harness.run();
@@ -125,13 +125,13 @@ fn two_results_are_laid_over_each_other() {
 }
 
 #[test]
-fn how_far_an_experiment_is_can_be_seen_and_it_can_be_cancelled() {
+fn a_running_experiment_shows_its_progress_and_can_be_cancelled() {
     let mut model = model("asia");
     let progress = Progress::new(crate::cancel::CancelToken::new());
     progress.expect(4.0);
     progress.step("asia: sequential", 1.0).unwrap();
     progress.step("asia: gpu", 3.0).unwrap();
-    model.laboratory.running = Some(RunningExperiment {
+    model.experiments.running = Some(RunningExperiment {
         number: 1,
         title: "Figure 6".to_owned(),
         progress: Arc::new(progress),

@@ -1,5 +1,4 @@
-//! Histograms of table sizes: of the separators, as in Figure 4 of Zheng, Mengshoel and Chong, and
-//! of the cliques.
+//! Histograms of table sizes: of the separators, as in Figure 4 of the paper, and of the cliques.
 
 mod bins;
 
@@ -23,28 +22,31 @@ use crate::numbers;
 use crate::propagation::CompiledNetwork;
 use bins::{Bin, Bins};
 
-/// Below a count of one on a logarithmic axis, so that a single table still shows.
+/// Lower end of a logarithmic axis of counts, as a decimal logarithm: one half, so that the bar of a
+/// single table has a height.
 const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
-/// Points between powers of ten up to which they are not written, and from which on they are in full.
-const DECADE_FADES: f32 = 24.0;
-const DECADE_SHOWS: f32 = 40.0;
+/// Distances between powers of ten at which their labels start to appear and are fully visible, in
+/// points.
+const LABEL_SPACING: std::ops::RangeInclusive<f32> = 24.0..=40.0;
+/// Width from which the two histograms are side by side, in points.
+const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 
 /// The two histograms.
 #[derive(Debug, Default)]
 pub struct HistogramPane {
     log_counts: bool,
-    counted: Option<Counted>,
+    histograms: Option<Histograms>,
 }
 
 /// The histograms of one compiled network.
 #[derive(Debug)]
-struct Counted {
-    of: Arc<CompiledNetwork>,
+struct Histograms {
+    compiled: Arc<CompiledNetwork>,
     separators: Bins,
     cliques: Bins,
 }
 
-/// Whose tables are counted.
+/// Whose tables are histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Separators,
@@ -66,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// The item that stands for all tables of `bin`.
+    /// The item that selects all tables of `bin`.
     fn item(self, bin: &Bin) -> Item {
         let members = bin.members.iter().copied();
         match self {
@@ -75,22 +77,22 @@ impl Kind {
         }
     }
 
-    /// How many of the tables of `bin` light up.
-    fn lit(self, bin: &Bin, highlight: &Highlight) -> usize {
-        let lit = |&&member: &&usize| match self {
+    /// How many tables of `bin` are highlighted.
+    fn highlighted(self, bin: &Bin, highlight: &Highlight) -> usize {
+        let is_highlighted = |&&member: &&usize| match self {
             Self::Separators => highlight.separator(SeparatorId::new(member)),
             Self::Cliques => highlight.clique(CliqueId::new(member)),
         };
-        bin.members.iter().filter(lit).count()
+        bin.members.iter().filter(is_highlighted).count()
     }
 
     /// `26 separators with 1,000 to 1,778 entries`.
     fn describe(self, bin: &Bin) -> String {
-        let (least, most) = (numbers::thousands(bin.least), numbers::thousands(bin.most));
-        let with = match bin.least {
-            1 if bin.most == 1 => "1 entry".to_owned(),
-            _ if bin.least == bin.most => format!("{least} entries"),
-            _ => format!("{least} to {most} entries"),
+        let (min, max) = (numbers::thousands(bin.min), numbers::thousands(bin.max));
+        let with = match bin.min {
+            1 if bin.max == 1 => "1 entry".to_owned(),
+            _ if bin.min == bin.max => format!("{min} entries"),
+            _ => format!("{min} to {max} entries"),
         };
         format!("{} with {with}", self.noun(bin.members.len()))
     }
@@ -101,35 +103,35 @@ impl HistogramPane {
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(compiled) = model.compiled() else {
             ui.centered_and_justified(|ui| {
-                ui.weak("Open a network to see how large the tables of its junction tree are.")
+                ui.weak("Open a network to see the table sizes of its junction tree.")
             });
             return;
         };
-        let counted = match self.counted.take() {
-            Some(counted) if Arc::ptr_eq(&counted.of, compiled) => counted,
-            _ => Counted::new(compiled),
+        let histograms = match self.histograms.take() {
+            Some(histograms) if Arc::ptr_eq(&histograms.compiled, compiled) => histograms,
+            _ => Histograms::new(compiled),
         };
         ui.horizontal(|ui| {
-            ui.weak("Entries of a table, logarithmic. Click a bar to select its tables.");
+            ui.weak("Entries per table, logarithmic. Click a bar to select its tables.");
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ui.checkbox(&mut self.log_counts, "Logarithmic counts");
             });
         });
-        let wide = ui.available_width() > 640.0;
+        let wide = ui.available_width() > SIDE_BY_SIDE_WIDTH;
         let height = ui.available_height();
         let mut both = |ui: &mut [Ui; 2], height: f32| {
             let [left, right] = ui;
-            self.chart(left, Kind::Separators, &counted.separators, model, commands, height);
-            self.chart(right, Kind::Cliques, &counted.cliques, model, commands, height);
+            self.chart(left, Kind::Separators, &histograms.separators, model, commands, height);
+            self.chart(right, Kind::Cliques, &histograms.cliques, model, commands, height);
         };
         if wide {
             ui.columns_const(|columns: &mut [Ui; 2]| both(columns, height));
         } else {
             let height = (height - ui.spacing().item_spacing.y) / 2.0;
-            self.chart(ui, Kind::Separators, &counted.separators, model, commands, height);
-            self.chart(ui, Kind::Cliques, &counted.cliques, model, commands, height);
+            self.chart(ui, Kind::Separators, &histograms.separators, model, commands, height);
+            self.chart(ui, Kind::Cliques, &histograms.cliques, model, commands, height);
         }
-        self.counted = Some(counted);
+        self.histograms = Some(histograms);
     }
 
     fn chart(
@@ -160,18 +162,18 @@ impl HistogramPane {
         let palette = Palette::of(ui);
         let largest = model.compiled().map_or(1, |c| c.statistics().max_clique_entries);
         let height = (height - (ui.cursor().top() - top)).max(90.0);
-        let high = self.count_height(bins.highest());
+        let high = self.count_coordinate(bins.highest_count());
         let log_counts = self.log_counts;
         let floor = if log_counts { LOG_FLOOR } else { 0.0 };
         let bars = bins.bins.iter().map(|bin| {
-            let middle = 10_f64.powf((bin.from + bin.to) / 2.0) as u64;
+            let middle_size = 10_f64.powf((bin.from + bin.to) / 2.0) as u64;
             Bar::new(
                 (bin.from + bin.to) / 2.0,
-                (self.count_height(bin.members.len()) - floor).max(0.0),
+                (self.count_coordinate(bin.members.len()) - floor).max(0.0),
             )
             .base_offset(floor)
             .width((bin.to - bin.from) * 0.94)
-            .fill(size_colour(middle, largest))
+            .fill(size_colour(middle_size, largest))
             .stroke(Stroke::NONE)
         });
         let bars: Vec<Bar> = bars.collect();
@@ -205,9 +207,9 @@ impl HistogramPane {
                 plot.bar_chart(BarChart::new(kind.title(), bars).allow_hover(false));
             });
         for bin in bins.bins.iter().filter(|bin| !bin.members.is_empty()) {
-            let id = plot.response.id.with(bin.least);
+            let id = plot.response.id.with(bin.min);
             let area = plot.response.rect;
-            let top = self.count_height(bin.members.len());
+            let top = self.count_coordinate(bin.members.len());
             self.interact(
                 ui,
                 id,
@@ -223,8 +225,8 @@ impl HistogramPane {
         }
     }
 
-    /// The part of a chart's height above zero that `count` takes.
-    fn count_height(&self, count: usize) -> f64 {
+    /// The coordinate of `count` on the vertical axis.
+    fn count_coordinate(&self, count: usize) -> f64 {
         match (self.log_counts, count) {
             (false, _) => count as f64,
             (true, 0) => LOG_FLOOR,
@@ -232,8 +234,8 @@ impl HistogramPane {
         }
     }
 
-    /// Makes a bar something that can be pointed at, clicked, focused and read aloud. The whole
-    /// column above the bar counts as the bar: some bars are one pixel high.
+    /// Makes a bar react to pointer and keyboard, and describes it to screen readers. The whole column
+    /// above the bar reacts, because some bars are one pixel high.
     #[expect(clippy::too_many_arguments, reason = "all that a bar is drawn from")]
     fn interact(
         &self,
@@ -253,7 +255,7 @@ impl HistogramPane {
             .intersect(area);
         let column = Rect::from_x_y_ranges(bar.x_range(), area.y_range());
         let response = ui.interact(column, id, Sense::click());
-        let selected = kind.lit(bin, &model.selection);
+        let selected = kind.highlighted(bin, &model.selection);
         let text = kind.describe(bin);
         response.widget_info(|| {
             WidgetInfo::selected(WidgetType::SelectableLabel, true, selected > 0, &text)
@@ -263,7 +265,7 @@ impl HistogramPane {
         if selected > 0 {
             painter.rect_stroke(outline, 0, (2.0, palette.selected), StrokeKind::Middle);
         }
-        if response.hovered() || kind.lit(bin, &model.hover) > 0 {
+        if response.hovered() || kind.highlighted(bin, &model.hover) > 0 {
             painter.rect_stroke(outline, 0, (2.0, palette.hovered), StrokeKind::Middle);
         }
         if response.has_focus() {
@@ -285,34 +287,34 @@ impl HistogramPane {
     }
 }
 
-/// The axis of sizes. Its labels are short, and stay where decades are closer than they usually may be.
+/// The axis of sizes. Its labels are short, so they may be closer than usual.
 fn sizes_axis(ticks: Vec<Tick>) -> AxisHints<'static> {
     AxisHints::new_x()
         .label("table entries")
-        .label_spacing(DECADE_FADES..=DECADE_SHOWS)
+        .label_spacing(LABEL_SPACING)
         .formatter(move |mark, _| label_at(&ticks, mark.value, usize::MAX))
 }
 
-/// A mean size, with a decimal where it is small.
+/// A mean size, with one decimal if it is below 100.
 fn mean(mean: f64) -> String {
     if mean < 100.0 { format!("{mean:.1}") } else { numbers::thousands(mean.round() as u64) }
 }
 
-impl Counted {
+impl Histograms {
     fn new(compiled: &Arc<CompiledNetwork>) -> Self {
         let tree = compiled.tree();
         let separators: Vec<u64> = tree.separators().iter().map(|one| one.entries).collect();
         let cliques: Vec<u64> = tree.cliques().iter().map(|one| one.entries).collect();
         Self {
-            of: Arc::clone(compiled),
+            compiled: Arc::clone(compiled),
             separators: Bins::of(&separators),
             cliques: Bins::of(&cliques),
         }
     }
 }
 
-/// Lines at 1, 2 or 5 times a power of ten, few enough to read; the powers of ten themselves where
-/// counts are logarithmic.
+/// Grid lines at multiples of 1, 2 or 5 times a power of ten; on a logarithmic axis at the powers of
+/// ten.
 fn count_marks((low, high): (f64, f64), log_counts: bool) -> Vec<GridMark> {
     if log_counts {
         let decades = 0..=high.floor().max(0.0) as i32;
@@ -334,7 +336,7 @@ mod tests {
     use egui_kittest::kittest::Queryable as _;
 
     #[test]
-    fn count_ticks_are_whole_and_few() {
+    fn count_ticks_are_whole_numbers_and_few() {
         for high in [1.0, 3.0, 26.0, 480.0] {
             let marks = count_marks((0.0, high), false);
             assert!((2..=7).contains(&marks.len()), "{high}: {}", marks.len());
@@ -363,25 +365,25 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_where_decades_are_close() {
+    fn sizes_are_labelled_even_if_decades_are_close() {
         let mut pane = HistogramPane::default();
         let mut harness = drive("pigs", move |ui, model, commands| {
-            // As beside the other panes on a small screen.
+            // The width of the pane on a small screen.
             ui.set_max_width(660.0);
             pane.show(ui, model, commands);
         });
         harness.run();
         let shapes = harness.output().shapes.iter().map(|clipped| &clipped.shape);
-        let written = shapes.filter_map(|shape| match shape {
+        let texts = shapes.filter_map(|shape| match shape {
             egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
             _ => None,
         });
-        let of_both = written.filter(|text| text == "10 k").count();
-        assert_eq!(of_both, 2, "separators and cliques");
+        let labels = texts.filter(|text| text == "10 k").count();
+        assert_eq!(labels, 2, "separators and cliques");
     }
 
     #[test]
-    fn without_a_network_it_says_what_to_do() {
+    fn without_a_network_the_pane_says_what_to_do() {
         let mut pane = HistogramPane::default();
         let mut harness = drive("", move |ui, model, commands| pane.show(ui, model, commands));
         harness.run();

@@ -1,4 +1,4 @@
-//! A point a message: how large its tables are against how long it takes.
+//! The time of each message by the size of its tables.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::Propagation;
 
-/// A propagation on the tree of the open network.
+/// A propagation on the tree of the open network, here or in a recording.
 #[derive(Clone, Debug)]
 pub(super) enum Run {
     Here(Arc<Propagation>),
@@ -33,7 +33,7 @@ impl PartialEq for Run {
     }
 }
 
-/// All runs that there are: this machine's, then the recorded ones.
+/// All runs: that of this machine, then the recorded ones.
 pub(super) fn runs(document: &Document) -> Vec<Run> {
     let here = document.result.iter().filter(|result| document.is_of_this_tree(result));
     let here = here.map(|result| Run::Here(Arc::clone(result)));
@@ -41,7 +41,7 @@ pub(super) fn runs(document: &Document) -> Vec<Run> {
 }
 
 impl Run {
-    /// The engine and what it was asked for.
+    /// The engine with its options; recorded runs are marked.
     pub fn name(&self) -> String {
         match self {
             Self::Here(run) => format!("{} {}", run.engine.engine.name(), run.engine.precision),
@@ -49,10 +49,10 @@ impl Run {
         }
     }
 
-    /// Where it ran.
+    /// Where the run comes from.
     pub fn credit(&self) -> String {
         match self {
-            Self::Here(_) => "the newest propagation of this machine".to_owned(),
+            Self::Here(_) => "the last propagation on this machine".to_owned(),
             Self::Recorded(recorded) => recorded.credit(),
         }
     }
@@ -60,14 +60,13 @@ impl Run {
     pub fn trace(&self) -> &MessageTrace {
         match self {
             Self::Here(run) => &run.trace,
-            Self::Recorded(recorded) => {
-                recorded.trace().expect("only runs with traces are offered")
-            }
+            Self::Recorded(recorded) => recorded.trace().expect("only traced runs are offered"),
         }
     }
 
-    /// This machine's, and of the recorded ones the paper's two and the fastest on the GPU.
-    pub fn tells_most(&self) -> bool {
+    /// Whether the run is shown unless the user hides it: the run of this machine, the paper's two
+    /// engines with its default options, and the tuned GPU engine.
+    pub fn is_shown_by_default(&self) -> bool {
         match self {
             Self::Here(_) => true,
             Self::Recorded(recorded) => match recorded.run.paper {
@@ -99,21 +98,21 @@ impl Run {
     }
 }
 
-/// The messages of some runs as points.
-pub(super) struct Cloud {
-    of: Arc<CompiledNetwork>,
+/// A plot with a point for each message of some runs.
+pub(super) struct MessagePlot {
+    compiled: Arc<CompiledNetwork>,
     runs: Vec<Run>,
     launch: Option<Duration>,
-    /// The messages of each series.
+    /// The message of each point, series by series.
     messages: Vec<Vec<MessageId>>,
-    /// Entries of both cliques' tables across, microseconds upward.
+    /// Horizontally the table entries of both cliques, vertically the time in microseconds.
     pub panel: Panel,
-    /// From what size on the GPU is faster.
+    /// A sentence on the size from which the GPU is faster.
     pub summary: String,
 }
 
-impl Cloud {
-    /// The points of `runs`; `launch` is what one launch takes on this machine, if it has a GPU.
+impl MessagePlot {
+    /// The plot of `runs`. `launch` is the time of one kernel launch on this machine, if it has a GPU.
     pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run], launch: Option<Duration>) -> Self {
         let mut series = Vec::new();
         let mut messages = Vec::new();
@@ -144,25 +143,32 @@ impl Cloud {
             series,
             marks,
         };
-        Self { of: Arc::clone(compiled), runs: runs.to_vec(), launch, messages, panel, summary }
+        Self {
+            compiled: Arc::clone(compiled),
+            runs: runs.to_vec(),
+            launch,
+            messages,
+            panel,
+            summary,
+        }
     }
 
-    /// Whether it was made of this.
-    pub fn is_of(
+    /// Whether this is the plot of these runs.
+    pub fn is_for(
         &self,
         compiled: &Arc<CompiledNetwork>,
         runs: &[Run],
         launch: Option<Duration>,
     ) -> bool {
-        Arc::ptr_eq(&self.of, compiled) && self.runs == runs && self.launch == launch
+        Arc::ptr_eq(&self.compiled, compiled) && self.runs == runs && self.launch == launch
     }
 
-    /// The message that a point stands for.
+    /// The message that a point shows.
     pub fn message(&self, hit: PointRef) -> Option<MessageId> {
         self.messages.get(hit.series)?.get(hit.point).copied()
     }
 
-    /// The points that stand for `message`.
+    /// The points of `message`, one for each run that has it.
     pub fn points_of(&self, message: MessageId) -> Vec<PointRef> {
         let of = |(series, messages): (usize, &Vec<MessageId>)| {
             let point = messages.iter().position(|known| *known == message)?;
@@ -172,7 +178,8 @@ impl Cloud {
     }
 }
 
-/// Marks where the first GPU run overtakes the first CPU run of the same machine, and says so.
+/// Compares the first GPU run with the first CPU run of the same origin. Adds a mark at the size from
+/// which the GPU is faster, and returns a sentence on it.
 fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     let pair = [Origin::Live, Origin::Recorded].into_iter().find_map(|origin| {
         let first =
@@ -180,7 +187,7 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
         first(true).zip(first(false)).map(|pair| (pair, origin))
     });
     let Some(((gpu, cpu), origin)) = pair else {
-        return "A message is a point: how large its tables are, how long it takes.".to_owned();
+        return "Each point is a message: the size of its tables and its time.".to_owned();
     };
     let points = |index: usize| -> Vec<(f64, f64)> {
         series[index].points.iter().map(|point| (point.x, point.y)).collect()
@@ -191,26 +198,30 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
             let size = numbers::short(entries);
             let label = format!("crossover: {size} entries");
             marks.push(Mark { label, origin, position: MarkPosition::X(entries) });
-            format!("From about {size} entries on, a message of {fast} is faster than of {slow}.")
+            format!(
+                "From about {size} entries on, messages of {fast} are faster than those of {slow}."
+            )
         }
-        Crossover::SecondAlways => format!("{fast} is faster than {slow} for every size of table."),
+        Crossover::SecondAlways => {
+            format!("Messages of {fast} are faster than those of {slow} for every table size.")
+        }
         Crossover::FirstAlways => {
-            format!("A message of {slow} is faster than of {fast} for every size of table.")
+            format!("Messages of {slow} are faster than those of {fast} for every table size.")
         }
-        Crossover::Unknown => format!("{fast} and {slow} have no sizes of tables in common."),
+        Crossover::Unknown => format!("{fast} and {slow} have no table sizes in common."),
     }
 }
 
-/// What is shown beside the pointer over a point.
-pub(super) fn card(
+/// The tooltip of a point.
+pub(super) fn show_tooltip(
     ui: &mut Ui,
     compiled: &CompiledNetwork,
-    cloud: &Cloud,
+    plot: &MessagePlot,
     hit: PointRef,
     id: MessageId,
 ) {
     let message = compiled.plan()[id];
-    let (series, run) = (&cloud.panel.series[hit.series], &cloud.runs[hit.series]);
+    let (series, run) = (&plot.panel.series[hit.series], &plot.runs[hit.series]);
     let point = &series.points[hit.point];
     let title = format!("Message {}, {}", id.index(), message.phase.name());
     ui.strong(title);
@@ -218,7 +229,7 @@ pub(super) fn card(
     ui.label(format!("from {}", naming::clique(compiled, message.from)));
     ui.label(format!("to {}", naming::clique(compiled, message.to)));
     let separator = numbers::thousands(compiled.tree()[message.separator].entries);
-    ui.label(format!("over {separator} separator entries"));
+    ui.label(format!("through {separator} separator entries"));
     ui.label(format!(
         "{} for {} entries",
         numbers::nanoseconds(point.y * 1e3),

@@ -1,5 +1,5 @@
-//! Kernel overhead against compute time: a bar a network, as in Figure 7 of Zheng, Mengshoel and
-//! Chong, and a point a message of the open network.
+//! Kernel overhead and compute time: a bar for each network, as in Figure 7 of the paper, and a point
+//! for each message of the open network.
 
 mod crossover;
 mod messages;
@@ -18,29 +18,29 @@ use crate::app::theme::Palette;
 use crate::app::widgets::figure::{Highlighted, PanelView, describe, show_legend};
 use crate::engine::MappingLayout;
 use crate::experiment::chart::{Legend, PointRef};
-use messages::Cloud;
+use messages::MessagePlot;
 
-/// Side by side from this width on.
-const WIDE: f32 = 760.0;
+/// Width from which the two plots are side by side, in points.
+const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 
-/// The pane and what is chosen in it.
+/// The pane and the user's choices in it.
 #[derive(Default)]
 pub struct OverheadPane {
-    /// The engine whose bars were chosen.
+    /// The engine whose bars the user chose.
     engine: Option<String>,
     as_share: bool,
-    /// Where there is room for one of the two only: the messages.
-    messages_alone: bool,
-    /// Runs of the open network that the user has shown or left out of the cloud of messages.
+    /// Whether the pane shows the messages if there is room for one plot only.
+    shows_messages: bool,
+    /// Names of the runs that the user has shown (true) or hidden (false).
     chosen: Vec<(String, bool)>,
-    cloud: Option<Arc<Cloud>>,
+    plot: Option<Arc<MessagePlot>>,
 }
 
 impl OverheadPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let engines = networks::engines(model);
-        let wide = ui.available_width() >= WIDE;
+        let wide = ui.available_width() >= SIDE_BY_SIDE_WIDTH;
         let height = ui.available_height();
         if wide {
             ui.columns_const(|[left, right]: &mut [Ui; 2]| {
@@ -50,23 +50,22 @@ impl OverheadPane {
             return;
         }
         ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.messages_alone, false, "A bar a network");
-            ui.selectable_value(&mut self.messages_alone, true, "A point a message");
+            ui.selectable_value(&mut self.shows_messages, false, "Networks");
+            ui.selectable_value(&mut self.shows_messages, true, "Messages");
         });
         let height = height - 24.0;
-        if self.messages_alone {
+        if self.shows_messages {
             self.messages(ui, model, commands, height);
         } else {
             self.networks(ui, model, &engines, height);
         }
     }
 
-    /// The engine whose bars are shown: what was chosen, what was measured here last, or that of the
-    /// paper's Figure 7.
+    /// The engine whose bars are shown: the chosen one, the last one measured here, or the paper's
+    /// engine with interleaved mapping tables, as in Figure 7.
     fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
-        // The paper has its figure with the better layout of its mapping tables.
         let paper = || {
             let of_figure = |recorded: &Recorded| {
                 let layout = recorded.run.paper.map(|paper| paper.layout);
@@ -96,7 +95,7 @@ impl OverheadPane {
         });
         let Some(engine) = self.shown(model, engines) else {
             ui.weak(
-                "Nothing was propagated on a GPU yet, and no recording is there: choose an engine \
+                "Nothing was propagated on a GPU yet, and there is no recording. Choose an engine \
                  that runs on a GPU.",
             );
             return;
@@ -114,30 +113,31 @@ impl OverheadPane {
         if let Some(hit) = hit {
             response.on_hover_ui_at_pointer(|ui| {
                 describe(ui, &panel, hit);
-                networks::whole(ui, &panel, hit, self.as_share);
+                networks::show_share(ui, &panel, hit, self.as_share);
             });
         }
     }
 
-    /// What the user has chosen, or what tells most.
+    /// Whether a run is shown: as the user chose, or if it is one of the most interesting.
     fn is_shown(&self, run: &messages::Run) -> bool {
         let name = run.name();
         let chosen = self.chosen.iter().find(|(chosen, _)| *chosen == name);
-        chosen.map_or_else(|| run.tells_most(), |(_, shown)| *shown)
+        chosen.map_or_else(|| run.is_shown_by_default(), |(_, shown)| *shown)
     }
 
     fn messages(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands, height: f32) {
         let top = ui.cursor().top();
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
-            ui.weak("Open a network to see what each of its messages takes.");
+            ui.weak("Open a network to see the time of each message.");
             return;
         };
         let runs = messages::runs(document);
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("Messages of {}", document.title()));
-            // Stays open, so that several can be ticked.
-            let stays = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-            MenuButton::new("Runs ⏷").config(stays).ui(ui, |ui| {
+            // The menu stays open so that several runs can be ticked.
+            let stay_open =
+                MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+            MenuButton::new("Runs ⏷").config(stay_open).ui(ui, |ui| {
                 for run in &runs {
                     let name = run.name();
                     let mut shown = self.is_shown(run);
@@ -153,25 +153,25 @@ impl OverheadPane {
             ui.weak("There is no propagation with messages to show. Press F5 to propagate.");
             return;
         }
-        let cloud = match self.cloud.take() {
-            Some(cloud) if cloud.is_of(compiled, &shown, document.launch) => cloud,
-            _ => Arc::new(Cloud::new(compiled, &shown, document.launch)),
+        let plot = match self.plot.take() {
+            Some(plot) if plot.is_for(compiled, &shown, document.launch) => plot,
+            _ => Arc::new(MessagePlot::new(compiled, &shown, document.launch)),
         };
-        ui.label(&cloud.summary);
-        let legend = Legend::of(std::slice::from_ref(&cloud.panel));
+        ui.label(&plot.summary);
+        let legend = Legend::of(std::slice::from_ref(&plot.panel));
         show_legend(ui, &legend);
         let height = (height - (ui.cursor().top() - top) - 26.0).max(160.0);
-        let highlighted = highlighted(ui, model, &cloud);
+        let highlighted = highlighted(ui, model, &plot);
         let id = Id::new("overhead messages");
         let view = PanelView {
             id,
-            panel: &cloud.panel,
+            panel: &plot.panel,
             legend: &legend,
             height,
             highlighted: &highlighted,
         };
         let (hit, response) = view.show(ui);
-        let message = hit.and_then(|hit| cloud.message(hit));
+        let message = hit.and_then(|hit| plot.message(hit));
         if response.clicked() {
             commands.push(ViewCommand::Select(message.map(Item::Message)));
         }
@@ -179,21 +179,21 @@ impl OverheadPane {
             commands.push(ViewCommand::Hover(Item::Message(message)));
             response.on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(360.0);
-                messages::card(ui, compiled, &cloud, hit, message);
+                messages::show_tooltip(ui, compiled, &plot, hit, message);
             });
         }
-        self.cloud = Some(cloud);
+        self.plot = Some(plot);
     }
 }
 
-/// The points of the message that is selected and of the one under the pointer.
-fn highlighted(ui: &Ui, model: &Model, cloud: &Cloud) -> Vec<Highlighted> {
+/// The points of the selected message and of the message under the pointer.
+fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<Highlighted> {
     let palette = Palette::of(ui);
     let mut highlighted = Vec::new();
     for (item, colour) in [(model.selected(), palette.selected), (model.hovered(), palette.hovered)]
     {
         if let Some(Item::Message(message)) = item {
-            let points: Vec<PointRef> = cloud.points_of(*message);
+            let points: Vec<PointRef> = plot.points_of(*message);
             highlighted.extend(points.into_iter().map(|point| Highlighted { point, colour }));
         }
     }

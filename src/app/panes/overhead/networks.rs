@@ -1,4 +1,4 @@
-//! A bar a network: what launching takes, and what computing takes.
+//! A bar for each network: kernel overhead and execution time.
 
 use eframe::egui::Ui;
 
@@ -9,7 +9,7 @@ use crate::experiment::chart::PointRef;
 use crate::experiment::{Axis, Origin, Panel, Point, Scale, Series, Shape};
 use crate::numbers;
 
-/// The engines that bars can be shown of: recorded ones, and those that ran here.
+/// The engines that have bars: recorded ones, then those that ran here.
 pub(super) fn engines(model: &Model) -> Vec<String> {
     let mut engines: Vec<String> = Vec::new();
     let recorded =
@@ -22,7 +22,7 @@ pub(super) fn engines(model: &Model) -> Vec<String> {
     engines
 }
 
-/// Where the recorded bars of `engine` come from.
+/// Where the recorded bars of `engine` come from; `None` if there are none.
 pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
     let runs = recorded(model, engine);
     let mut trees: Vec<&str> = runs.iter().map(|run| run.network.triangulation.as_str()).collect();
@@ -31,7 +31,8 @@ pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
     Some(format!("{}, on trees by {}", runs.first()?.credit(), trees.join(" and ")))
 }
 
-/// The recorded runs of `engine`, one a network: of several trees that which the window makes.
+/// The recorded runs of `engine`, one for each network; if there are several trees, the one that the
+/// window's triangulation makes.
 fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
     let mut runs: Vec<Recorded> = Vec::new();
     let method = model.triangulation.name();
@@ -48,7 +49,7 @@ fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
     runs
 }
 
-/// The bars of `engine`, in microseconds or as shares of the whole.
+/// The bars of `engine`, in microseconds or as shares of the time.
 pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     let recorded = recorded(model, engine);
     let live: Vec<&MeasuredOverhead> =
@@ -59,7 +60,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
             names.push(one.network.clone());
         }
     }
-    let place = |name: &str| names.iter().position(|known| known == name).unwrap_or(0) as f64;
+    let category = |name: &str| names.iter().position(|known| known == name).unwrap_or(0) as f64;
     let split = |overhead: f64, whole: f64| {
         let overhead = overhead.min(whole);
         let scale = if as_share { 100.0 / whole.max(f64::MIN_POSITIVE) } else { 1.0 };
@@ -69,12 +70,12 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
         .map(|run| {
             let whole = run.run.propagate_us.median;
             let overhead = run.run.overhead_us.unwrap_or(0.0);
-            (place(&run.network.network), split(overhead, whole))
+            (category(&run.network.network), split(overhead, whole))
         })
         .collect();
     let live: Vec<(f64, (f64, f64))> = live
         .iter()
-        .map(|one| (place(&one.network), split(one.overhead_us, one.whole_us)))
+        .map(|one| (category(&one.network), split(one.overhead_us, one.whole_us)))
         .collect();
     let mut series = Vec::new();
     for (bars, origin, stack) in
@@ -99,13 +100,13 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     }
 }
 
-/// What both parts of a bar come to.
-pub(super) fn whole(ui: &mut Ui, panel: &Panel, hit: PointRef, as_share: bool) {
+/// The tooltip of a bar: its share of the whole time.
+pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef, as_share: bool) {
     let bar = &panel.series[hit.series];
-    let Some(at) = bar.points.get(hit.point).map(|point: &Point| point.x) else { return };
+    let Some(x) = bar.points.get(hit.point).map(|point: &Point| point.x) else { return };
     let parts = panel.series.iter().filter(|series| series.shape == bar.shape);
     let whole: f64 =
-        parts.flat_map(|series| &series.points).filter(|point| point.x == at).map(|p| p.y).sum();
+        parts.flat_map(|series| &series.points).filter(|point| point.x == x).map(|p| p.y).sum();
     if as_share {
         return;
     }

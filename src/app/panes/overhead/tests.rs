@@ -20,7 +20,7 @@ fn recorded() -> Model {
 }
 
 #[test]
-fn recorded_and_live_networks_stand_apart() {
+fn recorded_and_live_networks_are_separate_series() {
     let mut model = recorded();
     model.overheads.push(MeasuredOverhead {
         network: "cancer".to_owned(),
@@ -74,7 +74,7 @@ fn a_click_on_a_point_selects_its_message() {
 }
 
 #[test]
-fn a_run_can_be_left_out() {
+fn a_run_can_be_hidden() {
     let mut harness = pane(recorded());
     label_containing(&harness, "sequential f64 (live)");
     harness.get_by_label("Runs ⏷").click();
@@ -89,7 +89,7 @@ fn a_run_can_be_left_out() {
 }
 
 #[test]
-fn without_recordings_and_without_a_gpu_it_says_what_to_do() {
+fn without_a_gpu_or_a_recording_the_pane_says_what_to_do() {
     let harness = pane(model("asia"));
     label_containing(&harness, "Nothing was propagated on a GPU yet");
     label_containing(&harness, "Plot");
@@ -98,7 +98,7 @@ fn without_recordings_and_without_a_gpu_it_says_what_to_do() {
 }
 
 #[test]
-fn what_was_measured_here_last_is_shown_until_something_is_chosen() {
+fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
     let mut model = recorded();
     let pane_of = |pane: &OverheadPane, model: &Model| pane.shown(model, &networks::engines(model));
     let mut pane = OverheadPane::default();
@@ -116,13 +116,13 @@ fn what_was_measured_here_last_is_shown_until_something_is_chosen() {
 }
 
 #[test]
-fn the_floor_is_that_of_this_machine_where_it_has_one() {
+fn the_launch_time_is_that_of_this_machine_if_it_has_a_gpu() {
     use crate::experiment::Origin::{Live, Recorded};
     let model = recorded();
     let document = model.document.as_ref().unwrap();
     let (runs, compiled) = (messages::runs(document), model.compiled().unwrap());
     let floor = |launch| {
-        let marks = Cloud::new(compiled, &runs, launch).panel.marks;
+        let marks = MessagePlot::new(compiled, &runs, launch).panel.marks;
         let floor = marks.into_iter().find(|mark| mark.label.starts_with("one launch")).unwrap();
         (floor.label, floor.origin)
     };
