@@ -39,7 +39,7 @@ impl Recorded {
         name: &str,
         compiled: &CompiledNetwork,
     ) -> Vec<Self> {
-        let fits =
+        let is_suitable =
             |recorded: &Self| recorded.trace().is_some() && recorded.network.matches(compiled);
         Self::all(recordings, name).filter(is_suitable).collect()
     }
