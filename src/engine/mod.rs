@@ -23,6 +23,7 @@ mod options;
 mod query;
 mod reference;
 mod sequential;
+mod simd;
 mod threads;
 
 use std::time::Duration;

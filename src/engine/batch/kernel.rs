@@ -4,7 +4,7 @@
 //! on a few vector registers and reads no index but those of the terms. `kernels/lanes.cu` does the
 //! same on a GPU, with the threads of a warp as lanes.
 
-use crate::engine::cpu::dispatched;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::Real;
 
 use super::plan::{Kind, Operation, Plan};
@@ -21,7 +21,7 @@ pub struct Scales<T> {
     pub second: Numbers<T>,
 }
 
-dispatched!(
+simd_dispatch!(
     /// Computes the rows of `operation` from the entries of its `factors` into `result`, and the
     /// largest of each lane into `largest`.
     pub compute<Real>, compute_rows,

@@ -48,7 +48,6 @@ use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
 use loaded::Loaded;
-pub(in crate::engine) use pass::kernel::dispatched;
 use tree::structure::{Shape, Structure};
 
 /// See the module.

@@ -4,8 +4,9 @@
 //! one pass, and there is no table. How many such streams there are is known when the code is
 //! compiled, up to four; of more, four are multiplied first.
 
-use crate::engine::cpu::pass::kernel::{Inputs, ParentPort, Row, dispatched};
+use crate::engine::cpu::pass::kernel::{Inputs, ParentPort, Row};
 use crate::engine::cpu::tables::factored::{Factored, MOST_STREAMS};
+use crate::engine::simd::simd_dispatch;
 
 /// Entries that are multiplied together; the rest of a row goes one by one.
 const LANES: usize = 8;
@@ -26,7 +27,7 @@ pub struct Products<'a> {
 /// What comes from the parent, and how rows point into it.
 pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
 
-dispatched!(
+simd_dispatch!(
     /// Adds to `sums`, the table of the parent's separator, the products of rows and inputs; as
     /// [`kernel::collect`](crate::engine::cpu::pass::kernel::collect).
     pub collect, collect_rows,
@@ -39,7 +40,7 @@ dispatched!(
     )
 );
 
-dispatched!(
+simd_dispatch!(
     /// Adds to `sums` at all its ports the products of rows, inputs and what the parent says; as
     /// [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute). `buffer` is the room for a row.
     pub distribute, distribute_rows,

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::engine::cpu::tree::layout::LONGEST_ROW;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
 /// Room for the products of a row.
@@ -54,40 +55,7 @@ pub struct ParentPort {
     pub is_vector: bool,
 }
 
-macro_rules! dispatched {
-    ($(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident, ($($argument:ident: $type:ty),*)) => {
-        $(#[$meta])*
-        $vis fn $name$(<T: $bound>)?($($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-                fn avx512$(<T: $bound>)?($($argument: $type),*) {
-                    $body($($argument),*);
-                }
-                #[target_feature(enable = "avx2")]
-                fn avx2$(<T: $bound>)?($($argument: $type),*) {
-                    $body($($argument),*);
-                }
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512bw")
-                {
-                    // SAFETY: the machine was just asked whether it has these instructions.
-                    return unsafe { avx512($($argument),*) };
-                }
-                if is_x86_feature_detected!("avx2") {
-                    // SAFETY: as above.
-                    return unsafe { avx2($($argument),*) };
-                }
-            }
-            $body($($argument),*);
-        }
-    };
-}
-pub(in crate::engine) use dispatched;
-
-dispatched!(
+simd_dispatch!(
     /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
     ///
     /// Rows for which `mask`, indexed as `sums`, is zero are left out. `buffer` is room for a row.
@@ -102,7 +70,7 @@ dispatched!(
     )
 );
 
-dispatched!(
+simd_dispatch!(
     /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
     ///
     /// `scalars` and `vectors` are the words of a row that point into `sums`, `buffer` is room for one.

@@ -19,9 +19,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::engine::cpu::pass::factored_kernel::{self, Products};
-use crate::engine::cpu::pass::kernel::{self, Inputs, NEAR_ONE, ParentPort, Row, Rows, dispatched};
+use crate::engine::cpu::pass::kernel::{self, Inputs, NEAR_ONE, ParentPort, Row, Rows};
 use crate::engine::cpu::tree::layout::LONGEST_ROW;
 use crate::engine::cpu::tree::nodes::{Node, Piece};
+use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real, ratio, rescale};
 
 thread_local! {
@@ -74,7 +75,7 @@ pub fn collect<T: Entry>(
     Some(node.exponent - scale)
 }
 
-dispatched!(
+simd_dispatch!(
     /// Leaves nothing in `raw` that no finding allows, as it is never asked for again, and gives the
     /// largest entry of the message to the parent.
     leave_possible, leave_possible_entries,
@@ -142,7 +143,7 @@ pub fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f
     send_permuted(node.permutation.as_deref(), raw, mask, up);
 }
 
-dispatched!(
+simd_dispatch!(
     /// The same in the order of a permutation.
     send_permuted, send_entries,
     (permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64])
@@ -174,7 +175,7 @@ pub fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mu
     let _ = keep_in_range(down, most);
 }
 
-dispatched!(
+simd_dispatch!(
     /// The same in the order of a permutation, with the largest entry.
     receive_permuted, receive_entries,
     (

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use crate::engine::cpu::pass::kernel::dispatched;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
 /// Factors that are multiplied before the product is scaled: many small numbers must not become
@@ -84,7 +84,7 @@ impl Product<'_> {
     }
 }
 
-dispatched!(
+simd_dispatch!(
     /// Writes the product times `factor` into `table`, which begins with run number `first`, and
     /// into `largest` its largest entry. `run` is the room for one.
     multiply<Entry>, multiply_runs,
@@ -252,7 +252,7 @@ fn multiply_streams<const N: usize, T: Entry>(
     largest
 }
 
-dispatched!(
+simd_dispatch!(
     /// Writes what is left of the product times `factor` into `table`, and into `largest` its largest
     /// entry. `run` is the room for one run.
     pub multiply_left<Entry>, multiply_rows,

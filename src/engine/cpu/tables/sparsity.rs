@@ -11,7 +11,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::WORTH_THREADS;
-use crate::engine::cpu::pass::kernel::{ROW_HEAD, dispatched};
+use crate::engine::cpu::pass::kernel::ROW_HEAD;
 use crate::engine::cpu::pass::report::Report;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::subtree::Work;
@@ -22,6 +22,7 @@ use crate::engine::cpu::tree::assemble::rows;
 use crate::engine::cpu::tree::layout::LONGEST_ROW;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::simd::simd_dispatch;
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
@@ -187,7 +188,7 @@ fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Opt
     Some(room)
 }
 
-dispatched!(
+simd_dispatch!(
     /// Leaves in `supported` what is more than nothing in `table` too.
     leave_common, leave_common_entries, (table: &[f64], supported: &mut [u8])
 );

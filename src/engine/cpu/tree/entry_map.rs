@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::pass::kernel::{dispatched, sum};
+use crate::engine::cpu::pass::kernel::sum;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
 /// Entries that are summed side by side.
@@ -136,7 +137,7 @@ impl States {
     }
 }
 
-dispatched!(
+simd_dispatch!(
     /// Leaves of `table` only where the entry of `states` is `state`.
     leave_state, leave_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
