@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use super::join_tree::JoinTree;
-use super::kernel::{LANES, Numbers};
+use super::kernel::{CASES_PER_GROUP, Numbers};
 use super::order::Order;
 use super::plan::{Operation, Plan};
 use super::state::{Rooms, State};
@@ -29,7 +29,7 @@ const OPERATION: f64 = 5.0;
 const STATE: f64 = 3.0;
 
 /// What is needed to propagate many cases of one network.
-pub struct Cases<T> {
+pub struct BatchRunner<T> {
     plan: Plan<T>,
     rooms: Rooms,
     /// One for each thread.
@@ -40,7 +40,7 @@ pub struct Cases<T> {
     ln_scale: f64,
 }
 
-impl<T: Real> Cases<T> {
+impl<T: Real> BatchRunner<T> {
     /// For up to `threads` threads, or as many as fit in so many bytes. `None` if there is no
     /// variable, if nothing is possible, or if there is no room.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
@@ -83,7 +83,7 @@ impl<T: Real> Cases<T> {
         cases: &[Evidence],
         watch: &Watch,
     ) -> Result<BatchAnswers, Cancelled> {
-        let groups: Vec<&[Evidence]> = cases.chunks(LANES).collect();
+        let groups: Vec<&[Evidence]> = cases.chunks(CASES_PER_GROUP).collect();
         let next = AtomicUsize::new(0);
         let Self { plan, rooms, states, offsets, ln_scale } = self;
         let work = |state: &mut State<T>| -> Result<Vec<(usize, BatchAnswers)>, Cancelled> {
@@ -133,14 +133,14 @@ mod tests {
     }
 
     fn check<T: Real>(compiled: &Arc<CompiledNetwork>, cases: &[Evidence], tolerance: f64) {
-        let Some(mut lanes) = Cases::<T>::new(compiled, 3, BYTES) else {
+        let Some(mut lanes) = BatchRunner::<T>::new(compiled, 3, BYTES) else {
             assert!(compiled.network().variables().is_empty());
             return;
         };
         let expected = alone(compiled, cases);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let watch = Watch::untimed(CancelToken::new());
-        for count in [0, 1, LANES, 5 * LANES + 1] {
+        for count in [0, 1, CASES_PER_GROUP, 5 * CASES_PER_GROUP + 1] {
             let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
             let found = lanes.run(Some(&threads), &many, &watch).unwrap();
             assert_eq!(found.len(), count);
@@ -189,13 +189,13 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_made() {
         let (compiled, _) = networks().swap_remove(3);
-        let lanes = Cases::<f64>::new(&compiled, 8, BYTES).unwrap();
+        let lanes = BatchRunner::<f64>::new(&compiled, 8, BYTES).unwrap();
         let (all, plan) = (lanes.bytes(), lanes.plan.bytes() as u64);
         // The tree is refused by a bound that is above what a plan of it takes.
         let entries = compiled.statistics().total_clique_entries;
         assert!(plan < super::super::join_tree::OF_ENTRY * entries);
-        assert!(Cases::<f64>::new(&compiled, 8, plan).is_none());
-        let fewer = Cases::<f64>::new(&compiled, 800, BYTES / 64).unwrap();
+        assert!(BatchRunner::<f64>::new(&compiled, 8, plan).is_none());
+        let fewer = BatchRunner::<f64>::new(&compiled, 800, BYTES / 64).unwrap();
         assert!(fewer.bytes() <= BYTES / 64 && fewer.states.len() < 800);
         assert!(all <= BYTES);
     }

@@ -1,6 +1,6 @@
 //! The loops over terms, for all lanes at once.
 //!
-//! An entry of a message is a row of [`LANES`] numbers, one of each case, so every step is the same
+//! An entry of a message is a row of [`CASES_PER_GROUP`] numbers, one of each case, so every step is the same
 //! on a few vector registers and reads no index but those of the terms. `kernels/lanes.cu` does the
 //! same on a GPU, with the threads of a warp as lanes.
 
@@ -10,10 +10,10 @@ use crate::potential::Real;
 use super::plan::{Kind, Operation, Plan};
 
 /// Cases that are computed together.
-pub const LANES: usize = 8;
+pub const CASES_PER_GROUP: usize = 8;
 
 /// A number of each case.
-pub type Numbers<T> = [T; LANES];
+pub type Numbers<T> = [T; CASES_PER_GROUP];
 
 /// What the factors of an operation are multiplied by.
 pub struct Scales<T> {
@@ -47,9 +47,9 @@ fn compute_rows<T: Real>(
 ) {
     let [first, second] = factors;
     let rows = &plan.rows[operation.rows.clone()];
-    let mut most = [T::ZERO; LANES];
+    let mut most = [T::ZERO; CASES_PER_GROUP];
     let mut keep = |entry: u32, sum: Numbers<T>| {
-        for lane in 0..LANES {
+        for lane in 0..CASES_PER_GROUP {
             most[lane] = if sum[lane] > most[lane] { sum[lane] } else { most[lane] };
         }
         result[entry as usize] = sum;
@@ -61,24 +61,24 @@ fn compute_rows<T: Real>(
                 for term in &plan.singles[row.first as usize..row.end as usize] {
                     sum += term.value;
                 }
-                keep(row.entry, [sum; LANES]);
+                keep(row.entry, [sum; CASES_PER_GROUP]);
             }
         }
         Kind::One | Kind::OneAndRow => {
             for row in rows {
-                let mut sum = [T::ZERO; LANES];
+                let mut sum = [T::ZERO; CASES_PER_GROUP];
                 for term in &plan.singles[row.first as usize..row.end as usize] {
                     let x = &first[term.entry as usize];
-                    for lane in 0..LANES {
+                    for lane in 0..CASES_PER_GROUP {
                         sum[lane] += term.value * x[lane];
                     }
                 }
-                for lane in 0..LANES {
+                for lane in 0..CASES_PER_GROUP {
                     sum[lane] *= scales.first[lane];
                 }
                 if operation.kind == Kind::OneAndRow {
                     let y = &second[row.factor as usize];
-                    for lane in 0..LANES {
+                    for lane in 0..CASES_PER_GROUP {
                         sum[lane] *= y[lane] * scales.second[lane];
                     }
                 }
@@ -87,15 +87,15 @@ fn compute_rows<T: Real>(
         }
         Kind::Two => {
             for row in rows {
-                let mut sum = [T::ZERO; LANES];
+                let mut sum = [T::ZERO; CASES_PER_GROUP];
                 for term in &plan.pairs[row.first as usize..row.end as usize] {
                     let x = &first[term.entries[0] as usize];
                     let y = &second[term.entries[1] as usize];
-                    for lane in 0..LANES {
+                    for lane in 0..CASES_PER_GROUP {
                         sum[lane] += term.value * (x[lane] * scales.first[lane]) * y[lane];
                     }
                 }
-                for lane in 0..LANES {
+                for lane in 0..CASES_PER_GROUP {
                     sum[lane] *= scales.second[lane];
                 }
                 keep(row.entry, sum);

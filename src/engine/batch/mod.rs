@@ -16,10 +16,10 @@ mod plan;
 mod state;
 mod support;
 
-pub(super) use cases::Cases;
+pub(super) use cases::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use join_tree::JoinTree;
-pub(super) use kernel::LANES;
+pub(super) use kernel::CASES_PER_GROUP;
 #[cfg(feature = "cuda")]
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]

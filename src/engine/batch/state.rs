@@ -8,7 +8,7 @@ use crate::network::{Evidence, Finding};
 use crate::potential::{Precision, Real};
 use crate::propagation::Posteriors;
 
-use super::kernel::{LANES, Numbers, Scales, compute};
+use super::kernel::{CASES_PER_GROUP, Numbers, Scales, compute};
 use super::plan::{Message, Operation, Plan};
 
 /// The first factor of a product is scaled to have its largest entry near two to this power, and
@@ -76,39 +76,43 @@ pub struct State<T> {
     /// The largest entry of each message.
     largest: Vec<Numbers<T>>,
     /// Each message must be multiplied by two to this power.
-    exponents: Vec<[i64; LANES]>,
+    exponents: Vec<[i64; CASES_PER_GROUP]>,
     /// What was taken out of the weights of each case.
-    of_weights: [i64; LANES],
+    of_weights: [i64; CASES_PER_GROUP],
 }
 
 impl<T: Real> State<T> {
     pub fn new(plan: &Plan<T>, rooms: &Rooms) -> Self {
-        let mut largest = vec![[T::ZERO; LANES]; plan.messages];
+        let mut largest = vec![[T::ZERO; CASES_PER_GROUP]; plan.messages];
         for ends in &plan.variables {
             // Weights are at most one.
-            largest[ends.weights.number as usize] = [T::ONE; LANES];
+            largest[ends.weights.number as usize] = [T::ONE; CASES_PER_GROUP];
         }
         Self {
-            messages: rooms.sizes.iter().map(|&size| vec![[T::ZERO; LANES]; size]).collect(),
+            messages: rooms
+                .sizes
+                .iter()
+                .map(|&size| vec![[T::ZERO; CASES_PER_GROUP]; size])
+                .collect(),
             largest,
-            exponents: vec![[0; LANES]; plan.messages],
-            of_weights: [0; LANES],
+            exponents: vec![[0; CASES_PER_GROUP]; plan.messages],
+            of_weights: [0; CASES_PER_GROUP],
         }
     }
 
     /// Bytes that a state for `plan` takes.
     pub fn bytes(plan: &Plan<T>, rooms: &Rooms) -> usize {
-        let of_message = size_of::<Numbers<T>>() + size_of::<[i64; LANES]>();
+        let of_message = size_of::<Numbers<T>>() + size_of::<[i64; CASES_PER_GROUP]>();
         let entries: usize = rooms.sizes.iter().sum();
         entries * size_of::<Numbers<T>>() + plan.messages * of_message
     }
 
-    /// Enters the findings of up to [`LANES`] cases.
+    /// Enters the findings of up to [`CASES_PER_GROUP`] cases.
     pub fn enter(&mut self, plan: &Plan<T>, rooms: &Rooms, cases: &[Evidence]) {
         for ends in &plan.variables {
-            self.messages[rooms.of(ends.weights)].fill([T::ONE; LANES]);
+            self.messages[rooms.of(ends.weights)].fill([T::ONE; CASES_PER_GROUP]);
         }
-        self.of_weights = [0; LANES];
+        self.of_weights = [0; CASES_PER_GROUP];
         for (lane, case) in cases.iter().enumerate() {
             for (variable, finding) in case.iter() {
                 let ends = plan.variables[variable.index()];
@@ -124,13 +128,14 @@ impl<T: Real> State<T> {
 
     /// Computes a message; those that it needs were computed before.
     pub fn compute(&mut self, plan: &Plan<T>, rooms: &Rooms, operation: &Operation) {
-        let mut scales = Scales { first: [T::ONE; LANES], second: [T::ONE; LANES] };
-        let mut exponents = [0; LANES];
+        let mut scales =
+            Scales { first: [T::ONE; CASES_PER_GROUP], second: [T::ONE; CASES_PER_GROUP] };
+        let mut exponents = [0; CASES_PER_GROUP];
         let both = [(&mut scales.first, NORMAL), (&mut scales.second, 0)];
         for ((scales, normal), factor) in both.into_iter().zip(&operation.factors) {
             let largest = &self.largest[factor.number as usize];
             let before = &self.exponents[factor.number as usize];
-            for lane in 0..LANES {
+            for lane in 0..CASES_PER_GROUP {
                 let shift = shift(largest[lane], normal);
                 scales[lane] = T::ONE.scale(shift);
                 exponents[lane] += before[lane] - i64::from(shift);
@@ -164,9 +169,9 @@ impl<T: Real> State<T> {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
         };
-        let (mut sums, mut are_possible) = ([0.0; LANES], [true; LANES]);
+        let (mut sums, mut are_possible) = ([0.0; CASES_PER_GROUP], [true; CASES_PER_GROUP]);
         // The sum over any variable is P(e).
-        let mut p_evidence = [0.0; LANES];
+        let mut p_evidence = [0.0; CASES_PER_GROUP];
         for (ends, &offset) in plan.variables.iter().zip(&offsets[..]).rev() {
             let of = |message: Message| &self.messages[rooms.of(message)];
             let (weights, others) = (of(ends.weights), of(ends.others));

@@ -1,16 +1,34 @@
-//! What one propagation may use.
+//! What a propagation may use.
 
 use rayon::ThreadPool;
 
-/// Entries of tables from which on a propagation is worth waking threads for.
-pub const WORTH_THREADS: usize = 150_000;
+use crate::network::Network;
 
-/// What one propagation may use.
+/// Table entries that a job must touch to run on several threads.
+///
+/// Waking sleeping threads takes some ten microseconds. Tuned on the paper's eight networks; if it
+/// is wrong, only speed changes.
+pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
+
+/// The threads and limits of one propagation.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct ExecutionContext<'a> {
+    /// Threads to share the work with; `None` to stay on the caller's.
     pub threads: Option<&'a ThreadPool>,
-    /// Bytes for the tree of what evidence leaves.
-    pub bytes: usize,
-    /// The share of what making a tree costs that is counted.
-    pub making: f64,
+    /// Bytes that a reduced tree may take.
+    pub reduced_tree_bytes: usize,
+    /// The share of the cost of making a reduced tree that counts for this propagation, from 0 to 1.
+    /// In a batch, cases that observe the same variables share it.
+    pub build_share: f64,
+}
+
+/// What the tables of a tree are computed from.
+#[derive(Clone, Copy)]
+pub struct TableInputs<'a> {
+    pub network: &'a Network,
+    /// By variable: the state that is fixed in the tables, for a variable that was removed from the
+    /// cliques.
+    pub observed: &'a [Option<usize>],
+    /// Threads for large tables.
+    pub threads: Option<&'a ThreadPool>,
 }

@@ -1,137 +1,151 @@
-//! A network that was loaded, and its propagation.
+//! The propagator of engine `cpu`: a loaded network, and which way a batch of cases takes.
 
 use std::sync::Arc;
 
 use rayon::ThreadPool;
 
 use crate::cancel::Cancelled;
-use crate::engine::batch::{Cases, LANES};
-use crate::engine::cpu::context::Means;
+use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
+use crate::engine::cpu::context::{ExecutionContext, TableInputs};
 use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
-use crate::engine::cpu::tables::make::Sources;
-use crate::engine::cpu::tables::sparsity;
+use crate::engine::cpu::tables::sparsity::build_sparse;
 use crate::engine::cpu::tree::structure::Structure;
-use crate::engine::cpu::worker::{Lane, Shared};
+use crate::engine::cpu::worker::{Shared, Worker};
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// Cases of a batch of which propagating them alone is forecast.
-const SAMPLES: usize = 4;
+/// Cases of a batch whose propagation one by one is forecast; the others are taken to be alike.
+const FORECAST_SAMPLES: usize = 4;
 
-/// For making what propagates many cases, in nanoseconds for each entry of the cliques.
-const MAKE_MANY: f64 = 50.0;
+/// Forecast time of making a batch runner, in nanoseconds per entry of the cliques' tables. A rough
+/// figure from the paper's eight networks; if it is wrong, the slower way may be taken.
+const MAKE_RUNNER: f64 = 50.0;
 
 /// A compiled network with its tables in one precision.
 pub struct Loaded<T> {
     shared: Shared<T>,
-    /// One to propagate in, and more once there were cases for several threads at once.
-    lanes: Vec<Lane<T>>,
-    /// Several threads, if there are to be several.
+    /// One, and more once a batch ran on several threads.
+    workers: Vec<Worker<T>>,
+    /// The threads, if there are several.
     threads: Option<Threads>,
-    /// What propagates many cases, where it was made and pays.
-    many: Option<Cases<T>>,
-    /// What that is forecast to take for a case, in nanoseconds, once it was made; infinite if it
-    /// cannot be.
-    of_many: Option<f64>,
-    /// Bytes that it may take.
-    bytes_of_many: u64,
+    batch: Batch<T>,
+}
+
+/// The batch runner, made when it is first forecast to pay off.
+struct Batch<T> {
+    runner: Option<BatchRunner<T>>,
+    /// Forecast time of the runner for one case, in nanoseconds, once it was made; infinite if it
+    /// could not be made.
+    case_cost: Option<f64>,
+    /// Bytes that the runner may take.
+    max_bytes: u64,
 }
 
 impl<T: Real> Loaded<T> {
     /// Makes the tables of `compiled`, which was forecast to take `bytes` of at most `limit`.
     ///
-    /// A machine that gives no `threads` is worked on with one.
+    /// If the machine refuses to start `threads`, the propagator works on the caller's alone.
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
-        let nothing = vec![None; network.variables().len()];
+        let observed = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape, None);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let sources = Sources { network, observed: &nothing, threads: threads.as_deref() };
-        let tree = sparsity::build(&structure, sources);
-        let messages = Messages::new(&tree, &messages);
-        let shared = Shared { compiled, structure, tree, messages, bytes };
-        let lane = shared.lane();
-        let held = shared.tree.bytes() + lane.state.bytes();
-        debug_assert!(held as u64 <= bytes / 2, "a bound");
-        let bytes_of_many = limit.saturating_sub(bytes);
-        Self { shared, lanes: vec![lane], threads, many: None, of_many: None, bytes_of_many }
+        let inputs = TableInputs { network, observed: &observed, threads: threads.as_deref() };
+        let full_tree = build_sparse(&structure, inputs);
+        let messages = Messages::new(&full_tree.tree, &messages);
+        let shared = Shared { compiled, structure, full_tree, messages, bytes };
+        let worker = shared.worker();
+        let held = shared.full_tree.bytes() + worker.state.bytes();
+        debug_assert!(held as u64 <= bytes / 2, "the forecast is an upper bound");
+        let max_bytes = limit.saturating_sub(bytes);
+        let batch = Batch { runner: None, case_cost: None, max_bytes };
+        Self { shared, workers: vec![worker], threads, batch }
     }
-}
 
-impl<T: Real> Loaded<T> {
-    /// Whether the lanes of [`many`](Self::many), which are made if need be, are forecast to answer
-    /// `cases` sooner than one propagation after another. It depends on the cases alone, so that the
-    /// answers are the same to the last bit whenever they are asked for.
-    fn is_for_many(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
-        if cases.len() < 2 * LANES {
+    /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case. If
+    /// so, makes it if necessary; otherwise drops it.
+    ///
+    /// This depends on the cases alone, so a batch has the same answers to the last bit every time.
+    fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
+        if cases.len() < 2 * CASES_PER_GROUP {
             return false;
         }
-        let making = parallel_cases::making(cases);
-        let means = Means { threads: None, bytes: self.shared.spare_bytes(1), making };
-        let samples = cases.iter().step_by(cases.len().div_ceil(SAMPLES));
-        let of_sample = |case| self.shared.forecast(&mut self.lanes[0], case, means, watch);
-        let forecasts: Vec<f64> = samples.map(of_sample).collect();
-        let alone = forecasts.iter().sum::<f64>() / forecasts.len() as f64;
-        let is_sooner = |of_many: f64| {
-            let filled = cases.len() as f64 / cases.len().next_multiple_of(LANES) as f64;
-            of_many < alone * filled
+        let each = self.forecast_each(cases, watch);
+        let is_sooner = |case_cost: f64| {
+            let filled = cases.len() as f64 / cases.len().next_multiple_of(CASES_PER_GROUP) as f64;
+            case_cost < each * filled
         };
-        if self.many.is_none() && self.of_many.is_none_or(is_sooner) {
+        if self.batch.runner.is_none() && self.batch.case_cost.is_none_or(is_sooner) {
             let entries = self.shared.compiled.statistics().total_clique_entries;
-            if entries as f64 * MAKE_MANY > alone * cases.len() as f64 {
+            if entries as f64 * MAKE_RUNNER > each * cases.len() as f64 {
                 return false;
             }
-            let threads = self.threads();
-            self.many = Cases::new(&self.shared.compiled, threads, self.bytes_of_many);
-            self.of_many = Some(self.many.as_ref().map_or(f64::INFINITY, Cases::nanoseconds));
+            let (threads, bytes) = (self.threads(), self.batch.max_bytes);
+            let runner = BatchRunner::new(&self.shared.compiled, threads, bytes);
+            let case_cost = runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds);
+            (self.batch.runner, self.batch.case_cost) = (runner, Some(case_cost));
         }
-        if !self.of_many.is_some_and(is_sooner) {
-            self.many = None;
+        if !self.batch.case_cost.is_some_and(is_sooner) {
+            self.batch.runner = None;
         }
-        self.many.is_some()
+        self.batch.runner.is_some()
+    }
+
+    /// The forecast time of propagating one of `cases` by itself, in nanoseconds.
+    fn forecast_each(&mut self, cases: &[Evidence], watch: &Watch) -> f64 {
+        let build_share = parallel_cases::average_build_share(cases);
+        let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
+        let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
+        let samples = cases.iter().step_by(cases.len().div_ceil(FORECAST_SAMPLES));
+        let worker = &mut self.workers[0];
+        let forecast = |case| self.shared.forecast(worker, case, context, watch);
+        let forecasts: Vec<f64> = samples.map(forecast).collect();
+        forecasts.iter().sum::<f64>() / forecasts.len() as f64
     }
 }
 
 impl<T: Real> Propagator for Loaded<T> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        let bytes = self.shared.spare_bytes(1);
-        self.lanes.truncate(1);
-        let means = Means { threads: self.threads.as_deref(), bytes, making: 1.0 };
-        self.shared.run(&mut self.lanes[0], evidence, means, watch)
+        self.workers.truncate(1);
+        let threads = self.threads.as_deref();
+        let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
+        let context = ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0 };
+        self.shared.run(&mut self.workers[0], evidence, context, watch)
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         watch.check()?;
-        if self.is_for_many(cases, watch)
-            && let Some(many) = &mut self.many
+        if self.prefers_runner(cases, watch)
+            && let Some(runner) = &mut self.batch.runner
         {
-            let answers = many.run(self.threads.as_deref(), cases, watch)?;
+            let answers = runner.run(self.threads.as_deref(), cases, watch)?;
             return rerun_impossible(answers, cases, watch, |case, watch| {
                 self.forget();
                 self.run(case, watch)
             });
         }
-        let lanes = self.shared.lanes(self.threads().min(cases.len()));
+        let workers = self.shared.worker_count(self.threads().min(cases.len()));
         match &self.threads {
-            Some(threads) if lanes > 1 => {
-                self.lanes.resize_with(lanes, || self.shared.lane());
-                threads.install(|| parallel_cases::run(&self.shared, &mut self.lanes, cases, watch))
+            Some(threads) if workers > 1 => {
+                self.workers.resize_with(workers, || self.shared.worker());
+                let run = || parallel_cases::run(&self.shared, &mut self.workers, cases, watch);
+                threads.install(run)
             }
             _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
         }
     }
 
     fn forget(&mut self) {
-        self.lanes.iter_mut().for_each(Lane::forget);
+        self.workers.iter_mut().for_each(Worker::forget);
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.shared.bytes + self.many.as_ref().map_or(0, Cases::bytes)
+        self.shared.bytes + self.batch.runner.as_ref().map_or(0, BatchRunner::bytes)
     }
 
     fn threads(&self) -> usize {

@@ -1,38 +1,50 @@
 //! Forecast of the memory that a tree takes.
 
-use crate::engine::cpu::pass::kernel::ROW_HEAD;
-use crate::engine::cpu::tables::multiply::AT_ONCE;
-use crate::engine::cpu::tables::sparsity::GAP;
-use crate::engine::cpu::tree::nodes::parts;
+use crate::engine::cpu::tables::multiply::MAX_FACTORS;
+use crate::engine::cpu::tables::sparsity::MAX_GAP;
+use crate::engine::cpu::tree::rows::{ROW_HEAD, parts};
 use crate::engine::cpu::tree::structure::Structure;
 
-impl Structure {
-    /// Bytes of full tables of numbers of `width` bytes, and bytes beside them: what describes them,
-    /// what one propagation takes, and what making them takes, and leaving out zeros if that is done.
-    pub fn bytes(&self, width: usize, compacts: bool) -> (usize, usize) {
-        let (mut held, mut values, mut making, mut compacting) = (0, 0, 0, 0);
-        for (clique, layout) in self.layouts.iter().enumerate() {
+/// An upper bound on the memory of a tree and of one propagation in it.
+pub struct Footprint {
+    /// Bytes of full tables.
+    pub table_bytes: usize,
+    /// Bytes of everything else: rows, messages, and temporary memory while tables are made.
+    pub other_bytes: usize,
+}
+
+impl Footprint {
+    /// The footprint of tables with entries of `width` bytes, from which zeros are removed if
+    /// `removes_zeros`.
+    pub fn new(structure: &Structure, width: usize, removes_zeros: bool) -> Self {
+        let (mut table_bytes, mut held, mut making, mut removing) = (0, 0, 0, 0);
+        for (clique, layout) in structure.layouts.iter().enumerate() {
             let entries = layout.entries();
-            let rows = layout.rows();
+            let rows = layout.row_count();
             let words = rows * (ROW_HEAD + layout.ports.len());
-            let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let above = if self.shape.parents[clique].is_some() { 32 } else { 0 };
-            let below = layout.ports.len() - usize::from(above > 0);
-            let tables = ports.clone().take(layout.ports.len() - below).sum::<usize>() * above
-                + ports.skip(layout.ports.len() - below).sum::<usize>() * 24;
-            values += entries * width;
-            held += words * 4 + tables;
-            let ports = layout.ports.iter().map(|port| port.scope.entries());
-            let tables: usize = ports.skip(layout.ports.len() - below).sum();
-            held += (parts(entries, tables) - 1) * tables * 8;
-            let compacted = (rows + entries / GAP) * (ROW_HEAD + layout.ports.len()) * 4;
-            if compacts {
-                compacting = compacting.max(entries * width + compacted);
+            let port_entries = || layout.ports.iter().map(|port| port.scope.entries());
+            let ports_above = usize::from(structure.shape.parents[clique].is_some());
+            let above: usize = port_entries().take(ports_above).sum();
+            let below: usize = port_entries().skip(ports_above).sum();
+            table_bytes += entries * width;
+            // Bytes per entry of a separator above: three messages of 8, a permutation and an index of
+            // 4. Per entry below: two messages and an index, rounded up.
+            held += words * 4 + above * 32 + below * 24;
+            held += (parts(entries, below) - 1) * below * 8;
+            if removes_zeros {
+                let sparse_words = (rows + entries / MAX_GAP) * (ROW_HEAD + layout.ports.len());
+                removing = removing.max(entries * width + sparse_words * 4);
             }
-            if self.shape.families[clique].len() > AT_ONCE {
+            if structure.shape.factors[clique].len() > MAX_FACTORS {
                 making += entries * 8;
             }
         }
-        (values, held + making.max(compacting))
+        Self { table_bytes, other_bytes: held + making.max(removing) }
     }
+}
+
+/// The most memory that a pool of tables may give to tables that need `needed`, in the same unit.
+/// Small tables get a little more.
+pub fn max_pooled(needed: usize) -> usize {
+    needed / 2 * 3
 }

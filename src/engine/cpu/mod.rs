@@ -1,36 +1,36 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
-//! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and
-//! once on the way down and nothing of its size is written: on the way up its product with the
-//! children's messages is summed onto the separator above, and one pass on the way down gives the
-//! beliefs of all separators below and of the variables that are in no other clique, see
-//! [`message`]. Posteriors are read from the smallest of these.
+//! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and once
+//! on the way down, and nothing of its size is written. On the way up, its product with the children's
+//! messages is summed onto the separator above. On the way down, one pass gives the beliefs of all
+//! separators below and of the clique's private variables; see [`pass`]. Posteriors are read from the
+//! smallest of these.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`layout`] | orders a clique's variables so that its loops are few and the innermost is long |
-//! | [`kernel`] | the loops, which a compiler turns into vector instructions |
-//! | [`fill`], [`product`], [`tables`] | multiply the factors of a clique, in memory that is kept |
-//! | [`factored`], [`streams`] | tables that stay products of small ones, and are never made |
-//! | [`structure`] | all of a tree but its numbers; which messages sum out and are never computed |
-//! | [`assemble`], [`tree`] | tables and where they stand |
-//! | [`support`], [`compress`] | leave out what is zero whatever the evidence |
-//! | [`reduce`], [`choice`] | a small tree for what evidence leaves, where it is forecast to pay |
-//! | [`inherit`] | what such a tree takes over from the one before it |
-//! | [`change`] | what must be computed again when findings change |
-//! | [`batch`] | many cases at once, each on one thread; [`lanes`](super::lanes) where that is sooner |
-//! | [`state`], [`part`] | findings, messages, posteriors; subtrees and large tables on threads |
+//! | [`tree`] | cliques, the order of their variables, rows; no numbers |
+//! | [`tables`] | the cliques' tables: made, without zeros, or left as products |
+//! | [`pass`] | messages: collect, distribute, the loops |
+//! | [`reuse`] | which tree to use, and what is kept between propagations |
+//! | [`worker`] | one propagation from evidence to posteriors |
+//! | [`loaded`] | the propagator; which way a batch of cases takes |
+//! | [`parallel_cases`] | a batch with one case per thread; the other way is [`batch`](super::batch) |
+//! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
+//!
+//! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and then
+//! `worker` and `loaded`.
 //!
 //! # Numbers
-//! `f32` and `f64` say what the cliques' tables are held in. Messages and sums are in double
-//! precision, so that single precision costs no more than the rounding of the tables; only batches
-//! in lanes compute all in what the tables are held in. Double
-//! precision is the default although single precision is within 1e-6 of it and up to twice as fast,
-//! because people compare posteriors to nine digits, between engines and with other programs.
+//! The precision is that of the cliques' tables. Messages and sums are in double precision whatever the
+//! tables are, so single precision costs no more than the rounding of the tables; only the batch runner
+//! computes everything in the precision of the tables. Double precision is the default, although single
+//! precision is within 1e-6 of it and up to twice as fast, because people compare posteriors to nine
+//! digits, between engines and with other programs.
 //!
-//! However many threads there are, the bits are the same. Between propagations messages are kept
-//! that the new findings do not [change]. The answer then agrees with one that was computed
-//! anew within 1e-12 in double precision, and after [`forget`](Propagator::forget) to the last bit.
+//! The number of threads does not change a bit. Messages that new findings do not
+//! [change](reuse::change) are kept between propagations. The answer then agrees within 1e-12, in double
+//! precision, with one that is computed from scratch, and after [`forget`](Propagator::forget) to the
+//! last bit.
 
 mod context;
 mod loaded;
@@ -40,6 +40,7 @@ mod pass;
 mod reuse;
 mod tables;
 mod tree;
+mod vector;
 mod worker;
 
 use std::sync::Arc;
@@ -48,9 +49,10 @@ use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
 use loaded::Loaded;
+use memory::Footprint;
 use tree::structure::{Shape, Structure};
 
-/// See the module.
+/// Engine `cpu`.
 pub(super) struct Cpu;
 
 impl Engine for Cpu {
@@ -59,7 +61,7 @@ impl Engine for Cpu {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        // Entries have indices of 32 bits.
+        // The words of a row hold 32-bit indices.
         let largest = compiled.statistics().max_clique_entries;
         let unsupported = super::too_many_entries("clique", largest, u32::MAX);
         super::forecast(self, compiled, precision, unsupported, || bytes(compiled, precision))
@@ -83,19 +85,17 @@ impl Engine for Cpu {
     }
 }
 
-/// The most that is held: tables are laid out, but none is made.
+/// An upper bound on the memory that is held. Lays out the tables but makes none.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
-    // Half for the whole tree, and half for that of what evidence leaves of it.
-    let (tables, others) = structure.bytes(precision.bytes() as usize, true);
-    2 * (tables + others) as u64
+    let footprint = Footprint::new(&structure, precision.bytes() as usize, true);
+    // Half is for the full tree, the other half for a reduced one.
+    2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree, every clique before its children, and for each clique
-/// the two messages between it and its parent.
+/// The shape of a compiled network's tree, and for each clique the messages to its parent and from it.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
-    // The plan's order of distribution is a preorder.
     let mut number = vec![0; tree.cliques().len()];
     let mut shape = Shape::default();
     shape.cliques.push(tree[tree.root()].variables.clone());
@@ -105,6 +105,7 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
     for id in plan.ids().filter(|&id| plan[id].phase == Phase::Collect) {
         collect[plan[id].separator.index()] = Some(id);
     }
+    // The plan distributes in preorder.
     for id in plan.ids().filter(|&id| plan[id].phase == Phase::Distribute) {
         let message = &plan[id];
         number[message.to.index()] = shape.cliques.len();
@@ -112,10 +113,10 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
         shape.parents.push(Some(number[message.from.index()]));
         messages.push(collect[message.separator.index()].map(|collect| (collect, id)));
     }
-    shape.families = vec![Vec::new(); shape.cliques.len()];
+    shape.factors = vec![Vec::new(); shape.cliques.len()];
     for factor in compiled.network().factor_ids() {
         let clique = compiled.factor_home(factor);
-        shape.families[number[clique.index()]].push(factor);
+        shape.factors[number[clique.index()]].push(factor);
     }
     let (shape, order) = shape.with_bounded_fan_out();
     let messages = order.into_iter().map(|before| messages[before]).collect();

@@ -1,8 +1,7 @@
-//! Many cases at once, each on one thread.
+//! A batch of cases, each propagated on one thread.
 //!
-//! Cases share nothing but the tables, so they are divided among the threads as they come free.
-//! Cases with the same observed variables follow each other on one thread, which makes the tree of
-//! what they leave once for all of them.
+//! Cases share nothing but the tables, so each thread takes the next ones when it is free. Cases that
+//! observe the same variables follow each other on one thread, which finds their reduced tree once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,38 +9,43 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::cancel::Cancelled;
-use crate::engine::cpu::context::Means;
-use crate::engine::cpu::worker::{Lane, Shared};
+use crate::engine::cpu::context::ExecutionContext;
+use crate::engine::cpu::worker::{Shared, Worker};
 use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
 
-/// Most cases that one thread takes at a time.
-const RUN: usize = 32;
+/// Most cases that a thread takes at a time. Larger runs share a tree between more cases, smaller ones
+/// keep all threads busy to the end. If it is wrong, only speed changes.
+const MAX_RUN: usize = 32;
 
-/// Answers `cases` in `lanes`, one on a thread, with the threads of the caller.
+/// Answers `cases`, with one worker per thread. Must be called in the thread pool.
+///
+/// # Errors
+/// If the propagation was cancelled.
 pub fn run<T: Real>(
     shared: &Shared<T>,
-    lanes: &mut [Lane<T>],
+    workers: &mut [Worker<T>],
     cases: &[Evidence],
     watch: &Watch,
 ) -> Result<BatchAnswers, Cancelled> {
     type Numbered = Vec<(usize, Result<Posteriors, RunError>)>;
-    let bytes = shared.spare_bytes(lanes.len());
-    let runs = runs(cases, cases.len().div_ceil(4 * lanes.len()).min(RUN));
-    let shares = shares(cases);
+    let reduced_tree_bytes = shared.reduced_tree_bytes(workers.len());
+    let runs = runs(cases, cases.len().div_ceil(4 * workers.len()).min(MAX_RUN));
+    let build_shares = build_shares(cases);
     let next = AtomicUsize::new(0);
-    let work = |lane: &mut Lane<T>| -> Result<Numbered, Cancelled> {
+    let work = |worker: &mut Worker<T>| -> Result<Numbered, Cancelled> {
         let watch = watch.untimed_child();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // Which thread comes to answer a case changes no bit of the answer.
-            lane.forget();
+            // Forget what other cases left, so that no bit depends on which thread answers a case.
+            worker.forget();
             for &case in run {
-                lane.forget_messages();
-                let means = Means { threads: None, bytes, making: shares[case] };
-                match shared.run(lane, &cases[case], means, &watch) {
+                worker.forget_messages();
+                let build_share = build_shares[case];
+                let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
+                match shared.run(worker, &cases[case], context, &watch) {
                     Err(RunError::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),
                 }
@@ -50,35 +54,37 @@ pub fn run<T: Real>(
         Ok(answers)
     };
     let found: Result<Vec<Numbered>, Cancelled> =
-        lanes.par_iter_mut().with_max_len(1).map(work).collect();
+        workers.par_iter_mut().with_max_len(1).map(work).collect();
     let mut answers: Numbered = found?.into_iter().flatten().collect();
     answers.sort_unstable_by_key(|&(case, _)| case);
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
-/// The share of what making a tree costs that each of `cases` bears.
-pub fn making(cases: &[Evidence]) -> f64 {
-    runs(cases, RUN).len() as f64 / cases.len() as f64
+/// The average share of the cost of finding a reduced tree that one of `cases` bears.
+pub fn average_build_share(cases: &[Evidence]) -> f64 {
+    runs(cases, MAX_RUN).len() as f64 / cases.len() as f64
 }
 
-/// The share of what making a tree costs that each of `cases` bears, however many threads there are.
-fn shares(cases: &[Evidence]) -> Vec<f64> {
+/// By case: the share of the cost of finding its reduced tree that it bears. Does not depend on the
+/// number of threads.
+fn build_shares(cases: &[Evidence]) -> Vec<f64> {
     let mut shares = vec![1.0; cases.len()];
-    for run in runs(cases, RUN) {
+    for run in runs(cases, MAX_RUN) {
         run.iter().for_each(|&case| shares[case] = 1.0 / run.len() as f64);
     }
     shares
 }
 
-/// The numbers of all cases in runs of at most `longest` that observe the same variables.
-fn runs(cases: &[Evidence], longest: usize) -> Vec<Vec<usize>> {
-    let mut place: HashMap<Vec<VariableId>, usize> = HashMap::new();
+/// The numbers of all cases, in runs of at most `max_length` that observe the same variables.
+fn runs(cases: &[Evidence], max_length: usize) -> Vec<Vec<usize>> {
+    // The last run of each set of variables.
+    let mut last: HashMap<Vec<VariableId>, usize> = HashMap::new();
     let mut runs: Vec<Vec<usize>> = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let observed = case.iter().filter(|(_, finding)| matches!(finding, Finding::Observed(_)));
         let observed = observed.map(|(variable, _)| variable).collect();
-        let run = place.entry(observed).or_insert(usize::MAX);
-        if runs.get(*run).is_none_or(|run| run.len() >= longest.max(1)) {
+        let run = last.entry(observed).or_insert(usize::MAX);
+        if runs.get(*run).is_none_or(|run| run.len() >= max_length.max(1)) {
             *run = runs.len();
             runs.push(Vec::new());
         }
@@ -93,7 +99,7 @@ mod tests {
     use crate::format;
 
     #[test]
-    fn cases_that_observe_the_same_follow_each_other() {
+    fn cases_that_observe_the_same_variables_are_in_one_run() {
         let network = format::sample("asia").expect("a sample of this name").open().network;
         let case = |findings: &[(usize, usize)]| {
             let mut evidence = Evidence::none();

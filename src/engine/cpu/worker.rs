@@ -1,184 +1,185 @@
-//! One propagation.
+//! One propagation: from evidence to posteriors.
 
 use std::sync::Arc;
 
 use crate::engine::RunError;
-use crate::engine::cpu::context::{Means, WORTH_THREADS};
+use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES};
 use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::pass::subtree::Work;
-use crate::engine::cpu::reuse::strategy::Choice;
+use crate::engine::cpu::pass::subtree::PassContext;
+use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
+use crate::engine::cpu::tables::table::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
-/// What all propagations of a network look at and none changes.
+/// What all propagations of a network read and none changes.
 pub struct Shared<T> {
     pub compiled: Arc<CompiledNetwork>,
+    /// Of the full tree.
     pub structure: Structure,
-    /// The whole tree.
-    pub tree: Tree<T>,
+    pub full_tree: FilledTree<T>,
     pub messages: Messages,
-    /// Bytes that all may take together, half of them for the whole tree and one propagation there.
+    /// The limit for everything, in bytes. Half of it is for the full tree and one propagation in it.
     pub bytes: u64,
 }
 
-/// What one propagation writes, and keeps for the next.
-pub struct Lane<T> {
-    /// The messages in the whole tree.
+/// What one propagation writes, and keeps for the next one on the same thread.
+pub struct Worker<T> {
+    /// The messages in the full tree.
     pub state: State,
-    pub choice: Choice<T>,
-    /// Nothing is kept of evidence before.
-    pub is_fresh: bool,
+    chooser: StrategyChooser<T>,
+    /// Whether nothing is kept from earlier evidence.
+    is_fresh: bool,
 }
 
 impl<T: Real> Shared<T> {
-    /// A lane more.
-    pub fn lane(&self) -> Lane<T> {
-        let choice = Choice::new(self.compiled.network());
-        Lane { state: State::new(&self.tree), choice, is_fresh: true }
+    /// A new worker.
+    pub fn worker(&self) -> Worker<T> {
+        let chooser = StrategyChooser::new(self.compiled.network());
+        Worker { state: State::new(&self.full_tree.tree), chooser, is_fresh: true }
     }
 
-    /// How many lanes fit into a quarter of the memory, of at most `wanted`.
-    pub fn lanes(&self, wanted: usize) -> usize {
-        let bytes = State::new(&self.tree).bytes().max(1);
+    /// The number of workers that fit into a quarter of the memory, at least one and at most `wanted`.
+    pub fn worker_count(&self, wanted: usize) -> usize {
+        let bytes = State::new(&self.full_tree.tree).bytes().max(1);
         wanted.min(1 + (self.bytes / 4) as usize / bytes)
     }
 
-    /// Bytes that each of `lanes` has for the tree of what evidence leaves.
-    pub fn spare_bytes(&self, lanes: usize) -> usize {
-        let share = if lanes == 1 { self.bytes / 2 } else { self.bytes / 4 };
-        share as usize / lanes
+    /// Bytes that each of so many `workers` may use for a reduced tree.
+    pub fn reduced_tree_bytes(&self, workers: usize) -> usize {
+        let share = if workers == 1 { self.bytes / 2 } else { self.bytes / 4 };
+        share as usize / workers
     }
 
-    /// Forecasts a propagation of `evidence`, in nanoseconds.
+    /// The forecast time of a propagation of `evidence`, in nanoseconds.
     pub fn forecast(
         &self,
-        lane: &mut Lane<T>,
+        worker: &mut Worker<T>,
         evidence: &Evidence,
-        means: Means<'_>,
+        context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> f64 {
-        lane.forget();
+        worker.forget();
         let network = self.compiled.network();
-        let Lane { state, choice, .. } = lane;
-        let whole = (&self.structure, &self.tree, &mut *state);
-        let uses_kept = choice.prepare(network, whole, evidence, means, watch.cancel_token());
-        let whole = (&self.structure, &self.tree, state);
-        choice.forecast(network, whole, evidence, uses_kept, means.making)
+        let Worker { state, chooser, .. } = worker;
+        let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
+        let strategy = chooser.prepare(network, &mut full, evidence, context, watch.cancel_token());
+        chooser.forecast(network, &mut full, evidence, strategy, context.build_share)
     }
 
-    /// Propagates `evidence` in `lane`.
+    /// Propagates `evidence`.
+    ///
+    /// # Errors
+    /// If the evidence is impossible or the propagation was cancelled.
     pub fn run(
         &self,
-        lane: &mut Lane<T>,
+        worker: &mut Worker<T>,
         evidence: &Evidence,
-        means: Means<'_>,
+        context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
-        let was_fresh = std::mem::replace(&mut lane.is_fresh, false);
-        match self.run_with_kept(lane, evidence, means, watch) {
-            // What was very unlikely before may be missing in what is kept.
+        let was_fresh = std::mem::replace(&mut worker.is_fresh, false);
+        match self.run_with_cached(worker, evidence, context, watch) {
+            // A state that was very unlikely given earlier evidence may have been lost to underflow.
             Err(RunError::Impossible) if !was_fresh => {
-                lane.forget();
-                self.run(lane, evidence, means, watch)
+                worker.forget();
+                self.run(worker, evidence, context, watch)
             }
             answer => answer,
         }
     }
 
-    fn run_with_kept(
+    fn run_with_cached(
         &self,
-        lane: &mut Lane<T>,
+        worker: &mut Worker<T>,
         evidence: &Evidence,
-        means: Means<'_>,
+        context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
         watch.check()?;
         let network = self.compiled.network();
-        let Lane { state, choice, .. } = lane;
+        let Worker { state, chooser, .. } = worker;
         let from = &mut watch.worker_clock();
-        let mut made = 0;
-        let (tree, state, messages, constant) =
+        let mut made_entries = 0;
+        let (filled, state, messages, ln_constant) =
             watch.stage_with_clock(Stage::Initialise, from, |_| {
-                let whole = (&self.structure, &self.tree, &mut *state);
-                let uses_kept =
-                    choice.prepare(network, whole, evidence, means, watch.cancel_token());
-                made = choice.made;
-                let chosen = match choice.kept().filter(|_| uses_kept) {
-                    Some((model, constant)) => (&model.tree, &mut model.state, None, constant),
-                    None => (&self.tree, state, Some(&self.messages), Some(0.0)),
+                let filled = &self.full_tree;
+                let mut full = FullTree { structure: &self.structure, filled, state: &mut *state };
+                let cancel = watch.cancel_token();
+                let strategy = chooser.prepare(network, &mut full, evidence, context, cancel);
+                made_entries = chooser.made_entries;
+                let cached = chooser.cached().filter(|_| strategy != Strategy::FullTree);
+                let chosen = match cached {
+                    Some(cached) => (&cached.filled, &mut cached.state, None, cached.ln_constant),
+                    None => (filled, state, Some(&self.messages), Some(0.0)),
                 };
-                chosen.1.enter(chosen.0, evidence);
+                chosen.1.enter(&chosen.0.tree, evidence);
                 chosen
             });
-        let constant = constant.ok_or(RunError::Impossible)?;
-        let threads = means.threads.filter(|_| state.work() >= WORTH_THREADS);
-        let work = Work {
-            tree,
-            report: Report { watch, messages },
-            forks: threads.is_some(),
-            is_support: false,
-        };
+        let ln_constant = ln_constant.ok_or(RunError::Impossible)?;
+        let threads = context.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
+        let report = Report { watch, messages };
+        let pass = PassContext { filled, report, forks: threads.is_some(), is_boolean: false };
         let mut propagate = || -> Result<f64, RunError> {
             watch.stage_with_clock(Stage::Collect, from, |from| {
-                state.part().collect_all(&work, from)
+                state.whole().collect_all(&pass, from)
             })?;
             watch.stage_with_clock(Stage::Distribute, from, |from| {
-                state.part().distribute_all(&work, from)
+                state.whole().distribute_all(&pass, from)
             })?;
-            state.ln_p_evidence(tree)
+            state.ln_p_evidence(filled)
         };
         let ln_p_evidence = match threads {
             Some(threads) => threads.install(propagate),
             None => propagate(),
         }?;
-        let made = messages.is_none().then_some(made);
-        watch.note_savings(savings(&self.compiled, tree, state, made));
+        let made_entries = messages.is_none().then_some(made_entries);
+        watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
-        let ln_p_evidence = if is_certain { 0.0 } else { constant + ln_p_evidence };
+        let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
         Ok(watch.stage_with_clock(Stage::Read, from, |_| {
-            state.posteriors(network, tree, evidence, ln_p_evidence)
+            state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
         }))
     }
 }
 
-impl<T: Real> Lane<T> {
-    /// Forgets the messages that were passed before.
+impl<T: Real> Worker<T> {
+    /// Forgets all messages, but not the cached reduced tree.
     pub fn forget_messages(&mut self) {
         self.state.forget();
-        self.choice.forget_messages();
+        self.chooser.forget_messages();
     }
 
-    /// Forgets everything that was made for evidence before.
+    /// Forgets everything about earlier evidence.
     pub fn forget(&mut self) {
         self.state.forget();
-        self.choice.forget();
+        self.chooser.forget();
         self.is_fresh = true;
     }
 }
 
-/// What did not have to be done, in the whole tree or in one of what evidence leaves, for which so many
-/// entries were `made`.
-fn savings<T: Real>(
+/// What a propagation did not have to do. `made_entries` are the table entries that were made for a
+/// reduced tree; `None` if the full tree was used.
+fn savings(
     compiled: &CompiledNetwork,
-    tree: &Tree<T>,
+    tree: &Tree,
     state: &State,
-    made: Option<usize>,
+    made_entries: Option<usize>,
 ) -> Savings {
     let all = compiled.statistics().total_clique_entries;
     let messages = compiled.plan().messages().len();
     let passed = state.passed();
-    let entries: u64 = tree.nodes.iter().map(|node| node.entries() as u64).sum();
+    let entries = tree.entries() as u64;
     let left_out = all.saturating_sub(entries);
     Savings {
         messages_skipped: messages.saturating_sub(passed),
-        entries_sliced: if made.is_some() { left_out } else { 0 },
-        entries_zero: if made.is_some() { 0 } else { left_out },
+        entries_sliced: if made_entries.is_some() { left_out } else { 0 },
+        entries_zero: if made_entries.is_some() { 0 } else { left_out },
         entries_used: entries,
-        entries_rebuilt: made.unwrap_or(0) as u64,
+        entries_rebuilt: made_entries.unwrap_or(0) as u64,
     }
 }

@@ -1,43 +1,43 @@
-//! What a propagation notes of one clique.
+//! What a propagation notes about one clique.
 
-use crate::engine::cpu::pass::message::Columns;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::potential::Entry;
+use crate::engine::cpu::tree::rows::PortWords;
 
 #[derive(Debug, Default)]
 pub struct CliqueState {
-    /// All ports toward children and of private variables.
-    pub all: Columns,
-    /// Those at which something is to be multiplied.
-    pub active: Columns,
+    /// All ports below.
+    pub ports: PortWords,
+    /// The ports below whose messages or weights are not one everywhere.
+    pub active: PortWords,
     /// Whether a finding is entered at the separator above.
     pub is_masked: bool,
-    /// Whether a finding is entered among the private variables.
+    /// Whether a finding is entered at the private variables.
     pub is_weighted: bool,
-    /// Whether the message to the parent has to be computed from the table.
+    /// Whether the message to the parent must be computed from the table; otherwise it sums out.
     pub is_needed: bool,
-    /// Whether the message to the parent may differ from the one that is there.
+    /// Whether the message to the parent may differ from the one that is held.
     pub is_up_stale: bool,
-    /// Whether the beliefs may differ from those that are there, by more than a factor.
+    /// Whether the beliefs may differ from those that are held, by more than a factor.
     pub is_down_stale: bool,
-    /// What all stale messages of the subtree toward the root cost, in entries of tables.
+    /// The cost of all stale messages of the subtree toward the root, in table entries.
     pub work_up: usize,
-    /// The same of those away from the root.
+    /// The same for messages away from the root.
     pub work_down: usize,
-    /// Exponents of the findings entered here.
+    /// The exponent of the power of two by which the findings entered here must be multiplied.
     pub entered: i64,
-    /// The exponent of the message to the parent, with all that went into it.
+    /// The exponent of the power of two by which the message to the parent must be multiplied,
+    /// including those of all messages that went into it.
     pub exponent: i64,
 }
 
 impl CliqueState {
-    pub fn new<T: Entry>(node: &Node<T>) -> Self {
+    pub fn new(node: &Node) -> Self {
         let mut state = Self::default();
         for (child, &is_vector) in node.is_vector.iter().enumerate() {
-            state.all.push(node.word(child), is_vector);
+            state.ports.push(node.word(child), is_vector);
         }
-        state.active.scalars.reserve(state.all.scalars.len());
-        state.active.vectors.reserve(state.all.vectors.len());
+        state.active.scalars.reserve(state.ports.scalars.len());
+        state.active.vectors.reserve(state.ports.vectors.len());
         state
     }
 }

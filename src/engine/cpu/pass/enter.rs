@@ -1,19 +1,23 @@
-//! Entering findings into the tables in which messages take them along.
+//! Enters findings: an observation into every separator that holds the variable, a likelihood once.
+//!
+//! Multiplying by an observation twice changes nothing, and every table that it is entered into lets
+//! rows be skipped. Findings on private variables are entered as weights.
 
 use std::cmp::Reverse;
 
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::reuse::change::Change;
-use crate::engine::cpu::tree::entry_map::Kept;
-use crate::engine::cpu::tree::nodes::{Port, Tree};
+use crate::engine::cpu::tree::entry_map::EntryMap;
+use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::tree::places::BeliefTable;
 use crate::network::{Evidence, Finding, VariableId};
-use crate::potential::{Axis, Entry, Real};
+use crate::potential::{Axis, Real};
 
 impl State {
-    /// Enters the findings of `evidence` in place of those before, where they differ as it was
-    /// [found](Self::find_change).
-    pub fn enter<T: Entry>(&mut self, tree: &Tree<T>, evidence: &Evidence) {
+    /// Enters the findings of `evidence` where they differ from the previous ones, which
+    /// [`find_change`](Self::find_change) must have found.
+    pub fn enter(&mut self, tree: &Tree, evidence: &Evidence) {
         let change = std::mem::take(&mut self.change);
         for (clique, node) in tree.nodes.iter().enumerate() {
             let state = &mut self.cliques[clique];
@@ -27,7 +31,7 @@ impl State {
             state.entered = 0;
         }
         self.sum_work(tree);
-        // A variable that was taken out of the tree has its finding in the tables.
+        // The finding of a variable that was removed from the tree is in the tables.
         let findings = || evidence.iter().filter(|(v, _)| tree.places[v.index()].home.is_some());
         for (variable, finding) in findings() {
             if let &Finding::Observed(state) = finding {
@@ -41,11 +45,12 @@ impl State {
             }
         }
         self.change = change;
-        // Until they are all passed, messages tell of neither evidence.
-        self.told = None;
+        // Until all messages are passed, they are for neither evidence.
+        self.propagated = None;
     }
 
-    fn sum_work<T>(&mut self, tree: &Tree<T>) {
+    /// Adds up the cost of stale messages over subtrees.
+    fn sum_work(&mut self, tree: &Tree) {
         for (clique, node) in tree.nodes.iter().enumerate().rev() {
             let of = |state: &CliqueState| (state.work_up, state.work_down);
             let below = node.children.iter().map(|&child| of(&self.cliques[child]));
@@ -57,58 +62,58 @@ impl State {
         }
     }
 
-    /// Notes the tables in which a variable is observed. Nothing happens there to what agrees with it,
-    /// and what does not is skipped, so an observation is entered wherever the variable turns up.
-    fn observe<T>(&mut self, tree: &Tree<T>, change: &Change, variable: VariableId, state: usize) {
+    /// Lists the tables into which an observation must be entered.
+    fn observe(&mut self, tree: &Tree, change: &Change, variable: VariableId, state: usize) {
         let place = &tree.places[variable.index()];
         if let Some(axis) = place.private {
             if change.weights[place.top] {
-                self.observations.push((Port::Private(place.top), axis, state));
+                self.observations.push((BeliefTable::Private(place.top), axis, state));
             }
             return;
         }
         let stale = place.separators.iter().filter(|(clique, _)| change.mask[*clique]);
-        self.observations.extend(stale.map(|&(clique, axis)| (Port::Above(clique), axis, state)));
+        self.observations
+            .extend(stale.map(|&(clique, axis)| (BeliefTable::Separator(clique), axis, state)));
     }
 
-    /// Enters what was noted, all that is known of a table at once.
-    fn enter_observations<T>(&mut self, tree: &Tree<T>) {
+    /// Enters the listed observations, all those of a table at once.
+    fn enter_observations(&mut self, tree: &Tree) {
         let mut observations = std::mem::take(&mut self.observations);
-        // The slowest first. A variable of one state has the stride of the one before it.
-        observations.sort_unstable_by_key(|(port, axis, _)| {
-            (*port, Reverse((axis.stride, axis.cardinality)))
+        // The slowest axis first. A variable with one state has the stride of the one before it.
+        observations.sort_unstable_by_key(|(table, axis, _)| {
+            (*table, Reverse((axis.stride, axis.cardinality)))
         });
         for group in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
             self.states.clear();
             self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));
-            let (table, kept) = match group[0].0 {
-                Port::Above(clique) => {
+            let (table, map) = match group[0].0 {
+                BeliefTable::Separator(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;
                     let table = &mut self.mask[node.above.clone()];
-                    if node.states.write(&self.states, table) {
+                    if node.above_states.write_mask(&self.states, table) {
                         continue;
                     }
-                    (table, &node.above_kept)
+                    (table, &node.above_map)
                 }
-                Port::Private(clique) => {
+                BeliefTable::Private(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_weighted = true;
                     let range = node.private.clone().expect("it has private variables");
-                    (&mut self.up[range], &node.private_kept)
+                    (&mut self.up[range], &node.private_map)
                 }
             };
             table.fill(0.0);
-            kept.runs_of(&self.states, table.len(), &mut |run| table[run].fill(1.0));
+            map.for_runs_with(&self.states, table.len(), &mut |run| table[run].fill(1.0));
         }
         observations.clear();
         self.observations = observations;
     }
 
-    /// Enters a likelihood where the variable turns up first: it counts once.
-    fn enter_likelihood<T: Entry>(
+    /// Enters a likelihood at the separator nearest to the root, or as a weight.
+    fn enter_likelihood(
         &mut self,
-        tree: &Tree<T>,
+        tree: &Tree,
         change: &Change,
         variable: VariableId,
         finding: &Finding,
@@ -126,21 +131,21 @@ impl State {
             if change.weights[clique] {
                 state.is_weighted = true;
                 let range = node.private.clone().expect("it has private variables");
-                weigh(&mut self.up[range], &node.private_kept, axis, finding, scale);
+                weigh(&mut self.up[range], &node.private_map, axis, finding, scale);
             }
         } else if change.mask[clique] {
             let table = &mut self.mask[node.above.clone()];
             if !std::mem::replace(&mut state.is_masked, true) {
                 table.fill(1.0);
             }
-            weigh(table, &node.above_kept, axis, finding, scale);
+            weigh(table, &node.above_map, axis, finding, scale);
         }
     }
 }
 
 /// Multiplies the entries of each state of one variable by the finding's weight.
-fn weigh(table: &mut [f64], kept: &Kept, axis: Axis, finding: &Finding, scale: i32) {
-    for (state, run) in kept.runs(axis, table.len()) {
+fn weigh(table: &mut [f64], map: &EntryMap, axis: Axis, finding: &Finding, scale: i32) {
+    for (state, run) in map.runs(axis, table.len()) {
         let weight = finding.weight(state).scale(scale);
         table[run].iter_mut().for_each(|value| *value *= weight);
     }

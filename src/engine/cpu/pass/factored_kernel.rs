@@ -1,90 +1,90 @@
-//! The loops over the rows of a clique whose table is a [product](Factored).
+//! The loops over the rows of a clique whose table is [factored](FactoredTable).
 //!
-//! As in [`kernel`](crate::engine::cpu::pass::kernel), but all that runs along with a row is multiplied in
-//! one pass, and there is no table. How many such streams there are is known when the code is
-//! compiled, up to four; of more, four are multiplied first.
+//! As in [`kernel`](crate::engine::cpu::pass::kernel), but there is no table: the tables of factor
+//! groups and the messages that vary along a row, here called *streams*, are multiplied in one pass.
+//! Loops for up to four streams are compiled separately; with more, the first four are multiplied and
+//! then the others one at a time.
 
-use crate::engine::cpu::pass::kernel::{Inputs, ParentPort, Row};
-use crate::engine::cpu::tables::factored::{Factored, MOST_STREAMS};
+use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
+use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
+use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::simd::simd_dispatch;
 
-/// Entries that are multiplied together; the rest of a row goes one by one.
+/// Entries that one step of a loop multiplies. Changing it changes the last bits of sums.
 const LANES: usize = 8;
 
 /// A table and the word of a row that points into it.
 type Column<'a> = (&'a [f64], usize);
 
-/// Rows of a product.
+/// Rows of a factored table.
 #[derive(Clone, Copy)]
-pub struct Products<'a> {
+pub struct FactoredRows<'a> {
+    /// The words of all rows, `stride` each.
     pub words: &'a [u32],
     pub stride: usize,
-    pub product: &'a Factored,
-    /// What it is multiplied by.
+    pub table: &'a FactoredTable,
+    /// The messages that the table is multiplied by.
     pub inputs: Inputs<'a>,
 }
 
-/// What comes from the parent, and how rows point into it.
-pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
-
 simd_dispatch!(
-    /// Adds to `sums`, the table of the parent's separator, the products of rows and inputs; as
+    /// Adds the products of rows and inputs to `sums`, the table of the separator above; see
     /// [`kernel::collect`](crate::engine::cpu::pass::kernel::collect).
     pub collect, collect_rows,
     (
-        rows: Products<'_>,
+        rows: FactoredRows<'_>,
         parent: ParentPort,
         mask: Option<&[f64]>,
-        buffer: &mut Row,
+        buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
 );
 
 simd_dispatch!(
-    /// Adds to `sums` at all its ports the products of rows, inputs and what the parent says; as
-    /// [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute). `buffer` is the room for a row.
+    /// Adds the products of rows, inputs and the message from the parent to `sums`, the tables of all
+    /// ports below; see [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute).
     pub distribute, distribute_rows,
     (
-        rows: Products<'_>,
+        rows: FactoredRows<'_>,
         from_parent: FromParent<'_>,
         scalars: &[u32],
         vectors: &[u32],
-        buffer: &mut Row,
+        buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
 );
 
-impl<'a> Products<'a> {
-    /// The tables that run along with a row.
-    fn columns(&self, along: Option<Column<'a>>) -> ([Column<'a>; MOST_STREAMS], usize) {
-        let own = self.product.vectors.iter().map(|&w| (&*self.product.values, w as usize));
-        let said = self.inputs.vectors.iter().map(|&w| (self.inputs.table, w as usize));
-        let mut columns: [Column<'a>; MOST_STREAMS] = [(&[], 0); MOST_STREAMS];
+impl<'a> FactoredRows<'a> {
+    /// The tables that vary along a row, and how many they are.
+    fn columns(&self, along: Option<Column<'a>>) -> ([Column<'a>; MAX_STREAMS], usize) {
+        let own = self.table.words.vectors.iter().map(|&w| (&*self.table.values, w as usize));
+        let messages = self.inputs.vectors.iter().map(|&w| (self.inputs.table, w as usize));
+        let mut columns: [Column<'a>; MAX_STREAMS] = [(&[], 0); MAX_STREAMS];
         let mut count = 0;
-        for column in own.chain(said).chain(along) {
+        for column in own.chain(messages).chain(along) {
             columns[count] = column;
             count += 1;
         }
         (columns, count)
     }
 
-    /// `start` times all that is one number for the whole row; `None` if it is zero.
+    /// `start` times all that is constant along the row; `None` if it is zero.
     #[inline(always)]
     fn factor(&self, row: &[u32], start: f64) -> Option<f64> {
-        let own = |&word: &u32| self.product.values[row[word as usize] as usize];
-        let factor = self.product.scalars.iter().map(own).fold(start, |a, b| a * b);
-        let said = |&word: &u32| self.inputs.table[row[word as usize] as usize];
-        let factor = self.inputs.scalars.iter().map(said).fold(factor, |a, b| a * b);
+        let own = |&word: &u32| self.table.values[row[word as usize] as usize];
+        let factor = self.table.words.scalars.iter().map(own).fold(start, |a, b| a * b);
+        let message = |&word: &u32| self.inputs.table[row[word as usize] as usize];
+        let factor = self.inputs.scalars.iter().map(message).fold(factor, |a, b| a * b);
         (factor != 0.0).then_some(factor)
     }
 }
 
 #[inline(always)]
 fn collect_rows(
-    rows: Products<'_>,
+    rows: FactoredRows<'_>,
     parent: ParentPort,
     mask: Option<&[f64]>,
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     let (columns, count) = rows.columns(None);
@@ -101,11 +101,11 @@ fn collect_rows(
 
 #[inline(always)]
 fn collect_along<const N: usize>(
-    rows: Products<'_>,
+    rows: FactoredRows<'_>,
     columns: [Column<'_>; N],
     others: &[Column<'_>],
     (parent, mask): (ParentPort, Option<&[f64]>),
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     let mask = mask.filter(|_| !parent.is_vector);
@@ -136,15 +136,15 @@ fn collect_along<const N: usize>(
 
 #[inline(always)]
 fn distribute_rows(
-    rows: Products<'_>,
+    rows: FactoredRows<'_>,
     from_parent: FromParent<'_>,
     scalars: &[u32],
     vectors: &[u32],
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    let along = from_parent.filter(|(port, _)| port.is_vector);
-    let (columns, count) = rows.columns(along.map(|(port, table)| (table, port.word)));
+    let along_row = from_parent.filter(|(port, _)| port.is_vector);
+    let (columns, count) = rows.columns(along_row.map(|(port, table)| (table, port.word)));
     let scale = from_parent.filter(|(port, _)| !port.is_vector);
     let scale = scale.map(|(port, table)| (table, port.word));
     let onto = (scalars, vectors);
@@ -161,12 +161,12 @@ fn distribute_rows(
 
 #[inline(always)]
 fn distribute_along<const N: usize>(
-    rows: Products<'_>,
+    rows: FactoredRows<'_>,
     columns: [Column<'_>; N],
     others: &[Column<'_>],
     scale: Option<Column<'_>>,
     (scalars, vectors): (&[u32], &[u32]),
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     for row in rows.words.chunks_exact(rows.stride) {
@@ -198,7 +198,7 @@ fn distribute_along<const N: usize>(
     }
 }
 
-/// What of a column runs along with a row.
+/// The stretch of a column that a row meets.
 #[inline(always)]
 fn along<'a>((table, word): Column<'a>, row: &[u32], length: usize) -> &'a [f64] {
     &table[row[word] as usize..][..length]
@@ -212,36 +212,36 @@ fn multiply_by(others: &[Column<'_>], row: &[u32], buffer: &mut [f64]) {
     }
 }
 
-/// The product of the numbers in this place of `streams`; one where there are none.
+/// The product of the numbers at position `at` of `streams`; one if there are none.
 #[inline(always)]
 fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     let Some((first, others)) = streams.split_first() else { return 1.0 };
     others.iter().fold(first[at], |product, stream| product * stream[at])
 }
 
-/// Calls `each` with every one of `entries` and the product of `streams` in its place.
+/// Calls `each` with every one of `entries` and the product of `streams` at its position.
 ///
-/// A compiler makes vectors of four times [`LANES`] of the first loop and goes through what is left
-/// entry by entry. In the next two steps it sees how many there are.
+/// The compiler unrolls the first loop to steps of 4 * [`LANES`] entries, and would handle the rest
+/// entry by entry. The next two steps have a fixed length, so they become vector instructions too.
 #[inline(always)]
 fn each_product<const N: usize>(
     streams: [&[f64]; N],
     entries: &mut [f64],
     each: impl Fn(&mut f64, f64),
 ) {
-    let (many, mut rest) = entries.split_at_mut(entries.len() / (4 * LANES) * (4 * LANES));
-    let along = streams.map(|stream| &stream[..many.len()]);
-    many.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
-    let mut streams = streams.map(|stream| &stream[many.len()..]);
-    each_of::<{ 2 * LANES }, N>(&mut streams, &mut rest, &each);
-    each_of::<LANES, N>(&mut streams, &mut rest, &each);
+    let (main, mut rest) = entries.split_at_mut(entries.len() / (4 * LANES) * (4 * LANES));
+    let along = streams.map(|stream| &stream[..main.len()]);
+    main.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
+    let mut streams = streams.map(|stream| &stream[main.len()..]);
+    each_of_first::<{ 2 * LANES }, N>(&mut streams, &mut rest, &each);
+    each_of_first::<LANES, N>(&mut streams, &mut rest, &each);
     let along = streams.map(|stream| &stream[..rest.len()]);
     rest.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
 }
 
-/// The same for the first `L` entries, if there are so many, and leaves the others.
+/// The same for the first `L` entries, if there are as many, and shortens the slices by them.
 #[inline(always)]
-fn each_of<const L: usize, const N: usize>(
+fn each_of_first<const L: usize, const N: usize>(
     streams: &mut [&[f64]; N],
     entries: &mut &mut [f64],
     each: &impl Fn(&mut f64, f64),
@@ -273,7 +273,7 @@ fn add_lanes<const N: usize>(streams: [&[f64]; N], from: usize, sums: &mut [f64;
     sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += product(parts, lane));
 }
 
-/// The sum over all places of the products of `streams`, which are so long.
+/// The sum over the first `length` positions of the products of `streams`.
 #[inline(always)]
 fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     if N == 0 {
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_of_a_row_is_multiplied_once() {
+    fn every_entry_of_a_row_is_multiplied_once() {
         let of = |start: f64| -> Vec<f64> { (0..90).map(|at| start + f64::from(at)).collect() };
         let tables = [of(1.0), of(3.0), of(0.5), of(-7.0)];
         for length in 0..85 {
@@ -314,7 +314,7 @@ mod tests {
             add_products(streams, 2.0, &mut found[..length]);
             for (at, (found, before)) in found.iter().zip(of(-3.0)).enumerate() {
                 let expected = if at < length { before + 2.0 * naive(at) } else { before };
-                assert_eq!(*found, expected, "place {at} of {length}");
+                assert_eq!(*found, expected, "entry {at} of {length}");
             }
             write_products([streams[0], streams[2]], 4.0, &mut found[..length]);
             let written = |at: usize| 4.0 * tables[0][at] * tables[2][at];

@@ -1,87 +1,74 @@
-//! The loops over a clique's table.
+//! The loops over the rows of a clique's table.
 //!
-//! Written so that a compiler sees vectors: sums run in a fixed number of lanes and products go
-//! entry by entry, without conditions. The code is compiled three times, for AVX-512, for AVX2
-//! and for any machine, and the best that the machine has is chosen when it runs. No fused
-//! multiply-add is used and the number of lanes is fixed, so all three give the same bits.
+//! They are written so that the compiler produces vector instructions: sums run in a fixed number of
+//! partial sums, products go entry by entry, and there are no conditions within a row. See
+//! [`simd`](crate::engine::simd) for how the instructions are chosen, and
+//! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
-use std::ops::Range;
-
-use crate::engine::cpu::tree::layout::LONGEST_ROW;
+use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
+use crate::engine::cpu::tree::rows::ParentPort;
+use crate::engine::cpu::vector::{add, dot, dot3, sum};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// Room for the products of a row.
-pub type Row = [f64; LONGEST_ROW];
+/// A buffer for the products of a row.
+pub type RowBuffer = [f64; MAX_ROW_ENTRIES];
 
-/// Words of a row before those of the ports: the first entry and the number of entries.
-pub const ROW_HEAD: usize = 2;
-
-/// Exponents of scales that are not worth a pass over a table.
-pub const NEAR_ONE: Range<i32> = -16..17;
-
-/// Partial sums that a sum is made of.
-const LANES: usize = 16;
-
-/// The table of a clique as its non-zero rows.
-///
-/// A row is a run of consecutive entries along the fastest group. It is described by `stride`
-/// words: where its entries start in `values`, how many they are, and for each port the offset of
-/// its first entry in the port's table.
+/// Rows of a clique's table.
 #[derive(Clone, Copy)]
 pub struct Rows<'a, T> {
+    /// The words of all rows, `stride` each.
     pub words: &'a [u32],
     pub stride: usize,
+    /// The entries that rows point into.
     pub values: &'a [T],
 }
 
-/// Tables that a row is multiplied by: one entry for the whole row, or one for each entry.
+/// The messages that a clique's table is multiplied by.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// What the columns' offsets point into.
+    /// The messages from children and the weights of private variables, which words point into.
     pub table: &'a [f64],
-    /// Words of a row that point at one factor for the whole row.
+    /// Words of a row that point at one number for the whole row.
     pub scalars: &'a [u32],
-    /// Words of a row that point at as many factors as the row has entries.
+    /// Words of a row that point at one number for each entry of the row.
     pub vectors: &'a [u32],
 }
 
-/// The table of the separator to the parent, and how rows point into it.
-#[derive(Clone, Copy, Debug)]
-pub struct ParentPort {
-    pub word: usize,
-    /// The entry that the given part of the table starts with.
-    pub start: usize,
-    pub is_vector: bool,
-}
+/// The message from the parent, and how rows point into it; `None` at the root.
+pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
 
 simd_dispatch!(
-    /// Adds to `sums`, the table of the parent's separator, the products of entries and inputs.
+    /// Adds the products of entries and inputs to `sums`, the table of the separator above:
     ///
-    /// Rows for which `mask`, indexed as `sums`, is zero are left out. `buffer` is room for a row.
+    /// ```text
+    /// sums[s] += sum over the entries x of the clique that agree with s of
+    ///            values[x] * product of the inputs at x
+    /// ```
+    ///
+    /// Rows for which `mask`, indexed as `sums`, is zero are skipped.
     pub collect<Entry>, collect_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
         parent: ParentPort,
         mask: Option<&[f64]>,
-        buffer: &mut Row,
+        buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
 );
 
 simd_dispatch!(
-    /// Adds to `sums` at all its ports the products of entries, inputs and what the parent says.
-    ///
-    /// `scalars` and `vectors` are the words of a row that point into `sums`, `buffer` is room for one.
+    /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables of
+    /// all ports below. `scalars` and `vectors` are the words of a row that point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
-        from_parent: Option<(ParentPort, &[f64])>,
+        from_parent: FromParent<'_>,
         scalars: &[u32],
         vectors: &[u32],
-        buffer: &mut Row,
+        buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
 );
@@ -92,7 +79,7 @@ fn collect_rows<T: Entry>(
     inputs: Inputs<'_>,
     parent: ParentPort,
     mask: Option<&[f64]>,
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     let mask = mask.filter(|_| !parent.is_vector);
@@ -135,10 +122,10 @@ fn collect_rows<T: Entry>(
 fn distribute_rows<T: Entry>(
     rows: Rows<'_, T>,
     inputs: Inputs<'_>,
-    from_parent: Option<(ParentPort, &[f64])>,
+    from_parent: FromParent<'_>,
     scalars: &[u32],
     vectors: &[u32],
-    buffer: &mut Row,
+    buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     for row in rows.words.chunks_exact(rows.stride) {
@@ -164,7 +151,7 @@ fn distribute_rows<T: Entry>(
     }
 }
 
-/// The product of all factors that are one for the whole row; `None` if it is zero.
+/// `start` times all inputs that are constant along the row; `None` if it is zero.
 #[inline(always)]
 fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
     let of = |&word: &u32| inputs.table[row[word as usize] as usize];
@@ -172,12 +159,14 @@ fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
     (factor != 0.0).then_some(factor)
 }
 
+/// The entries of a row.
 #[inline(always)]
 fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
     &values[row[0] as usize..][..row[1] as usize]
 }
 
-/// Fills `buffer` with the products of a row's entries and its factors.
+/// Fills `buffer` with the products of a row's entries, `factor`, the message `along` from the parent
+/// and the inputs that vary along the row.
 #[inline(always)]
 fn multiply<T: Entry>(
     values: &[T],
@@ -214,65 +203,4 @@ fn multiply<T: Entry>(
             }
         }
     }
-}
-
-#[inline(always)]
-fn add(sums: &mut [f64], terms: &[f64]) {
-    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-}
-
-/// The sum of `values`, in lanes.
-#[inline(always)]
-pub fn sum<T: Entry>(values: &[T]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest: f64 = chunks.remainder().iter().fold(0.0, |sum, v| sum + v.to_f64());
-    for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, v)| *lane += v.to_f64());
-    }
-    fold(values.len(), lanes) + rest
-}
-
-#[inline(always)]
-fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let others = x.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().zip(others.remainder());
-    let rest: f64 = rest.fold(0.0, |sum, (v, x)| sum + v.to_f64() * x);
-    for (chunk, x) in chunks.zip(others) {
-        let terms = chunk.iter().zip(x);
-        lanes.iter_mut().zip(terms).for_each(|(lane, (v, x))| *lane += v.to_f64() * x);
-    }
-    fold(values.len(), lanes) + rest
-}
-
-#[inline(always)]
-fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let rest = chunks.remainder().iter().zip(xs.remainder()).zip(ys.remainder());
-    let rest: f64 = rest.fold(0.0, |sum, ((v, x), y)| sum + v.to_f64() * x * y);
-    for ((chunk, x), y) in chunks.zip(xs).zip(ys) {
-        let terms = chunk.iter().zip(x).zip(y);
-        lanes.iter_mut().zip(terms).for_each(|(lane, ((v, x), y))| *lane += v.to_f64() * x * y);
-    }
-    fold(values.len(), lanes) + rest
-}
-
-/// The sum of the lanes, halves first; none of them was used if `length` is short.
-#[inline(always)]
-fn fold(length: usize, mut lanes: [f64; LANES]) -> f64 {
-    if length < LANES {
-        return 0.0;
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
 }

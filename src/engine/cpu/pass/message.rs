@@ -1,187 +1,208 @@
-//! What is done at one clique, on the way up and on the way down.
+//! The work at one clique, on the way up and on the way down.
 //!
-//! The clique's table psi is only read. With lambda the findings that are entered at the
-//! separator above, and up and down the messages between children and parent:
+//! The clique's table psi is only read. `up` and `down` are the messages through a separator, and
+//! `mask` is the product of the findings that are entered at it:
 //!
 //! ```text
-//! raw[s]  = sum over the clique without s of  psi * product of up[children]
-//! up[s]   = raw[s] * lambda[s]
-//! down[s] = belief[s] / raw[s]                      (0/0 = 0)
+//! unmasked[s] = sum over the clique without s of  psi * product of up[children]
+//! up[s]       = unmasked[s] * mask[s]
+//! down[s]     = belief[s] / unmasked[s]              (0/0 = 0)
 //! belief of a child's separator
-//!         = sum over the rest of  psi * down * product of up[children]
+//!             = sum over the rest of  psi * down * product of up[children]
 //! ```
 //!
-//! `belief` holds every finding, `raw` none of lambda, so `down` brings lambda along for the
-//! clique itself. Messages are in double precision whatever the tables are, and are scaled by
-//! powers of two to a largest entry near one.
+//! `belief` contains all findings and `unmasked` none of those in `mask`, so `down` brings these
+//! findings to the clique itself. Messages are in double precision whatever the tables are. They are
+//! scaled by powers of two so that the largest entry is near one.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::engine::cpu::pass::factored_kernel::{self, Products};
-use crate::engine::cpu::pass::kernel::{self, Inputs, NEAR_ONE, ParentPort, Row, Rows};
-use crate::engine::cpu::tree::layout::LONGEST_ROW;
-use crate::engine::cpu::tree::nodes::{Node, Piece};
+use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
+use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, RowBuffer, Rows};
+use crate::engine::cpu::tables::table::CliqueTable;
+use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
+use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::tree::rows::{ParentPort, PortWords, RowBlock};
+use crate::engine::cpu::vector::{keep_in_range, largest};
 use crate::engine::simd::simd_dispatch;
-use crate::potential::{Entry, Real, ratio, rescale};
+use crate::potential::{Entry, ratio};
 
 thread_local! {
-    /// Room for a row of each thread.
-    static ROW: RefCell<Row> = const { RefCell::new([0.0; LONGEST_ROW]) };
+    /// A buffer per thread for the products of a row.
+    static ROW: RefCell<RowBuffer> = const { RefCell::new([0.0; MAX_ROW_ENTRIES]) };
 }
 
-/// The ports of a clique that are read, by how rows read them.
-#[derive(Debug, Default)]
-pub struct Columns {
-    pub scalars: Vec<u32>,
-    pub vectors: Vec<u32>,
+/// A clique and its table.
+#[derive(Debug)]
+pub struct Clique<'a, T> {
+    pub node: &'a Node,
+    pub table: &'a CliqueTable<T>,
 }
 
-impl Columns {
-    pub fn clear(&mut self) {
-        self.scalars.clear();
-        self.vectors.clear();
-    }
-
-    pub fn push(&mut self, word: u32, is_vector: bool) {
-        if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
+impl<T> Clone for Clique<'_, T> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// Computes `raw` from the messages in `below`, and from it the message to the parent, `up`.
+impl<T> Copy for Clique<'_, T> {}
+
+/// Computes `unmasked` from the messages in `below`, and from it the message to the parent, `up`.
 ///
-/// Returns the exponent that `up` must be scaled by to be the product; `None` if it is zero.
+/// `ports` are the ports whose messages are not one everywhere. Returns the exponent of the power of
+/// two by which `up` must be multiplied; `None` if the message is zero.
 pub fn collect<T: Entry>(
-    node: &Node<T>,
-    columns: &Columns,
+    clique: Clique<'_, T>,
+    ports: &PortWords,
     below: &[f64],
     mask: Option<&[f64]>,
-    raw: &mut [f64],
+    unmasked: &mut [f64],
     up: &mut [f64],
     forks: bool,
 ) -> Option<i32> {
+    let Clique { node, table } = clique;
     let port = node.port.expect("the root sends no message up");
-    raw.fill(0.0);
-    let inputs = Inputs { table: below, scalars: &columns.scalars, vectors: &columns.vectors };
-    if forks && node.pieces.len() > 1 {
-        collect_pieces(node, &node.pieces, inputs, mask, raw, 0);
+    unmasked.fill(0.0);
+    let inputs = Inputs { table: below, scalars: &ports.scalars, vectors: &ports.vectors };
+    if forks && node.blocks.len() > 1 {
+        collect_blocks(clique, &node.blocks, inputs, mask, unmasked, 0);
     } else {
-        collect_rows(node, &node.words, inputs, port, mask, raw);
+        collect_rows(clique, &node.words, inputs, port, mask, unmasked);
     }
-    let mut most = 0.0;
-    leave_possible(mask, raw, &mut most);
-    let scale = keep_in_range(raw, most)?;
-    send_up(node, raw, mask, up);
-    Some(node.exponent - scale)
+    let mut largest = 0.0;
+    remove_impossible(mask, unmasked, &mut largest);
+    let scale = keep_in_range(unmasked, largest)?;
+    send_up(node, unmasked, mask, up);
+    Some(table.exponent - scale)
 }
 
 simd_dispatch!(
-    /// Leaves nothing in `raw` that no finding allows, as it is never asked for again, and gives the
-    /// largest entry of the message to the parent.
-    leave_possible, leave_possible_entries,
-    (mask: Option<&[f64]>, raw: &mut [f64], most: &mut f64)
+    /// Sets `unmasked` to zero where no finding allows the entry, because nothing asks for it again,
+    /// and writes the largest entry of the message to the parent into `most`.
+    remove_impossible, remove_impossible_entries,
+    (mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64)
 );
 
 #[inline(always)]
-fn leave_possible_entries(mask: Option<&[f64]>, raw: &mut [f64], most: &mut f64) {
+fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64) {
     if let Some(mask) = mask {
-        raw.iter_mut()
+        unmasked
+            .iter_mut()
             .zip(mask)
-            .for_each(|(raw, &mask)| *raw = if mask == 0.0 { 0.0 } else { *raw });
+            .for_each(|(entry, &mask)| *entry = if mask == 0.0 { 0.0 } else { *entry });
     }
-    *most = largest(raw, mask);
+    *most = largest(unmasked, mask);
 }
 
-/// Sums the rows that `words` describe, of a table or of a product.
+/// Sums the rows that `words` describe onto the separator above.
 fn collect_rows<T: Entry>(
-    node: &Node<T>,
+    Clique { node, table }: Clique<'_, T>,
     words: &[u32],
     inputs: Inputs<'_>,
     port: ParentPort,
     mask: Option<&[f64]>,
-    raw: &mut [f64],
+    unmasked: &mut [f64],
 ) {
-    ROW.with_borrow_mut(|row| match &node.factored {
-        Some(product) => {
-            let rows = Products { words, stride: node.stride, product, inputs };
-            factored_kernel::collect(rows, port, mask, row, raw);
-        }
-        None => kernel::collect(Rows { words, ..node.rows() }, inputs, port, mask, row, raw),
-    });
-}
-
-/// The same on the way down, onto the words and the table of `sums`.
-fn distribute_rows<T: Entry>(
-    node: &Node<T>,
-    words: &[u32],
-    inputs: Inputs<'_>,
-    from_parent: Option<(ParentPort, &[f64])>,
-    (scalars, vectors, sums): (&[u32], &[u32], &mut [f64]),
-) {
-    ROW.with_borrow_mut(|row| match &node.factored {
-        Some(product) => {
-            let rows = Products { words, stride: node.stride, product, inputs };
-            factored_kernel::distribute(rows, from_parent, scalars, vectors, row, sums);
+    let stride = node.stride;
+    ROW.with_borrow_mut(|row| match &table.factored {
+        Some(table) => {
+            let rows = FactoredRows { words, stride, table, inputs };
+            factored_kernel::collect(rows, port, mask, row, unmasked);
         }
         None => {
-            let rows = Rows { words, ..node.rows() };
-            kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, sums);
+            let rows = Rows { words, stride, values: &table.values };
+            kernel::collect(rows, inputs, port, mask, row, unmasked);
         }
     });
 }
 
-/// The message to the parent of a clique below which everything sums out: the findings alone.
-pub fn send_findings<T>(node: &Node<T>, mask: &[f64], up: &mut [f64]) {
+/// Sums the rows of `blocks` on several threads. `unmasked` begins with entry number `start` of the
+/// separator, the first that the blocks touch.
+fn collect_blocks<T: Entry>(
+    clique: Clique<'_, T>,
+    blocks: &[RowBlock],
+    inputs: Inputs<'_>,
+    mask: Option<&[f64]>,
+    unmasked: &mut [f64],
+    start: usize,
+) {
+    let node = clique.node;
+    if let [block] = blocks {
+        let mut port = node.port.expect("the root sends no message up");
+        port.start = start;
+        let mask = mask.map(|mask| &mask[start..]);
+        collect_rows(clique, &node.words[block.words.clone()], inputs, port, mask, unmasked);
+        return;
+    }
+    let (left, right) = blocks.split_at(blocks.len() / 2);
+    let middle = right[0].above;
+    let (before, after) = unmasked.split_at_mut(middle - start);
+    rayon::join(
+        || collect_blocks(clique, left, inputs, mask, before, start),
+        || collect_blocks(clique, right, inputs, mask, after, middle),
+    );
+}
+
+/// The message to the parent of a clique in whose subtree everything sums out: the findings alone.
+pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
         Some(permutation) => permutation.iter().zip(mask).for_each(|(&to, &m)| up[to as usize] = m),
     }
 }
 
-/// The message to the parent, of what this clique says and the findings that are entered there.
-pub fn send_up<T>(node: &Node<T>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
-    send_permuted(node.permutation.as_deref(), raw, mask, up);
+/// Writes the message to the parent, `unmasked` times `mask`, into `up` in the parent's order.
+pub fn send_up(node: &Node, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    send_permuted(node.permutation.as_deref(), unmasked, mask, up);
 }
 
 simd_dispatch!(
-    /// The same in the order of a permutation.
+    /// Writes `unmasked` times `mask` into `up`, entry i at position `permutation[i]`.
     send_permuted, send_entries,
-    (permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+    (permutation: Option<&[u32]>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
 
 #[inline(always)]
-fn send_entries(permutation: Option<&[u32]>, raw: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+fn send_entries(
+    permutation: Option<&[u32]>,
+    unmasked: &[f64],
+    mask: Option<&[f64]>,
+    up: &mut [f64],
+) {
     match (permutation, mask) {
-        (None, None) => up.copy_from_slice(raw),
+        (None, None) => up.copy_from_slice(unmasked),
         (None, Some(mask)) => {
-            let terms = raw.iter().zip(mask);
-            up.iter_mut().zip(terms).for_each(|(up, (raw, mask))| *up = raw * mask);
+            let terms = unmasked.iter().zip(mask);
+            up.iter_mut().zip(terms).for_each(|(up, (entry, mask))| *up = entry * mask);
         }
         (Some(permutation), None) => {
-            permutation.iter().zip(raw).for_each(|(&to, &raw)| up[to as usize] = raw);
+            permutation.iter().zip(unmasked).for_each(|(&to, &entry)| up[to as usize] = entry);
         }
         (Some(permutation), Some(mask)) => {
-            let terms = raw.iter().zip(mask);
-            permutation.iter().zip(terms).for_each(|(&to, (raw, m))| up[to as usize] = raw * m);
+            let terms = unmasked.iter().zip(mask);
+            permutation.iter().zip(terms).for_each(|(&to, (entry, m))| up[to as usize] = entry * m);
         }
     }
 }
 
-/// Fills `down` from the parent's `belief` and this clique's `raw`, which is one everywhere where
-/// it is `None`.
-pub fn receive<T>(node: &Node<T>, belief: &[f64], raw: Option<&[f64]>, down: &mut [f64]) {
-    let mut most = 0.0;
-    receive_permuted(node.permutation.as_deref(), belief, raw, down, &mut most);
-    let _ = keep_in_range(down, most);
+/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if it
+/// is `None`.
+pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
+    let mut largest = 0.0;
+    receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
+    // The factor is the same for the whole belief, and posteriors are normalised.
+    let _ = keep_in_range(down, largest);
 }
 
 simd_dispatch!(
-    /// The same in the order of a permutation, with the largest entry.
+    /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`, and
+    /// the largest entry into `most`.
     receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,
         belief: &[f64],
-        raw: Option<&[f64]>,
+        unmasked: Option<&[f64]>,
         down: &mut [f64],
         most: &mut f64
     )
@@ -191,7 +212,7 @@ simd_dispatch!(
 fn receive_entries(
     permutation: Option<&[u32]>,
     belief: &[f64],
-    raw: Option<&[f64]>,
+    unmasked: Option<&[f64]>,
     down: &mut [f64],
     most: &mut f64,
 ) {
@@ -201,131 +222,82 @@ fn receive_entries(
             down.iter_mut().zip(order).for_each(|(down, &from)| *down = belief[from as usize]);
         }
     }
-    if let Some(raw) = raw {
-        down.iter_mut().zip(raw).for_each(|(down, &raw)| *down = ratio(*down, raw));
+    if let Some(unmasked) = unmasked {
+        down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
     *most = largest(down, None);
 }
 
-/// Scales `values`, of which `largest` is the largest that counts, to bring it into [1, 2) if it is
-/// far from there, and returns the exponent of the scale; `None` if it is zero.
-fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
-    let scale = largest.scale_exponent()?;
-    if NEAR_ONE.contains(&scale) {
-        return Some(0);
-    }
-    rescale(values, scale);
-    Some(scale)
-}
-
-/// Sums the rows of `pieces`, which give the entries of `raw`, the first of them number `start` of
-/// the whole, on several threads.
-fn collect_pieces<T: Entry>(
-    node: &Node<T>,
-    pieces: &[Piece],
-    inputs: Inputs<'_>,
-    mask: Option<&[f64]>,
-    raw: &mut [f64],
-    start: usize,
-) {
-    if let [piece] = pieces {
-        let mut port = node.port.expect("the root sends no message up");
-        port.start = start;
-        let mask = mask.map(|mask| &mask[start..]);
-        collect_rows(node, &node.words[piece.words.clone()], inputs, port, mask, raw);
-        return;
-    }
-    let (left, right) = pieces.split_at(pieces.len() / 2);
-    let middle = right[0].above;
-    let (before, after) = raw.split_at_mut(middle - start);
-    rayon::join(
-        || collect_pieces(node, left, inputs, mask, before, start),
-        || collect_pieces(node, right, inputs, mask, after, middle),
-    );
-}
-
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// Of the two columns the first are all ports of the clique, the second those whose messages are
-/// not one everywhere. A large table is summed in parts, for which `spare` is the room; they are the same
-/// however many threads there are.
+/// The first of `ports` are all ports below, the second those whose messages are not one everywhere. A
+/// large table is summed in parts, for which `scratch` is memory; how many does not depend on the
+/// number of threads, and so no bit of the sums does.
 pub fn distribute<T: Entry>(
-    node: &Node<T>,
-    columns: (&Columns, &Columns),
+    clique: Clique<'_, T>,
+    ports: (&PortWords, &PortWords),
     below: &[f64],
     down: &[f64],
     beliefs: &mut [f64],
-    spare: &mut [f64],
+    scratch: &mut [f64],
     forks: bool,
 ) {
-    let rows = node.words.len() / node.stride;
-    let parts = 1 + spare.len() / beliefs.len();
-    let pass = Pass { node, columns, below, down, forks };
-    pass.distribute(0..rows, parts, beliefs, spare);
+    let parts = 1 + scratch.len() / beliefs.len();
+    let pass = DownwardPass { clique, ports, below, down, forks };
+    pass.sum(0..clique.node.row_count(), parts, beliefs, scratch);
 }
 
-/// One pass over a table on the way down.
-#[derive(Clone, Copy)]
-struct Pass<'a, T> {
-    node: &'a Node<T>,
-    columns: (&'a Columns, &'a Columns),
+/// A pass over a table on the way down.
+struct DownwardPass<'a, T> {
+    clique: Clique<'a, T>,
+    ports: (&'a PortWords, &'a PortWords),
     below: &'a [f64],
     down: &'a [f64],
     forks: bool,
 }
 
-impl<T: Entry> Pass<'_, T> {
-    /// Sums `rows` into `beliefs` in `parts` parts.
-    fn distribute(self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], spare: &mut [f64]) {
-        let node = self.node;
+impl<T: Entry> DownwardPass<'_, T> {
+    /// Sums `rows` into `beliefs` in `parts` parts, half of them at a time.
+    fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
         if parts == 1 {
-            beliefs.fill(0.0);
-            let (all, active) = self.columns;
-            let (scalars, vectors) = (&*active.scalars, &*active.vectors);
-            let inputs = Inputs { table: self.below, scalars, vectors };
-            let from_parent = node.port.map(|port| (port, self.down));
-            let words = &node.words[rows.start * node.stride..rows.end * node.stride];
-            let sums = (&*all.scalars, &*all.vectors, beliefs);
-            distribute_rows(node, words, inputs, from_parent, sums);
+            self.sum_rows(rows, beliefs);
             return;
         }
         let left = parts / 2;
         let middle = rows.start + rows.len() * left / parts;
-        let (spare, right_spare) = spare.split_at_mut(beliefs.len() * (left - 1));
-        let (right, right_spare) = right_spare.split_at_mut(beliefs.len());
+        let (scratch, right_scratch) = scratch.split_at_mut(beliefs.len() * (left - 1));
+        let (right, right_scratch) = right_scratch.split_at_mut(beliefs.len());
         if self.forks {
             rayon::join(
-                || self.distribute(rows.start..middle, left, beliefs, spare),
-                || self.distribute(middle..rows.end, parts - left, right, right_spare),
+                || self.sum(rows.start..middle, left, beliefs, scratch),
+                || self.sum(middle..rows.end, parts - left, right, right_scratch),
             );
         } else {
-            self.distribute(rows.start..middle, left, beliefs, spare);
-            self.distribute(middle..rows.end, parts - left, right, right_spare);
+            self.sum(rows.start..middle, left, beliefs, scratch);
+            self.sum(middle..rows.end, parts - left, right, right_scratch);
         }
         beliefs.iter_mut().zip(right).for_each(|(sum, part)| *sum += *part);
     }
-}
 
-#[inline(always)]
-fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
-    const LANES: usize = 8;
-    let mut lanes = [0.0; LANES];
-    let larger = |a: f64, b: f64| if b > a { b } else { a };
-    match mask {
-        None => {
-            for chunk in values.chunks(LANES) {
-                lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = larger(*lane, v));
+    fn sum_rows(&self, rows: Range<usize>, beliefs: &mut [f64]) {
+        beliefs.fill(0.0);
+        let Clique { node, table } = self.clique;
+        let (all, active) = self.ports;
+        let (scalars, vectors) = (&*active.scalars, &*active.vectors);
+        let inputs = Inputs { table: self.below, scalars, vectors };
+        let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
+        let stride = node.stride;
+        let words = &node.words[rows.start * stride..rows.end * stride];
+        let (scalars, vectors) = (&*all.scalars, &*all.vectors);
+        ROW.with_borrow_mut(|row| match &table.factored {
+            Some(table) => {
+                let rows = FactoredRows { words, stride, table, inputs };
+                factored_kernel::distribute(rows, from_parent, scalars, vectors, row, beliefs);
             }
-        }
-        Some(mask) => {
-            for (chunk, mask) in values.chunks(LANES).zip(mask.chunks(LANES)) {
-                let terms = chunk.iter().zip(mask);
-                lanes
-                    .iter_mut()
-                    .zip(terms)
-                    .for_each(|(lane, (&v, &m))| *lane = larger(*lane, v * m));
+            None => {
+                let rows = Rows { words, stride, values: &table.values };
+                kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, beliefs);
             }
-        }
+        });
     }
-    lanes.into_iter().fold(0.0, larger)
 }

@@ -1,79 +1,86 @@
-//! Telling the watch which message is passed.
+//! Reports to the [`Watch`] which message is being passed.
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
-/// Nanoseconds of messages, as they are forecast, from which on the clock is read for them: what reading
-/// it takes is then lost beside what noting the messages takes.
-const LEAST: u32 = 2_500;
+/// Forecast time of messages, in nanoseconds, for which the clock is read once. Reading it then costs
+/// little compared with recording the messages. If it is wrong, only the cost of tracing changes.
+const MIN_TIMED: u32 = 2_500;
 
-/// The clock is read for each message of a tree whose messages take more nanoseconds than this on
-/// average.
-const LONG: u64 = 400;
+/// Average forecast time of a tree's messages, in nanoseconds, above which each message is timed by
+/// itself. If it is wrong, only the cost of tracing changes.
+const MIN_AVERAGE_TIMED_ALONE: u64 = 400;
 
-/// What reading a clique's table takes beside its entries, in nanoseconds.
-const CLIQUE: u64 = 100;
+/// Forecast time of reading a clique's table without its entries, in nanoseconds. Like the next
+/// constant, a rough figure for one core of a desktop machine.
+const CLIQUE_NS: u64 = 100;
 
-/// Nanoseconds of ten entries of a table.
-const TEN_ENTRIES: u64 = 4;
+/// Forecast time of ten table entries, in nanoseconds.
+const TEN_ENTRIES_NS: u64 = 4;
 
-/// The messages of a plan, as they pass through a tree.
+/// The messages of a plan, by the cliques that pass them.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// For each clique but the root those to its parent and from there, and what each is forecast to
-    /// take in nanoseconds.
-    of_cliques: Vec<Option<(MessageId, MessageId, u32)>>,
-    /// Messages are timed together until they are forecast to take this. Zero times each.
-    least: u32,
+    /// By clique: the messages to its parent and from it, and the forecast time of each in
+    /// nanoseconds; `None` for the root.
+    by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
+    /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
+    min_interval: u32,
 }
 
 impl Messages {
-    /// The messages through `tree`: for each clique but the root those to its parent and from there.
-    pub fn new<T>(tree: &Tree<T>, ids: &[Option<(MessageId, MessageId)>]) -> Self {
-        let of = |(id, node): (&Option<(MessageId, MessageId)>, &Node<T>)| {
-            let forecast = CLIQUE + node.work as u64 * TEN_ENTRIES / 10;
+    /// The messages through `tree`. `ids` has, by clique, those to its parent and from it.
+    pub fn new(tree: &Tree, ids: &[Option<(MessageId, MessageId)>]) -> Self {
+        let with_forecast = |(id, node): (&Option<(MessageId, MessageId)>, &Node)| {
+            let forecast = CLIQUE_NS + node.work as u64 * TEN_ENTRIES_NS / 10;
             let forecast = u32::try_from(forecast).unwrap_or(u32::MAX);
             id.map(|(collect, distribute)| (collect, distribute, forecast))
         };
-        let of_cliques: Vec<_> = ids.iter().zip(&tree.nodes).map(of).collect();
-        let forecasts = || of_cliques.iter().flatten().map(|&(.., forecast)| u64::from(forecast));
-        let is_long = forecasts().sum::<u64>() > LONG * forecasts().count() as u64;
-        Self { of_cliques, least: if is_long { 0 } else { LEAST } }
+        let by_clique: Vec<_> = ids.iter().zip(&tree.nodes).map(with_forecast).collect();
+        let forecasts = || by_clique.iter().flatten().map(|&(.., forecast)| u64::from(forecast));
+        let total: u64 = forecasts().sum();
+        let times_each = total > MIN_AVERAGE_TIMED_ALONE * forecasts().count() as u64;
+        Self { by_clique, min_interval: if times_each { 0 } else { MIN_TIMED } }
     }
 }
 
-/// Reports messages, each as that between a clique and its parent.
+/// Reports messages between cliques and their parents.
 #[derive(Clone, Copy)]
 pub struct Report<'a> {
     pub watch: &'a Watch,
-    /// `None` where the tree is not the one that the plan speaks of.
+    /// `None` if the tree is not the one that the plan is for.
     pub messages: Option<&'a Messages>,
 }
 
-/// A thread, and until when it was busy with what it did last.
-pub struct Lane<'a> {
+impl<'a> Report<'a> {
+    /// A timer for this thread, from now on.
+    pub fn timer(self) -> MessageTimer<'a> {
+        self.timer_from(self.watch.worker_clock())
+    }
+
+    /// A timer for this thread, whose first message begins at `from`.
+    pub fn timer_from(self, from: WorkerClock) -> MessageTimer<'a> {
+        let worker = rayon::current_thread_index().unwrap_or(0) as u32;
+        MessageTimer { report: self, worker, from }
+    }
+}
+
+/// Times consecutive messages on one thread: each begins when the one before ends.
+pub struct MessageTimer<'a> {
     report: Report<'a>,
-    number: u32,
+    /// The number of the thread.
+    worker: u32,
+    /// When the last message ended.
     from: WorkerClock,
 }
 
-impl<'a> Report<'a> {
-    /// This thread, from now on.
-    pub fn lane(self) -> Lane<'a> {
-        self.lane_from(self.watch.worker_clock())
-    }
-
-    /// This thread, busy until the moment `from`.
-    pub fn lane_from(self, from: WorkerClock) -> Lane<'a> {
-        let number = rayon::current_thread_index().unwrap_or(0) as u32;
-        Lane { report: self, number, from }
-    }
-}
-
-impl Lane<'_> {
-    /// Does `work`, the message between `clique` and its parent, on a thread that does nothing else
-    /// between one message and the next.
+impl MessageTimer<'_> {
+    /// Runs `work`, the message between `clique` and its parent. The thread must have done nothing
+    /// else since the last message.
+    ///
+    /// # Errors
+    /// If the propagation was cancelled.
     pub fn message<R>(
         &mut self,
         clique: usize,
@@ -82,24 +89,24 @@ impl Lane<'_> {
     ) -> Result<R, Cancelled> {
         let Report { watch, messages } = self.report;
         watch.check()?;
-        let of_clique = messages.and_then(|all| Some((all.of_cliques.get(clique)?.as_ref()?, all)));
-        let Some((&(collect, distribute, forecast), all)) = of_clique else { return Ok(work()) };
+        let found = messages.and_then(|all| Some((all.by_clique.get(clique)?.as_ref()?, all)));
+        let Some((&(collect, distribute, forecast), all)) = found else { return Ok(work()) };
         let id = match phase {
             Phase::Collect => collect,
             Phase::Distribute => distribute,
         };
-        let pace = TimingHint { forecast, min_interval: all.least };
-        Ok(watch.message_with_clock(id, self.number, &mut self.from, pace, work))
+        let hint = TimingHint { forecast, min_interval: all.min_interval };
+        Ok(watch.message_with_clock(id, self.worker, &mut self.from, hint, work))
     }
 
-    /// Until when the thread was busy.
+    /// When the last message ended.
     pub fn end(mut self) -> WorkerClock {
         self.from.take()
     }
 }
 
-impl Drop for Lane<'_> {
-    /// Whatever the thread does next is no message.
+impl Drop for MessageTimer<'_> {
+    /// The thread passes no more messages for now.
     fn drop(&mut self) {
         self.report.watch.flush(&mut self.from);
     }

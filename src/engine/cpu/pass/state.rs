@@ -1,153 +1,147 @@
-//! The messages of one propagation through a [`Tree`], and the findings that enter it.
+//! The messages of one propagation through a tree.
 
 use std::f64::consts::LN_2;
 
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
-use crate::engine::cpu::pass::kernel::sum;
-use crate::engine::cpu::pass::message::Columns;
-use crate::engine::cpu::pass::subtree::Part;
-use crate::engine::cpu::reuse::change::{Change, Fresh};
-use crate::engine::cpu::tree::nodes::{Node, Port, Tree};
+use crate::engine::cpu::pass::subtree::Subtree;
+use crate::engine::cpu::reuse::change::{Change, MissingMessages};
+use crate::engine::cpu::tables::table::FilledTree;
+use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::tree::places::BeliefTable;
+use crate::engine::cpu::tree::rows::PortWords;
+use crate::engine::cpu::vector::sum;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
 
-/// A tree and the messages in it.
-#[derive(Debug)]
-pub struct Model<T> {
-    pub tree: Tree<T>,
-    pub state: State,
-}
-
-/// All that a propagation writes.
+/// All that a propagation writes. See [`message`](crate::engine::cpu::pass::message) for what the
+/// messages are, and [`Tree`] for the regions above and below.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Messages from the children of every clique and weights of private variables, by clique.
+    /// In the region below: messages from children, and weights of private variables.
     pub up: Vec<f64>,
-    /// Beliefs at the same ports.
+    /// In the region below: beliefs.
     pub beliefs: Vec<f64>,
-    /// What every clique says of the separator above, without the findings entered there.
-    pub raw: Vec<f64>,
-    /// What the parent says of it.
+    /// In the region above: messages to parents without the findings entered at the separator.
+    pub unmasked: Vec<f64>,
+    /// In the region above: messages from parents.
     pub down: Vec<f64>,
-    /// The findings that are entered there, where some are.
+    /// In the region above: the product of the findings entered at each separator, if there are any.
     pub mask: Vec<f64>,
-    /// Room for the beliefs that parts of a large table give.
-    pub spare: Vec<f64>,
+    /// Memory for the parts in which large tables are summed.
+    pub scratch: Vec<f64>,
     pub cliques: Vec<CliqueState>,
-    /// The findings that all messages tell of; `None` where there are none, or not all.
-    pub told: Option<Evidence>,
-    /// What differs between those and the findings of the propagation at work.
+    /// The evidence that all messages are for; `None` if there are no messages, or if a propagation
+    /// did not finish.
+    pub propagated: Option<Evidence>,
+    /// What differs between that and the evidence of the current propagation.
     pub change: Change,
-    /// Which messages have yet to be passed for `told` because the tree is a new one.
-    pub fresh: Option<Fresh>,
-    /// The posteriors for `told`.
+    /// The messages that are missing although `propagated` is set, because the tree is new.
+    pub missing: Option<MissingMessages>,
+    /// The posteriors given `propagated`.
     pub posteriors: Option<Posteriors>,
-    /// The states to be entered into tables, and those of one table; kept for their room.
-    pub observations: Vec<(Port, Axis, usize)>,
+    /// A buffer for the observations to enter, by table.
+    pub observations: Vec<(BeliefTable, Axis, usize)>,
+    /// A buffer for the observations of one table.
     pub states: Vec<(Axis, usize)>,
 }
 
 impl State {
-    /// No messages in `tree`.
-    pub fn new<T: Entry>(tree: &Tree<T>) -> Self {
-        Self::default().renewed(tree)
+    /// A state without messages for `tree`.
+    pub fn new(tree: &Tree) -> Self {
+        Self::default().reset(tree)
     }
 
-    /// No messages in `tree`, in the room of these.
-    pub fn renewed<T: Entry>(self, tree: &Tree<T>) -> Self {
-        self.laid_out(tree, |_| None)
+    /// A state without messages for `tree`, in the memory of this one.
+    pub fn reset(self, tree: &Tree) -> Self {
+        self.reset_with(tree, |_| None)
     }
 
-    /// No messages in `tree`, in the room of these, with what is `known` of its cliques.
-    pub fn laid_out<T: Entry>(
+    /// As [`reset`](Self::reset), where the states of some cliques are `known`.
+    pub fn reset_with(
         mut self,
-        tree: &Tree<T>,
+        tree: &Tree,
         mut known: impl FnMut(usize) -> Option<CliqueState>,
     ) -> Self {
-        let of = |(clique, node): (usize, &Node<T>)| {
+        let cliques = tree.nodes.iter().enumerate().map(|(clique, node)| {
             let mut state = known(clique).unwrap_or_else(|| CliqueState::new(node));
             (state.is_masked, state.is_weighted) = (false, false);
             state
-        };
+        });
         self.cliques.clear();
-        self.cliques.extend(tree.nodes.iter().enumerate().map(of));
-        // What a child has left out of its table is never sent, and cannot be. Of all else that is in
-        // the way from before nothing is read until it is written.
-        make_room(&mut self.up, tree.below);
+        self.cliques.extend(cliques);
+        // Entries that only the parent's end of a separator holds are never sent. They are impossible
+        // and stay zero: only the full tree is compressed, and its state is always new memory. Of the
+        // rest, all but the weights is written before it is read.
+        resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);
         }
-        make_room(&mut self.beliefs, tree.below);
-        make_room(&mut self.raw, tree.above);
-        make_room(&mut self.down, tree.above);
-        make_room(&mut self.mask, tree.above);
-        make_room(&mut self.spare, tree.spare);
-        (self.told, self.fresh, self.posteriors) = (None, None, None);
+        resize(&mut self.beliefs, tree.below);
+        resize(&mut self.unmasked, tree.above);
+        resize(&mut self.down, tree.above);
+        resize(&mut self.mask, tree.above);
+        resize(&mut self.scratch, tree.scratch);
+        (self.propagated, self.missing, self.posteriors) = (None, None, None);
         self
     }
 
     /// Bytes of all messages.
     pub fn bytes(&self) -> usize {
-        8 * (2 * self.up.len() + 3 * self.raw.len() + self.spare.len())
+        8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
     }
 
-    /// Forgets what was propagated before, so that everything is computed anew.
+    /// Forgets earlier propagations, so that the next computes everything.
     pub fn forget(&mut self) {
-        self.told = None;
+        self.propagated = None;
     }
 
     /// Finds what a propagation of `evidence` has to compute.
-    pub fn find_change<T>(
-        &mut self,
-        network: &Network,
-        tree: &Tree<T>,
-        evidence: &Evidence,
-    ) -> &Change {
-        self.change.find(network, tree, self.told.as_ref(), evidence);
-        if let (Some(_), Some(fresh)) = (&self.told, &self.fresh) {
-            self.change.add(fresh);
+    pub fn find_change(&mut self, network: &Network, tree: &Tree, evidence: &Evidence) -> &Change {
+        self.change.find(network, tree, self.propagated.as_ref(), evidence);
+        if let (Some(_), Some(missing)) = (&self.propagated, &self.missing) {
+            self.change.add_missing(missing);
         }
         &self.change
     }
 
-    /// The whole of it, to pass messages in.
-    pub fn part(&mut self) -> Part<'_> {
-        Part {
+    /// The messages of the whole tree, to be passed.
+    pub fn whole(&mut self) -> Subtree<'_> {
+        Subtree {
             first: 0,
             below: 0,
             above: 0,
-            spare_start: 0,
+            scratch_start: 0,
             up: &mut self.up,
             beliefs: &mut self.beliefs,
-            raw: &mut self.raw,
+            unmasked: &mut self.unmasked,
             down: &mut self.down,
             mask: &self.mask,
-            spare: &mut self.spare,
+            scratch: &mut self.scratch,
             cliques: &mut self.cliques,
         }
     }
 
-    /// Number of messages that were computed from a table.
+    /// Number of messages that the last propagation computed from a table.
     pub fn passed(&self) -> usize {
-        let of = |state: &CliqueState| {
+        let passed = |state: &CliqueState| {
             usize::from(state.is_needed && state.is_up_stale) + usize::from(state.is_down_stale)
         };
-        self.cliques.iter().skip(1).map(of).sum()
+        self.cliques.iter().skip(1).map(passed).sum()
     }
 
-    /// What the messages of the propagation at work cost, in entries of tables: those toward the
-    /// root and those away from it, whichever are more.
+    /// The cost of the current propagation's messages toward the root or away from it, whichever is
+    /// larger, in table entries.
     pub fn work(&self) -> usize {
         self.cliques[0].work_up.max(self.cliques[0].work_down)
     }
 
-    /// The posteriors for `evidence`, once all messages were passed.
-    pub fn posteriors<T>(
+    /// The posteriors given `evidence`, once all messages were passed.
+    pub fn posteriors(
         &mut self,
         network: &Network,
-        tree: &Tree<T>,
+        tree: &Tree,
         evidence: &Evidence,
         ln_p_evidence: f64,
     ) -> Posteriors {
@@ -160,61 +154,62 @@ impl State {
         };
         let found = match &self.posteriors {
             Some(before) => {
-                let stale = |v: &VariableId| self.change.posterior[v.index()];
-                before.updated(network, ln_p_evidence, network.ids().filter(stale), read)
+                let is_stale = |v: &VariableId| self.change.posterior[v.index()];
+                before.updated(network, ln_p_evidence, network.ids().filter(is_stale), read)
             }
             None => Posteriors::new(network, ln_p_evidence, read),
         };
-        (self.told, self.fresh) = (Some(evidence.clone()), None);
+        (self.propagated, self.missing) = (Some(evidence.clone()), None);
         self.posteriors = Some(found.clone());
         found
     }
 
-    /// What `clique` multiplies its table by: the ports that matter, the tables at the ports below
-    /// and that above.
-    pub fn inputs<T>(&self, tree: &Tree<T>, clique: usize) -> (&Columns, &[f64], &[f64]) {
+    /// What the table of `clique` is multiplied by: the active ports, the messages in its region below,
+    /// and the message from the parent.
+    pub fn inputs(&self, tree: &Tree, clique: usize) -> (&PortWords, &[f64], &[f64]) {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
-    /// The belief at any port of the root, summed, with its exponent, as ln P(e).
-    pub fn ln_p_evidence<T: Entry>(&self, tree: &Tree<T>) -> Result<f64, RunError> {
-        let root = &tree.nodes[0];
-        let first = root.children.first().map(|&child| tree.nodes[child].in_parent.clone());
+    /// ln P(e): the logarithm of the sum of any belief table of the root, with its exponent.
+    pub fn ln_p_evidence<T: Entry>(&self, filled: &FilledTree<T>) -> Result<f64, RunError> {
+        let (nodes, table) = (&filled.tree.nodes, &filled.tables[0]);
+        let root = &nodes[0];
+        let first = root.children.first().map(|&child| nodes[child].in_parent.clone());
         let total: f64 = match first.or(root.private.clone()) {
             Some(port) => sum(&self.beliefs[port]),
-            None => sum(&root.values),
+            None => sum(&table.values),
         };
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
         let exponent =
-            below + self.cliques[0].entered + i64::from(root.exponent) - i64::from(scale);
+            below + self.cliques[0].entered + i64::from(table.exponent) - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 
-    /// The marginal of a variable that is in the tree, up to a factor.
-    fn read<T>(&self, tree: &Tree<T>, variable: VariableId, states: &mut [f64]) {
+    /// Reads the marginal of a variable that is in the tree, up to a factor.
+    fn read(&self, tree: &Tree, variable: VariableId, states: &mut [f64]) {
         states.fill(0.0);
         let home = tree.places[variable.index()].home;
-        let (port, axis) = home.expect("every variable is at a port");
-        let (range, kept) = match port {
-            Port::Above(clique) => {
+        let (table, axis) = home.expect("every variable is in a belief table");
+        let (range, map) = match table {
+            BeliefTable::Separator(clique) => {
                 let node = &tree.nodes[clique];
-                (node.in_parent.clone(), &node.in_parent_kept)
+                (node.in_parent.clone(), &node.in_parent_map)
             }
-            Port::Private(clique) => {
+            BeliefTable::Private(clique) => {
                 let node = &tree.nodes[clique];
-                (node.private.clone().expect("it has private variables"), &node.private_kept)
+                (node.private.clone().expect("it has private variables"), &node.private_map)
             }
         };
-        kept.marginal(axis, &self.beliefs[range], states);
+        map.add_marginal(axis, &self.beliefs[range], states);
     }
 }
 
-/// Gives `values` so many entries, whatever they are. Pages that are new are taken as they are
-/// written, and then by all threads.
-fn make_room(values: &mut Vec<f64>, entries: usize) {
+/// Gives `values` a length; the content is arbitrary. New memory comes zeroed from the operating system
+/// page by page, as threads write it.
+fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
         *values = vec![0.0; entries];
     } else {

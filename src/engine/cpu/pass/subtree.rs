@@ -1,165 +1,177 @@
-//! Passing messages in a part of the tree, on several threads.
+//! Passes messages in a subtree, on several threads if there is enough work.
 //!
-//! Cliques are numbered so that those of a subtree follow each other, and so do their tables.
-//! A subtree's messages are therefore slices that nobody else holds, and the subtrees of two
-//! children are given to two threads without a lock: the compiler checks that they share nothing.
-//! What is computed does not depend on the number of threads, down to the last bit.
+//! Cliques are numbered in preorder, so those of a subtree are consecutive, and so are their tables. A
+//! subtree's messages are therefore slices that nothing else refers to, and the subtrees of two
+//! children can be given to two threads without a lock: the compiler checks that they share nothing
+//! mutable. The computation is the same, to the last bit, whatever the number of threads.
 
 use std::ops::Range;
 
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
-use crate::engine::cpu::pass::message;
-use crate::engine::cpu::pass::report::{Lane, Report};
+use crate::engine::cpu::pass::message::{self, Clique};
+use crate::engine::cpu::pass::report::{MessageTimer, Report};
+use crate::engine::cpu::tables::table::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Phase, WorkerClock};
 
-/// A subtree of less work than this, in entries of tables, stays on one thread.
-pub const WORTH_A_THREAD: usize = 40_000;
+/// Work of a subtree, in table entries, below which it stays on one thread. Tuned on the paper's eight
+/// networks; if it is wrong, only speed changes.
+const MIN_FORK_WORK: usize = 40_000;
 
-/// What a propagation writes at the cliques from number `first` on.
-pub struct Part<'a> {
+/// The messages of the cliques from number `first` on, as far as `cliques` reaches.
+pub struct Subtree<'a> {
     pub first: usize,
-    /// Where the first of `up` and `beliefs` stands in the whole.
+    /// Where `up` and `beliefs` begin in the region below.
     pub below: usize,
-    /// Where the first of `raw`, `down` and `mask` stands in the whole.
+    /// Where `unmasked`, `down` and `mask` begin in the region above.
     pub above: usize,
-    /// Where the first of `spare` stands in the whole.
-    pub spare_start: usize,
+    /// Where `scratch` begins in all scratch memory.
+    pub scratch_start: usize,
     pub up: &'a mut [f64],
     pub beliefs: &'a mut [f64],
-    pub raw: &'a mut [f64],
+    pub unmasked: &'a mut [f64],
     pub down: &'a mut [f64],
     pub mask: &'a [f64],
-    pub spare: &'a mut [f64],
+    pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
 }
 
-/// What all threads look at.
-pub struct Work<'a, T> {
-    pub tree: &'a Tree<T>,
+/// What all threads share.
+pub struct PassContext<'a, T> {
+    pub filled: &'a FilledTree<T>,
     pub report: Report<'a>,
     /// Whether there are threads to share work with.
     pub forks: bool,
-    /// Whether messages are to say only what can be, 0 or 1.
-    pub is_support: bool,
+    /// Whether messages only say what is possible: every entry is 0 or 1.
+    pub is_boolean: bool,
 }
 
-/// Leaves of `values` only whether they are more than nothing.
-fn support(values: &mut [f64]) {
+impl<T> PassContext<'_, T> {
+    fn clique(&self, number: usize) -> Clique<'_, T> {
+        Clique { node: &self.filled.tree.nodes[number], table: &self.filled.tables[number] }
+    }
+}
+
+/// Replaces positive values by one.
+fn to_boolean(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
 }
 
+/// `range`, counted from `start`.
 fn within(range: &Range<usize>, start: usize) -> Range<usize> {
     range.start - start..range.end - start
 }
 
-impl Part<'_> {
-    /// The cliques before number `clique`, and those from there on.
-    fn split_at<T>(&mut self, tree: &Tree<T>, clique: usize) -> (Part<'_>, Part<'_>) {
+impl Subtree<'_> {
+    /// The cliques before number `clique`, and those from it on.
+    fn split_at(&mut self, tree: &Tree, clique: usize) -> (Subtree<'_>, Subtree<'_>) {
         let Some(node) = tree.nodes.get(clique) else {
-            unreachable!("a part is split before one of its cliques")
+            unreachable!("a subtree is split before one of its cliques")
         };
-        let (below, above, spare) = (node.below.start, node.above.start, node.spare.start);
+        let (below, above) = (node.below.start, node.above.start);
+        let scratch_start = node.scratch.start;
         let (up, up_after) = self.up.split_at_mut(below - self.below);
         let (beliefs, beliefs_after) = self.beliefs.split_at_mut(below - self.below);
-        let (raw, raw_after) = self.raw.split_at_mut(above - self.above);
+        let (unmasked, unmasked_after) = self.unmasked.split_at_mut(above - self.above);
         let (down, down_after) = self.down.split_at_mut(above - self.above);
         let (mask, mask_after) = self.mask.split_at(above - self.above);
-        let (room, room_after) = self.spare.split_at_mut(spare - self.spare_start);
+        let (scratch, scratch_after) =
+            self.scratch.split_at_mut(scratch_start - self.scratch_start);
         let (cliques, cliques_after) = self.cliques.split_at_mut(clique - self.first);
-        let before = Part { up, beliefs, raw, down, mask, spare: room, cliques, ..*self };
-        let after = Part {
+        let before = Subtree { up, beliefs, unmasked, down, mask, scratch, cliques, ..*self };
+        let after = Subtree {
             first: clique,
             below,
             above,
-            spare_start: spare,
+            scratch_start,
             up: up_after,
             beliefs: beliefs_after,
-            raw: raw_after,
+            unmasked: unmasked_after,
             down: down_after,
             mask: mask_after,
-            spare: room_after,
+            scratch: scratch_after,
             cliques: cliques_after,
         };
         (before, after)
     }
 
-    /// Passes all stale messages of the whole tree toward the root, the first of them from the moment
-    /// `from` on.
+    /// Passes all stale messages of the whole tree toward the root. The first begins at `from`, which
+    /// becomes the end of the last.
     pub fn collect_all<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
+        context: &PassContext<'_, T>,
         from: &mut WorkerClock,
     ) -> Result<(), RunError> {
-        if work.forks {
-            return self.collect(work, None);
+        if context.forks {
+            return self.collect(context, None);
         }
-        let mut lane = work.report.lane_from(*from);
-        self.collect_below(work, &mut lane)?;
-        *from = lane.end();
-        self.activate(work.tree);
+        let mut timer = context.report.timer_from(*from);
+        self.collect_below(context, &mut timer)?;
+        *from = timer.end();
+        self.find_active(&context.filled.tree);
         Ok(())
     }
 
-    /// Passes all stale messages of the whole tree away from the root, the first of them from the
-    /// moment `from` on.
+    /// Passes all stale messages of the whole tree away from the root. The first begins at `from`,
+    /// which becomes the end of the last.
     pub fn distribute_all<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
+        context: &PassContext<'_, T>,
         from: &mut WorkerClock,
     ) -> Result<(), RunError> {
-        if work.forks {
-            return self.distribute(work, None);
+        if context.forks {
+            return self.distribute(context, None);
         }
         if self.cliques[0].is_down_stale {
-            // This is part of no message.
-            self.spread(work);
-            *from = work.report.watch.worker_clock();
+            // The root computes its beliefs, which is part of no message.
+            self.compute_beliefs(context);
+            *from = context.report.watch.worker_clock();
         }
-        let mut lane = work.report.lane_from(*from);
-        self.distribute_below(work, &mut lane)?;
-        *from = lane.end();
+        let mut timer = context.report.timer_from(*from);
+        self.distribute_below(context, &mut timer)?;
+        *from = timer.end();
         Ok(())
     }
 
-    /// Passes all stale messages of this part, the subtree below its first clique, toward that clique;
-    /// and that clique's own, into `up`, if it has a parent.
+    /// Passes all stale messages below the first clique toward it, and then its own into `up`, the
+    /// table in its parent's region, if it has a parent.
     fn collect<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
+        context: &PassContext<'_, T>,
         up: Option<&mut [f64]>,
     ) -> Result<(), RunError> {
-        let tree = work.tree;
+        let tree = &context.filled.tree;
         let first = self.first;
         let node = &tree.nodes[first];
-        if !work.forks || self.cliques[0].work_up < WORTH_A_THREAD {
-            self.collect_below(work, &mut work.report.lane())?;
+        if !context.forks || self.cliques[0].work_up < MIN_FORK_WORK {
+            self.collect_below(context, &mut context.report.timer())?;
         } else if let Some(&child) = node.children.first() {
             let (own, rest) = self.split_at(tree, child);
             let slots = &mut own.up[..];
-            collect_children(rest, work, &node.children, slots, own.below)?;
+            collect_children(rest, context, &node.children, slots, own.below)?;
         }
         match up {
             Some(_) if !self.cliques[0].is_up_stale => Ok(()),
-            Some(up) => {
-                work.report.lane().message(first, Phase::Collect, || self.send_up(work, up))?
-            }
+            Some(up) => context
+                .report
+                .timer()
+                .message(first, Phase::Collect, || self.send_up(context, up))?,
             None => {
-                self.activate(tree);
+                self.find_active(tree);
                 Ok(())
             }
         }
     }
 
-    /// Passes the stale messages of all cliques below the first toward it, on one thread.
+    /// Passes all stale messages below the first clique toward it, on one thread.
     fn collect_below<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
-        lane: &mut Lane<'_>,
+        context: &PassContext<'_, T>,
+        timer: &mut MessageTimer<'_>,
     ) -> Result<(), RunError> {
-        let (tree, first) = (work.tree, self.first);
+        let (tree, first) = (&context.filled.tree, self.first);
         for clique in (first + 1..tree.nodes[first].end).rev() {
             if !self.cliques[clique - first].is_up_stale {
                 continue;
@@ -167,30 +179,36 @@ impl Part<'_> {
             let parent = tree.nodes[clique].in_parent.clone();
             let (before, mut after) = self.split_at(tree, clique);
             let up = &mut before.up[within(&parent, before.below)];
-            lane.message(clique, Phase::Collect, || after.send_up(work, up))??;
+            timer.message(clique, Phase::Collect, || after.send_up(context, up))??;
         }
         Ok(())
     }
 
-    /// Passes the message of the first clique to its parent.
-    fn send_up<T: Entry>(&mut self, work: &Work<'_, T>, up: &mut [f64]) -> Result<(), RunError> {
-        let tree = work.tree;
-        self.activate(tree);
+    /// Computes the message of the first clique to its parent.
+    fn send_up<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        up: &mut [f64],
+    ) -> Result<(), RunError> {
+        let tree = &context.filled.tree;
+        self.find_active(tree);
         let node = &tree.nodes[self.first];
         let state = &self.cliques[0];
         let mask = state.is_masked.then(|| &self.mask[..node.above.len()]);
         let mut exponent = state.entered;
         if state.is_needed {
             let below = &self.up[..node.below.len()];
-            let raw = &mut self.raw[..node.above.len()];
-            let scale = message::collect(node, &state.active, below, mask, raw, up, work.forks);
+            let unmasked = &mut self.unmasked[..node.above.len()];
+            let clique = context.clique(self.first);
+            let ports = &state.active;
+            let scale = message::collect(clique, ports, below, mask, unmasked, up, context.forks);
             exponent += i64::from(scale.ok_or(RunError::Impossible)?);
-            if work.is_support {
-                support(raw);
-                support(up);
+            if context.is_boolean {
+                to_boolean(unmasked);
+                to_boolean(up);
             }
-            let of = |&child: &usize| self.cliques[child - self.first].exponent;
-            exponent += node.children.iter().map(of).sum::<i64>();
+            let exponent_of = |&child: &usize| self.cliques[child - self.first].exponent;
+            exponent += node.children.iter().map(exponent_of).sum::<i64>();
         } else if let Some(mask) = mask {
             message::send_findings(node, mask, up);
         }
@@ -198,8 +216,8 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Finds the ports of the first clique at which something is to be multiplied.
-    fn activate<T: Entry>(&mut self, tree: &Tree<T>) {
+    /// Finds the ports of the first clique whose messages or weights are not one everywhere.
+    fn find_active(&mut self, tree: &Tree) {
         let node = &tree.nodes[self.first];
         let mut active = std::mem::take(&mut self.cliques[0].active);
         active.clear();
@@ -218,41 +236,41 @@ impl Part<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Passes the stale messages of this part, the subtree below its first clique, away from that
-    /// clique; and first the one into it, from `belief`, if it has a parent.
+    /// Passes the stale message from the parent, whose belief is `belief`, into the first clique if it
+    /// has a parent, and then all stale messages below.
     fn distribute<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
+        context: &PassContext<'_, T>,
         belief: Option<&[f64]>,
     ) -> Result<(), RunError> {
-        let tree = work.tree;
+        let tree = &context.filled.tree;
         let first = self.first;
         let node = &tree.nodes[first];
         match belief {
             Some(_) if !self.cliques[0].is_down_stale => {}
-            Some(belief) => work.report.lane().message(first, Phase::Distribute, || {
-                self.receive(work, belief);
-                self.spread(work);
+            Some(belief) => context.report.timer().message(first, Phase::Distribute, || {
+                self.receive(context, belief);
+                self.compute_beliefs(context);
             })?,
             None if !self.cliques[0].is_down_stale => {}
-            None => self.spread(work),
+            None => self.compute_beliefs(context),
         }
-        if !work.forks || self.cliques[0].work_down < WORTH_A_THREAD {
-            self.distribute_below(work, &mut work.report.lane())?;
+        if !context.forks || self.cliques[0].work_down < MIN_FORK_WORK {
+            self.distribute_below(context, &mut context.report.timer())?;
         } else if let Some(&child) = node.children.first() {
             let (own, rest) = self.split_at(tree, child);
-            distribute_children(rest, work, &node.children, own.beliefs, own.below)?;
+            distribute_children(rest, context, &node.children, own.beliefs, own.below)?;
         }
         Ok(())
     }
 
-    /// Passes the stale messages from the first clique into all below it, on one thread.
+    /// Passes all stale messages below the first clique away from it, on one thread.
     fn distribute_below<T: Entry>(
         &mut self,
-        work: &Work<'_, T>,
-        lane: &mut Lane<'_>,
+        context: &PassContext<'_, T>,
+        timer: &mut MessageTimer<'_>,
     ) -> Result<(), RunError> {
-        let (tree, first) = (work.tree, self.first);
+        let (tree, first) = (&context.filled.tree, self.first);
         for clique in first + 1..tree.nodes[first].end {
             if !self.cliques[clique - first].is_down_stale {
                 continue;
@@ -260,78 +278,81 @@ impl Part<'_> {
             let parent = tree.nodes[clique].in_parent.clone();
             let (before, mut after) = self.split_at(tree, clique);
             let belief = &before.beliefs[within(&parent, before.below)];
-            lane.message(clique, Phase::Distribute, || {
-                after.receive(work, belief);
-                after.spread(work);
+            timer.message(clique, Phase::Distribute, || {
+                after.receive(context, belief);
+                after.compute_beliefs(context);
             })?;
         }
         Ok(())
     }
 
-    /// Receives the message of the parent, in the first clique.
-    fn receive<T>(&mut self, work: &Work<'_, T>, belief: &[f64]) {
-        let node = &work.tree.nodes[self.first];
-        let raw = self.cliques[0].is_needed.then(|| &self.raw[..node.above.len()]);
+    /// Computes the message from the parent into the first clique.
+    fn receive<T>(&mut self, context: &PassContext<'_, T>, belief: &[f64]) {
+        let node = &context.filled.tree.nodes[self.first];
+        let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
         let down = &mut self.down[..node.above.len()];
-        message::receive(node, belief, raw, down);
-        if work.is_support {
-            support(down);
+        message::receive(node, belief, unmasked, down);
+        if context.is_boolean {
+            to_boolean(down);
         }
     }
 
-    /// Finds the beliefs at all ports of the first clique.
-    fn spread<T: Entry>(&mut self, work: &Work<'_, T>) {
-        let node = &work.tree.nodes[self.first];
+    /// Computes the beliefs at all ports below of the first clique.
+    fn compute_beliefs<T: Entry>(&mut self, context: &PassContext<'_, T>) {
+        let node = &context.filled.tree.nodes[self.first];
         if !node.below.is_empty() {
             let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
             let (beliefs, state) = (&mut self.beliefs[..node.below.len()], &self.cliques[0]);
-            let spare = &mut self.spare[..node.spare.len()];
-            let columns = (&state.all, &state.active);
-            message::distribute(node, columns, below, down, beliefs, spare, work.forks);
+            let scratch = &mut self.scratch[..node.scratch.len()];
+            let ports = (&state.ports, &state.active);
+            let clique = context.clique(self.first);
+            message::distribute(clique, ports, below, down, beliefs, scratch, context.forks);
         }
     }
 }
 
-/// Collects in the subtrees of `children`, into `slots`, which begins at `start` of the whole.
+/// Collects in the subtrees of `children`. `slots` are the tables that receive their messages, from
+/// `start` on in the region below.
 fn collect_children<T: Entry>(
-    mut part: Part<'_>,
-    work: &Work<'_, T>,
+    mut subtree: Subtree<'_>,
+    context: &PassContext<'_, T>,
     children: &[usize],
     slots: &mut [f64],
     start: usize,
 ) -> Result<(), RunError> {
-    let nodes = &work.tree.nodes;
+    let nodes = &context.filled.tree.nodes;
     if let [child] = children {
-        return part.collect(work, Some(&mut slots[within(&nodes[*child].in_parent, start)]));
+        return subtree.collect(context, Some(&mut slots[within(&nodes[*child].in_parent, start)]));
     }
     let (left, right) = children.split_at(children.len() / 2);
     let middle = nodes[right[0]].in_parent.start;
     let (left_slots, right_slots) = slots.split_at_mut(middle - start);
-    let (before, after) = part.split_at(work.tree, right[0]);
+    let (before, after) = subtree.split_at(&context.filled.tree, right[0]);
     let (left, right) = rayon::join(
-        || collect_children(before, work, left, left_slots, start),
-        || collect_children(after, work, right, right_slots, middle),
+        || collect_children(before, context, left, left_slots, start),
+        || collect_children(after, context, right, right_slots, middle),
     );
     left.and(right)
 }
 
-/// Distributes in the subtrees of `children`, from `slots`, which begins at `start` of the whole.
+/// Distributes in the subtrees of `children`. `slots` are the beliefs that they receive, from `start`
+/// on in the region below.
 fn distribute_children<T: Entry>(
-    mut part: Part<'_>,
-    work: &Work<'_, T>,
+    mut subtree: Subtree<'_>,
+    context: &PassContext<'_, T>,
     children: &[usize],
     slots: &[f64],
     start: usize,
 ) -> Result<(), RunError> {
-    let nodes = &work.tree.nodes;
+    let nodes = &context.filled.tree.nodes;
     if let [child] = children {
-        return part.distribute(work, Some(&slots[within(&nodes[*child].in_parent, start)]));
+        return subtree.distribute(context, Some(&slots[within(&nodes[*child].in_parent, start)]));
     }
     let (left, right) = children.split_at(children.len() / 2);
-    let (before, after) = part.split_at(work.tree, right[0]);
+    let (before, after) = subtree.split_at(&context.filled.tree, right[0]);
     let (left, right) = rayon::join(
-        || distribute_children(before, work, left, slots, start),
-        || distribute_children(after, work, right, slots, start),
+        || distribute_children(before, context, left, slots, start),
+        || distribute_children(after, context, right, slots, start),
     );
     left.and(right)
 }

@@ -1,19 +1,16 @@
 //! What must be computed again when findings change.
 //!
-//! A message to a parent tells of the findings below it, so it changes where one of those does.
-//! A belief changes, by more than a factor for the whole table, only where the clique holds a
-//! variable that the changed findings can say anything about: one that is d-connected to them
-//! given the findings that stay. Beliefs elsewhere, and the posteriors read from them, are kept;
-//! they are those of the evidence as it is now, to the last bits of their own rounding, and no
-//! error grows from one change to the next.
-//!
-//! Reference for d-connection: Koller and Friedman, Probabilistic Graphical Models (2009),
-//! algorithm 3.1.
+//! A message to a parent depends on the findings of its subtree, so it changes only if one of those
+//! does. A clique's beliefs change, by more than a factor for the whole table, only if the clique holds
+//! a variable that is d-connected to the changed findings given those that stay. Other beliefs, and the
+//! posteriors read from them, are kept. They are correct for the new evidence up to the rounding of
+//! their own computation, and no error accumulates over changes.
 
-use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
+use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// What must be computed again. To be filled for each propagation, and kept for its room.
+/// What must be computed again. Filled for each propagation; keeps its memory.
 #[derive(Debug, Default)]
 pub struct Change {
     /// By variable: whether its posterior may differ.
@@ -22,7 +19,7 @@ pub struct Change {
     pub mask: Vec<bool>,
     /// By clique: whether findings on its private variables differ.
     pub weights: Vec<bool>,
-    /// By clique: whether its message to the parent tells of anything.
+    /// By clique: whether its message to the parent depends on any finding or does not sum out.
     pub needed: Vec<bool>,
     /// By clique: whether its message to the parent may differ.
     pub up: Vec<bool>,
@@ -30,22 +27,21 @@ pub struct Change {
     pub down: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
-    ball: Ball,
+    connected: DConnection,
 }
 
-/// What must be computed in a tree that took over messages from another, because those were not
-/// there.
+/// Messages that a tree lacks because it could not take them over from the previous tree.
 #[derive(Debug)]
-pub struct Fresh {
+pub struct MissingMessages {
     /// By clique: its message to the parent.
     pub up: Vec<bool>,
     /// By clique: its beliefs.
     pub down: Vec<bool>,
 }
 
-impl Fresh {
-    /// Adds the messages toward the root that may tell of a finding on `variable`.
-    pub fn find_places<T>(&mut self, tree: &Tree<T>, variable: VariableId) {
+impl MissingMessages {
+    /// Adds the messages toward the root that may depend on a finding on `variable`.
+    pub fn add_finding(&mut self, tree: &Tree, variable: VariableId) {
         let place = &tree.places[variable.index()];
         if place.home.is_some() {
             tree.path_to_root(place.top).for_each(|clique| self.up[clique] = true);
@@ -54,29 +50,12 @@ impl Fresh {
     }
 }
 
-/// Variables to visit on trails along which something can be said.
-#[derive(Debug, Default)]
-struct Ball {
-    open: Vec<(VariableId, bool)>,
-    /// By variable: visited from a child, and from a parent.
-    visited: Vec<[bool; 2]>,
-    /// By variable: whether its state is known, and stays.
-    is_known: Vec<bool>,
-    /// By variable: whether something that stays is known of it or of a descendant.
-    informs: Vec<bool>,
-}
-
-fn reset(flags: &mut Vec<bool>, length: usize, value: bool) {
-    flags.clear();
-    flags.resize(length, value);
-}
-
 impl Change {
-    /// What differs between `before`, or nothing at all, and `after`.
-    pub fn find<T>(
+    /// Finds what differs between `before` (`None` if nothing was propagated) and `after`.
+    pub fn find(
         &mut self,
         network: &Network,
-        tree: &Tree<T>,
+        tree: &Tree,
         before: Option<&Evidence>,
         after: &Evidence,
     ) {
@@ -87,12 +66,11 @@ impl Change {
         }
         self.find_needed(tree, after);
         if let Some(before) = before {
-            differing(before, after, &mut self.changed);
-            self.ball.roll(network, before, after, &self.changed);
+            find_differing(before, after, &mut self.changed);
+            self.connected.find(network, before, after, &self.changed);
             self.posterior.clear();
-            let reached = self.ball.visited.iter().zip(&self.ball.is_known);
-            self.posterior.extend(reached.map(|([a, b], is_known)| (*a || *b) && !is_known));
-            self.find_places(tree, before, after);
+            self.posterior.extend(self.connected.affected());
+            self.find_stale(tree, before, after);
             for (node, down) in tree.nodes.iter().zip(&mut self.down) {
                 *down = node.variables.iter().any(|v| self.posterior[v.index()]);
             }
@@ -103,34 +81,32 @@ impl Change {
         }
     }
 
-    /// Adds what must be computed because the tree is `fresh`, in which no finding is entered.
-    pub fn add(&mut self, fresh: &Fresh) {
-        self.up.iter_mut().zip(&fresh.up).for_each(|(up, &is)| *up |= is);
-        self.down.iter_mut().zip(&fresh.down).for_each(|(down, &is)| *down |= is);
+    /// Adds the `missing` messages of a new tree, in which no finding is entered yet.
+    pub fn add_missing(&mut self, missing: &MissingMessages) {
+        self.up.iter_mut().zip(&missing.up).for_each(|(up, &is)| *up |= is);
+        self.down.iter_mut().zip(&missing.down).for_each(|(down, &is)| *down |= is);
         self.mask.fill(true);
         self.weights.fill(true);
         self.down[0] |= self.up[1..].iter().any(|&up| up);
     }
 
-    /// Notes the messages that tell of a finding or do not sum out.
-    fn find_needed<T>(&mut self, tree: &Tree<T>, after: &Evidence) {
+    /// Finds the messages to parents that depend on a finding or do not sum out.
+    fn find_needed(&mut self, tree: &Tree, after: &Evidence) {
         self.needed.clear();
-        let of = |node: &crate::engine::cpu::tree::nodes::Node<T>| {
-            node.parent.is_some() && !node.sums_out
-        };
-        self.needed.extend(tree.nodes.iter().map(of));
+        let is_needed = |node: &Node| node.parent.is_some() && !node.sums_out;
+        self.needed.extend(tree.nodes.iter().map(is_needed));
         for (variable, _) in after.iter() {
             let place = &tree.places[variable.index()];
-            // A variable that was taken out of the tree has its finding in the tables.
+            // The finding of a variable that was removed from the tree is in the tables.
             if place.home.is_some() {
-                // Every message from there to the root tells of it.
                 tree.path_to_root(place.top).for_each(|clique| self.needed[clique] = true);
             }
         }
     }
 
-    /// Notes where findings that differ were or are entered, and the messages that tell of them.
-    fn find_places<T>(&mut self, tree: &Tree<T>, before: &Evidence, after: &Evidence) {
+    /// Finds where findings that differ are or were entered, and the messages toward the root that
+    /// depend on them.
+    fn find_stale(&mut self, tree: &Tree, before: &Evidence, after: &Evidence) {
         for &variable in &self.changed {
             let place = &tree.places[variable.index()];
             if place.home.is_none() {
@@ -143,6 +119,7 @@ impl Change {
             }
             let is_observed =
                 before.observed(variable).is_some() || after.observed(variable).is_some();
+            // A likelihood is entered at the first separator only.
             let count = if is_observed { place.separators.len() } else { 1 };
             for &(clique, _) in &place.separators[..count] {
                 (self.mask[clique], self.up[clique]) = (true, true);
@@ -151,8 +128,8 @@ impl Change {
     }
 }
 
-/// The variables with different findings, into `changed`.
-fn differing(before: &Evidence, after: &Evidence, changed: &mut Vec<VariableId>) {
+/// Writes the variables whose findings differ into `changed`.
+fn find_differing(before: &Evidence, after: &Evidence, changed: &mut Vec<VariableId>) {
     changed.clear();
     let differs = |(variable, finding): &(VariableId, &Finding), other: &Evidence| {
         other.get(*variable) != Some(*finding)
@@ -161,52 +138,4 @@ fn differing(before: &Evidence, after: &Evidence, changed: &mut Vec<VariableId>)
     changed.extend(after.iter().filter(|entry| differs(entry, before)).map(|(v, _)| v));
     changed.sort_unstable();
     changed.dedup();
-}
-
-impl Ball {
-    /// Visits all that is d-connected to `changed` given the findings that `before` and `after`
-    /// have in common.
-    fn roll(
-        &mut self,
-        network: &Network,
-        before: &Evidence,
-        after: &Evidence,
-        changed: &[VariableId],
-    ) {
-        let count = network.variables().len();
-        self.visited.clear();
-        self.visited.resize(count, [false; 2]);
-        reset(&mut self.is_known, count, false);
-        reset(&mut self.informs, count, false);
-        self.open.clear();
-        if !network.is_bayesian() {
-            // Factors have no direction by which to tell.
-            self.visited.fill([true; 2]);
-            return;
-        }
-        let common = after.iter().filter(|(v, finding)| before.get(*v) == Some(*finding));
-        for (variable, finding) in common {
-            self.is_known[variable.index()] = matches!(finding, Finding::Observed(_));
-            self.open.push((variable, true));
-        }
-        while let Some((variable, _)) = self.open.pop() {
-            if !std::mem::replace(&mut self.informs[variable.index()], true) {
-                self.open.extend(network.parents(variable).iter().map(|&p| (p, true)));
-            }
-        }
-        self.open.extend(changed.iter().map(|&variable| (variable, true)));
-        while let Some((variable, from_child)) = self.open.pop() {
-            let at = variable.index();
-            if std::mem::replace(&mut self.visited[at][usize::from(from_child)], true) {
-                continue;
-            }
-            let passes = !self.is_known[at];
-            if if from_child { passes } else { self.informs[at] } {
-                self.open.extend(network.parents(variable).iter().map(|&p| (p, true)));
-            }
-            if passes {
-                self.open.extend(network.children(variable).iter().map(|&c| (c, false)));
-            }
-        }
-    }
 }

@@ -1,147 +1,158 @@
-//! What a tree takes over from the one before it.
+//! Reuses cliques of the previous reduced tree.
 //!
-//! Where one finding changes, the tree of what evidence leaves changes near it and stays the same
-//! elsewhere, because its elimination goes by local scores. A clique of the same variables with the
-//! same factors in the same states has the same table, to the last bit; and where all of a subtree
-//! is the same, so is its message.
+//! If one finding changes, the reduced tree changes near it and stays the same elsewhere, because
+//! elimination follows local scores. A clique of the same variables with the same factors in the same
+//! states has the same table, to the last bit. If the whole subtree is the same, so is its message.
 
-use crate::engine::cpu::tables::factored::Plan;
-use crate::engine::cpu::tables::make::{self as tables, Made, Shelf, Sources, Unmade};
-use crate::engine::cpu::tree::assemble::Ready;
-use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::context::TableInputs;
+use crate::engine::cpu::tables::factored::FactoringPlan;
+use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
+use crate::engine::cpu::tables::pool::ReusePool;
+use crate::engine::cpu::tables::table::{FilledTree, ReadyClique};
+use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
 
-/// A clique of the tree before with the same table.
+/// A clique of the previous tree with the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Twin {
+pub struct ReusedClique {
     /// Its number there.
     pub clique: usize,
-    /// Whether all ports are the same too, so that its rows are.
+    /// Whether all ports are the same too, and so are the rows.
     pub has_same_ports: bool,
 }
 
-/// What is taken over.
+/// Which cliques of a tree are reused from the previous one.
 #[derive(Debug)]
-pub struct Twins {
-    /// For each clique its twin in the tree before, if there is one.
-    twins: Vec<Option<Twin>>,
-    /// For each clique whether it and all below have twins with the same ports.
-    pub same_below: Vec<bool>,
+pub struct ReusedCliques {
+    /// By clique: the clique of the previous tree with the same table.
+    cliques: Vec<Option<ReusedClique>>,
+    /// By clique: whether it and all cliques below are reused with the same ports.
+    pub is_subtree_reused: Vec<bool>,
 }
 
-impl Twins {
-    /// The cliques of `structure` in `before`, where of the variables that were taken out the
-    /// states were those in `then`, and are those in `now`.
+impl ReusedCliques {
+    /// Compares `structure` with that of the previous tree, each given with the states of the
+    /// variables that were removed from it.
     pub fn new(
         network: &Network,
-        (before, then): (&Structure, &[Option<usize>]),
-        (structure, now): (&Structure, &[Option<usize>]),
+        (previous, previous_states): (&Structure, &[Option<usize>]),
+        (structure, states): (&Structure, &[Option<usize>]),
     ) -> Self {
         let has_same_states = |&factor: &FactorId| {
             let scope = network.factor(factor).scope();
-            scope.iter().all(|v| then[v.index()] == now[v.index()])
+            scope.iter().all(|v| previous_states[v.index()] == states[v.index()])
         };
-        let twin = |clique| {
-            let (twin, has_same_ports) = structure.like(clique, before)?;
-            let (own, other) = (&structure.layouts()[clique], &before.layouts()[twin]);
-            let is_same = (has_same_ports || own.outer == other.outer && own.inner == other.inner)
-                && structure.families()[clique] == before.families()[twin]
-                && structure.families()[clique].iter().all(has_same_states);
-            is_same.then_some(Twin { clique: twin, has_same_ports })
+        let find = |clique| {
+            let (other, has_same_ports) = structure.counterpart(clique, previous)?;
+            let (own_layout, layout) = (&structure.layouts[clique], &previous.layouts[other]);
+            let has_same_order =
+                own_layout.outer == layout.outer && own_layout.inner == layout.inner;
+            let factors = &structure.shape.factors[clique];
+            let is_same = (has_same_ports || has_same_order)
+                && *factors == previous.shape.factors[other]
+                && factors.iter().all(has_same_states);
+            is_same.then_some(ReusedClique { clique: other, has_same_ports })
         };
-        let twins: Vec<_> = (0..structure.cliques().len()).map(twin).collect();
-        let mut same_below = vec![false; twins.len()];
-        for (clique, twin) in twins.iter().enumerate().rev() {
-            let Some(twin) = twin.filter(|twin| twin.has_same_ports) else { continue };
-            let mut pairs = structure.children(clique).iter().zip(before.children(twin.clique));
+        let cliques: Vec<_> = (0..structure.shape.cliques.len()).map(find).collect();
+        let mut is_subtree_reused = vec![false; cliques.len()];
+        for (clique, reused) in cliques.iter().enumerate().rev() {
+            let Some(reused) = reused.filter(|reused| reused.has_same_ports) else { continue };
+            let children = structure.children[clique].iter();
+            let mut pairs = children.zip(&previous.children[reused.clique]);
             let is_same = |(&child, &other): (&usize, &usize)| {
-                same_below[child] && twins[child].is_some_and(|twin| twin.clique == other)
+                is_subtree_reused[child]
+                    && cliques[child].is_some_and(|reused| reused.clique == other)
             };
-            same_below[clique] = pairs.all(is_same);
+            is_subtree_reused[clique] = pairs.all(is_same);
         }
-        Self { twins, same_below }
+        Self { cliques, is_subtree_reused }
     }
 
-    /// Whether the table of `clique` is there.
-    pub fn have_table(&self, clique: usize) -> bool {
-        self.twins[clique].is_some()
+    /// Whether the table of `clique` is reused.
+    pub fn has_table(&self, clique: usize) -> bool {
+        self.cliques[clique].is_some()
     }
 
-    /// The clique of the tree before with the same table and ports.
-    pub fn alike(&self, clique: usize) -> Option<usize> {
-        self.twins[clique].filter(|twin| twin.has_same_ports).map(|twin| twin.clique)
+    /// The clique of the previous tree with the same table and ports.
+    pub fn with_same_ports(&self, clique: usize) -> Option<usize> {
+        self.cliques[clique].filter(|reused| reused.has_same_ports).map(|reused| reused.clique)
     }
 }
 
-impl Structure {
-    /// The tree with the tables of `sources`, those of twins taken out of `before`. The memory of the
-    /// others goes to `shelf` and is there for new ones.
-    pub fn rebuild<T: Real>(
-        &self,
-        sources: Sources<'_>,
-        before: Option<(&mut Tree<T>, &Twins)>,
-        shelf: &mut Shelf<T>,
-    ) -> Tree<T> {
-        let mut ready: Vec<Option<Ready<T>>> = Vec::new();
-        ready.resize_with(self.cliques().len(), || None);
+impl<T: Real> FilledTree<T> {
+    /// Makes the tables of `structure`, except for those reused from the tree `previous`. Tables that
+    /// are not reused go to `pool`, which provides memory for new ones.
+    pub fn rebuild(
+        structure: &Structure,
+        inputs: TableInputs<'_>,
+        previous: Option<(&mut Self, &ReusedCliques)>,
+        pool: &mut ReusePool<T>,
+    ) -> Self {
+        let mut ready: Vec<Option<ReadyClique<T>>> = Vec::new();
+        ready.resize_with(structure.shape.cliques.len(), || None);
         let mut places = Vec::new();
-        if let Some((before, twins)) = before {
-            for (ready, twin) in ready.iter_mut().zip(&twins.twins) {
-                *ready = twin.and_then(|twin| before.take(twin));
+        if let Some((previous, reused)) = previous {
+            for (ready, reused) in ready.iter_mut().zip(&reused.cliques) {
+                *ready = reused.and_then(|reused| previous.take(reused));
             }
-            before.clear(shelf);
-            places = std::mem::take(&mut before.places);
+            previous.release(pool);
+            places = std::mem::take(&mut previous.tree.places);
         }
         let missing: Vec<usize> =
             (0..ready.len()).filter(|&clique| ready[clique].is_none()).collect();
-        let of = |&clique: &usize| (&*self.layouts()[clique], &*self.families()[clique]);
-        let plan = |(layout, factors)| Plan::new(sources.network, layout, factors);
-        let plans: Vec<_> = missing.iter().map(of).map(plan).collect();
-        let sizes = missing.iter().zip(&plans).map(|(clique, plan)| match plan {
-            Some(_) => 0,
-            None => of(clique).0.entries(),
-        });
-        let rooms = shelf.rooms(&sizes.collect::<Vec<usize>>());
-        let unmade = missing.iter().map(of).zip(plans).zip(rooms);
-        let unmade = unmade.map(|(((layout, factors), plan), table)| Unmade {
-            layout,
-            factors,
-            left: None,
-            plan,
-            table,
-        });
-        let made = tables::make(sources, unmade.collect());
+        let made = make_missing(structure, inputs, &missing, pool);
         for (clique, made) in missing.into_iter().zip(made) {
-            ready[clique] = Some(Ready { made, node: None });
+            ready[clique] = Some(ReadyClique { made, reused: None });
         }
-        let tables = ready.into_iter().map(|ready| ready.expect("each is there or was made"));
-        self.assemble(sources, tables, places)
+        let cliques = ready.into_iter().map(|ready| ready.expect("it is reused or was made"));
+        Self::assemble(structure, inputs, cliques, places)
     }
-}
 
-impl<T: Real> Tree<T> {
-    /// Takes out the table of a clique, and all of the clique but where its messages stand if the
-    /// twin has the same ports. A product is of use only to that.
-    fn take(&mut self, twin: Twin) -> Option<Ready<T>> {
-        let node = &mut self.nodes[twin.clique];
-        if node.factored.is_some() && !twin.has_same_ports {
+    /// Takes the table of a clique out of this tree, and the node too if the new clique has the same
+    /// ports; only the ranges of its messages stay. A factored table can only be used with its node.
+    fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
+        let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
+        if table.factored.is_some() && !reused.has_same_ports {
             return None;
         }
-        let values = std::mem::take(&mut node.values);
-        let exponent = node.exponent;
-        let node = twin.has_same_ports.then(|| {
+        let table = std::mem::take(table);
+        let node = reused.has_same_ports.then(|| {
             let (above, below) = (node.above.clone(), node.below.clone());
             std::mem::replace(node, Node { above, below, ..Node::default() })
         });
-        Some(Ready { made: Made { values, exponent, factored: None }, node })
+        Some(ReadyClique { made: MadeTable { table, groups: Vec::new() }, reused: node })
     }
 
-    /// Puts the memory of all tables on `shelf`.
-    pub fn clear(&mut self, shelf: &mut Shelf<T>) {
-        self.nodes.iter_mut().for_each(|node| shelf.put(std::mem::take(&mut node.values)));
+    /// Puts the memory of all tables into `pool`.
+    pub fn release(&mut self, pool: &mut ReusePool<T>) {
+        self.tables.iter_mut().for_each(|table| pool.put(std::mem::take(&mut table.values)));
     }
+}
+
+/// Makes the tables of the cliques that are `missing`, in memory from `pool`.
+fn make_missing<T: Real>(
+    structure: &Structure,
+    inputs: TableInputs<'_>,
+    missing: &[usize],
+    pool: &mut ReusePool<T>,
+) -> Vec<MadeTable<T>> {
+    let clique = |&clique: &usize| (&*structure.layouts[clique], &*structure.shape.factors[clique]);
+    let plan = |(layout, factors)| FactoringPlan::new(inputs.network, layout, factors);
+    let plans: Vec<_> = missing.iter().map(clique).map(plan).collect();
+    let sizes = missing.iter().map(clique).zip(&plans);
+    let sizes = sizes.map(|((layout, _), plan)| if plan.is_some() { 0 } else { layout.entries() });
+    let tables = pool.take_all(&sizes.collect::<Vec<usize>>());
+    let requests = missing.iter().map(clique).zip(plans).zip(tables);
+    let requests = requests.map(|(((layout, factors), plan), table)| TableRequest {
+        layout,
+        factors,
+        sparse: None,
+        plan,
+        table,
+    });
+    make_tables(inputs, requests.collect())
 }
 
 #[cfg(test)]
@@ -151,24 +162,28 @@ mod tests {
 
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::tree::reduce::{Reduced, reduce};
+    use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
     use crate::format::open;
     use crate::network::VariableId;
 
-    fn reduced(network: &Network, observed: &[Option<usize>], before: Option<&Reduced>) -> Reduced {
+    fn reduced(
+        network: &Network,
+        observed: &[Option<usize>],
+        previous: Option<&ReducedTree>,
+    ) -> ReducedTree {
         let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
-        let found = reduce(network, &is_observed, u64::MAX, 8, before, None, &CancelToken::new());
+        let found = reduce(network, &is_observed, u64::MAX, 8, previous, None, &CancelToken::new());
         found.expect("there is no limit")
     }
 
-    fn sources<'a>(network: &'a Network, observed: &'a [Option<usize>]) -> Sources<'a> {
-        Sources { network, observed, threads: None }
+    fn inputs<'a>(network: &'a Network, observed: &'a [Option<usize>]) -> TableInputs<'a> {
+        TableInputs { network, observed, threads: None }
     }
 
     #[test]
-    fn what_is_taken_over_is_what_would_have_been_made() {
-        // Of Diabetes some tables are so large that they are cut.
-        for (name, every, steps, has_pieces) in [("pigs", 5, 30, false), ("diabetes", 9, 4, true)] {
+    fn reused_cliques_are_those_that_would_be_made() {
+        // Diabetes has tables that are large enough for several blocks.
+        for (name, every, steps, has_blocks) in [("pigs", 5, 30, false), ("diabetes", 9, 4, true)] {
             let network = open(name).expect("it is shipped").network;
             let count = network.variables().len();
             let mut rng = Pcg64Mcg::seed_from_u64(23);
@@ -176,38 +191,48 @@ mod tests {
                 |v: usize| rng.random_range(0..network[VariableId::new(v)].cardinality());
             let mut then: Vec<Option<usize>> =
                 (0..count).map(|v| (v % every == 0).then(|| state(v))).collect();
-            let mut shelf = Shelf::<f64>::new();
+            let mut pool = ReusePool::<f64>::new();
             let mut before = reduced(&network, &then, None);
-            let mut tree = before.structure.rebuild(sources(&network, &then), None, &mut shelf);
-            let (mut taken, mut made, mut same, mut pieces) = (0, 0, 0, 0);
+            let first = inputs(&network, &then);
+            let mut tree = FilledTree::rebuild(&before.structure, first, None, &mut pool);
+            let (mut reused_entries, mut made_entries) = (0, 0);
+            let (mut subtrees, mut blocks) = (0, 0);
             for step in 0..steps {
                 let mut now = then.clone();
                 let changed = step * 37 % count;
                 now[changed] = now[changed].is_none().then(|| state(changed));
                 let after = reduced(&network, &now, Some(&before));
-                let twins =
-                    Twins::new(&network, (&before.structure, &then), (&after.structure, &now));
-                let sources = sources(&network, &now);
-                let given = Some((&mut tree, &twins));
-                let found = after.structure.rebuild(sources, given, &mut shelf);
-                let anew = after.structure.rebuild(sources, None, &mut Shelf::<f64>::new());
-                let nodes = found.nodes.iter().zip(&anew.nodes);
-                for ((own, expected), twin) in nodes.zip(&twins.twins) {
+                let (old, new) = ((&before.structure, &*then), (&after.structure, &*now));
+                let reused = ReusedCliques::new(&network, old, new);
+                let inputs = inputs(&network, &now);
+                let previous = Some((&mut tree, &reused));
+                let found = FilledTree::rebuild(&after.structure, inputs, previous, &mut pool);
+                let mut own_pool = ReusePool::<f64>::new();
+                let expected = FilledTree::rebuild(&after.structure, inputs, None, &mut own_pool);
+                let nodes = found.tree.nodes.iter().zip(&expected.tree.nodes);
+                let tables = found.tables.iter().zip(&expected.tables);
+                for ((pair, (own, expected)), reused) in nodes.zip(tables).zip(&reused.cliques) {
                     assert_eq!(own.values, expected.values);
-                    assert_eq!((&own.words, own.exponent), (&expected.words, expected.exponent));
-                    assert_eq!(own.pieces, expected.pieces);
-                    *if twin.is_some() { &mut taken } else { &mut made } += own.entries();
-                    pieces += if twin.is_some() { own.pieces.len() } else { 0 };
+                    assert_eq!(own.exponent, expected.exponent);
+                    let (own, expected) = pair;
+                    assert_eq!(own.words, expected.words);
+                    assert_eq!(own.blocks, expected.blocks);
+                    if reused.is_some() {
+                        reused_entries += own.entries;
+                        blocks += own.blocks.len();
+                    } else {
+                        made_entries += own.entries;
+                    }
                 }
-                same += twins.same_below.iter().filter(|is| **is).count();
+                subtrees += reused.is_subtree_reused.iter().filter(|is| **is).count();
                 (before, then, tree) = (after, now, found);
             }
             assert!(
-                made > 0 && taken > 4 * made,
-                "{name}: {taken} entries taken over, {made} made"
+                made_entries > 0 && reused_entries > 4 * made_entries,
+                "{name}: {reused_entries} entries reused, {made_entries} made"
             );
-            assert!(same > 0, "{name}: there are subtrees that stay the same");
-            assert_eq!(pieces > 0, has_pieces, "{name}: {pieces} pieces were taken over");
+            assert!(subtrees > 0, "{name}: there are subtrees that stay the same");
+            assert_eq!(blocks > 0, has_blocks, "{name}: {blocks} blocks were reused");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Handing messages over from one tree to the next.
+//! Transfers messages from the previous reduced tree to the next.
 
 use std::ops::Range;
 
@@ -6,111 +6,115 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::pass::message;
 use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::reuse::change::{Change, Fresh};
-use crate::engine::cpu::reuse::reused::Twins;
+use crate::engine::cpu::reuse::change::{Change, MissingMessages};
+use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Network};
-use crate::potential::Entry;
 
-/// Fewer entries of messages than these stay on one thread.
-const WORTH_A_THREAD: usize = 100_000;
+/// Entries of messages that a thread must copy to be worth starting. Tuned on the paper's eight
+/// networks; if it is wrong, only speed changes.
+const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// The messages in `tree`, in `room`, of which those that hold for `evidence` are taken over from
-    /// these in the tree `before`, on `threads` if there are many. What is left of these is room again.
-    pub fn inherit<T: Entry>(
+    /// A state for the new `tree`, in the memory of `spare`, with the messages of this state that hold
+    /// for `evidence` too. This state, for the tree `previous`, becomes spare memory. Copies on
+    /// `threads` if there is much to copy.
+    pub fn transfer(
         &mut self,
-        before: &Tree<T>,
-        (tree, twins): (&Tree<T>, &Twins),
-        room: Self,
+        previous: &Tree,
+        (tree, reused): (&Tree, &ReusedCliques),
+        spare: Self,
         (network, evidence): (&Network, &Evidence),
         threads: Option<&ThreadPool>,
     ) -> Self {
-        let mut state = room.laid_out(tree, |clique| {
-            twins.alike(clique).map(|clique| std::mem::take(&mut self.cliques[clique]))
+        let mut state = spare.reset_with(tree, |clique| {
+            let previous = reused.with_same_ports(clique);
+            previous.map(|clique| std::mem::take(&mut self.cliques[clique]))
         });
-        (state.told, state.posteriors) = (self.told.take(), self.posteriors.take());
-        let Some(told) = &state.told else {
+        (state.propagated, state.posteriors) = (self.propagated.take(), self.posteriors.take());
+        let Some(propagated) = &state.propagated else {
             state.find_change(network, tree, evidence);
             return state;
         };
-        let mut fresh = Fresh {
-            up: twins.same_below.iter().map(|is| !is).collect(),
-            down: (0..tree.nodes.len()).map(|clique| twins.alike(clique).is_none()).collect(),
+        let is_new = |clique| reused.with_same_ports(clique).is_none();
+        let mut missing = MissingMessages {
+            up: reused.is_subtree_reused.iter().map(|is| !is).collect(),
+            down: (0..tree.nodes.len()).map(is_new).collect(),
         };
-        // A finding may be entered at another clique than it was.
-        for (variable, _) in told.iter().chain(evidence.iter()) {
-            fresh.find_places(tree, variable);
+        // A finding may be entered at another clique than in the previous tree.
+        for (variable, _) in propagated.iter().chain(evidence.iter()) {
+            missing.add_finding(tree, variable);
         }
-        state.fresh = Some(fresh);
+        state.missing = Some(missing);
         state.find_change(network, tree, evidence);
-        let Self { up, raw, beliefs, change, .. } = &mut state;
-        let threads = threads.filter(|_| tree.above + tree.below >= WORTH_A_THREAD);
+        let Self { up, unmasked, beliefs, change, .. } = &mut state;
+        let threads = threads.filter(|_| tree.above + tree.below >= MIN_FORK_ENTRIES);
         let forks = threads.is_some();
-        let giving = HandOver { before, given: self, tree, twins, change, forks };
+        let transfer = Transfer { previous, from: self, tree, reused, change, forks };
         let all = 0..tree.nodes.len();
-        let mut hand_over = || {
-            giving.copy(all.clone(), raw, beliefs);
-            giving.send_up(all.clone(), raw, up);
+        let mut copy = || {
+            transfer.copy(all.clone(), unmasked, beliefs);
+            transfer.send_up(all.clone(), unmasked, up);
         };
         match threads {
-            Some(threads) => threads.install(hand_over),
-            None => hand_over(),
+            Some(threads) => threads.install(copy),
+            None => copy(),
         }
         state
     }
 }
 
-/// What is handed over, and to where.
-struct HandOver<'a, T> {
-    before: &'a Tree<T>,
-    /// The messages there.
-    given: &'a State,
-    tree: &'a Tree<T>,
-    twins: &'a Twins,
-    /// What is computed anew.
+/// A transfer of messages between two trees.
+struct Transfer<'a> {
+    previous: &'a Tree,
+    /// The messages in `previous`.
+    from: &'a State,
+    tree: &'a Tree,
+    reused: &'a ReusedCliques,
+    /// What will be computed again and need not be copied.
     change: &'a Change,
-    /// Whether there are threads to share it with.
+    /// Whether there are threads to share the work with.
     forks: bool,
 }
 
-impl<T: Entry> HandOver<'_, T> {
-    /// Copies what `cliques` say of the separators above and what they believe, into the tables of these
-    /// cliques alone.
-    fn copy(&self, cliques: Range<usize>, raw: &mut [f64], beliefs: &mut [f64]) {
+impl Transfer<'_> {
+    /// Copies the messages and beliefs of `cliques`. The slices begin with the tables of the first
+    /// of them.
+    fn copy(&self, cliques: Range<usize>, unmasked: &mut [f64], beliefs: &mut [f64]) {
         let (above, below) = self.starts(cliques.start);
         if let Some(middle) = self.middle(&cliques) {
             let (middle_above, middle_below) = self.starts(middle);
-            let (raw, raw_after) = raw.split_at_mut(middle_above - above);
+            let (unmasked, unmasked_after) = unmasked.split_at_mut(middle_above - above);
             let (beliefs, beliefs_after) = beliefs.split_at_mut(middle_below - below);
             rayon::join(
-                || self.copy(cliques.start..middle, raw, beliefs),
-                || self.copy(middle..cliques.end, raw_after, beliefs_after),
+                || self.copy(cliques.start..middle, unmasked, beliefs),
+                || self.copy(middle..cliques.end, unmasked_after, beliefs_after),
             );
             return;
         }
         for clique in cliques {
-            let Some(twin) = self.twins.alike(clique) else { continue };
-            let (node, twin) = (&self.tree.nodes[clique], &self.before.nodes[twin]);
+            let Some(old) = self.reused.with_same_ports(clique) else { continue };
+            let (node, old) = (&self.tree.nodes[clique], &self.previous.nodes[old]);
             if self.sends(clique) {
-                let raw = &mut raw[node.above.start - above..node.above.end - above];
-                raw.copy_from_slice(&self.given.raw[twin.above.clone()]);
+                let unmasked = &mut unmasked[node.above.start - above..node.above.end - above];
+                unmasked.copy_from_slice(&self.from.unmasked[old.above.clone()]);
             }
             if !self.change.down[clique] {
                 let beliefs = &mut beliefs[node.below.start - below..node.below.end - below];
-                beliefs.copy_from_slice(&self.given.beliefs[twin.below.clone()]);
+                beliefs.copy_from_slice(&self.from.beliefs[old.below.clone()]);
             }
         }
     }
 
-    /// Sends what was copied to `cliques` from their children, into `up` of these cliques alone.
-    fn send_up(&self, cliques: Range<usize>, raw: &[f64], up: &mut [f64]) {
+    /// Sends copied messages to `cliques` from their children. `up` begins with the tables of the
+    /// first of them.
+    fn send_up(&self, cliques: Range<usize>, unmasked: &[f64], up: &mut [f64]) {
         let below = self.starts(cliques.start).1;
         if let Some(middle) = self.middle(&cliques) {
             let (up, up_after) = up.split_at_mut(self.starts(middle).1 - below);
             rayon::join(
-                || self.send_up(cliques.start..middle, raw, up),
-                || self.send_up(middle..cliques.end, raw, up_after),
+                || self.send_up(cliques.start..middle, unmasked, up),
+                || self.send_up(middle..cliques.end, unmasked, up_after),
             );
             return;
         }
@@ -119,29 +123,30 @@ impl<T: Entry> HandOver<'_, T> {
             if self.sends(child) {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
-                message::send_up(node, &raw[node.above.clone()], None, up);
+                message::send_up(node, &unmasked[node.above.clone()], None, up);
             }
         }
     }
 
-    /// Whether the message of `clique` to its parent is taken over.
+    /// Whether the message of `clique` to its parent is copied.
     fn sends(&self, clique: usize) -> bool {
         let Change { needed, up, .. } = self.change;
-        self.twins.alike(clique).is_some() && needed[clique] && !up[clique]
+        self.reused.with_same_ports(clique).is_some() && needed[clique] && !up[clique]
     }
 
-    /// Where the tables of `clique` begin, above and below.
+    /// Where the tables of `clique` begin in the regions above and below.
     fn starts(&self, clique: usize) -> (usize, usize) {
         let node = &self.tree.nodes[clique];
         (node.above.start, node.below.start)
     }
 
-    /// Where `cliques` are parted so that two threads have about as much to copy, if that is worth it.
+    /// The clique at which `cliques` are divided between two threads, so that both copy about as much;
+    /// `None` if it does not pay off.
     fn middle(&self, cliques: &Range<usize>) -> Option<usize> {
         let nodes = &self.tree.nodes[cliques.clone()];
         let (first, last) = (nodes.first()?, nodes.last()?);
         let (start, end) = (first.above.start + first.below.start, last.above.end + last.below.end);
-        if !self.forks || end - start < WORTH_A_THREAD {
+        if !self.forks || end - start < MIN_FORK_ENTRIES {
             return None;
         }
         let half = start + (end - start) / 2;
@@ -154,31 +159,35 @@ impl<T: Entry> HandOver<'_, T> {
 mod tests {
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::tables::make::{Shelf, Sources};
-    use crate::engine::cpu::tree::reduce::{Reduced, reduce};
+    use crate::engine::cpu::context::TableInputs;
+    use crate::engine::cpu::tables::pool::ReusePool;
+    use crate::engine::cpu::tables::table::FilledTree;
+    use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
     use crate::engine::threads::Threads;
     use crate::format::open;
 
     #[test]
-    fn what_threads_take_over_is_the_same() {
+    fn several_threads_transfer_the_same_messages() {
         let network = open("diabetes").expect("it is shipped").network;
-        let observed = |every: usize, but: usize| -> Vec<Option<usize>> {
+        let observed = |every: usize, except: usize| -> Vec<Option<usize>> {
             let count = network.variables().len();
-            (0..count).map(|v| (v % every == 0 && v != but).then_some(0)).collect()
+            (0..count).map(|v| (v % every == 0 && v != except).then_some(0)).collect()
         };
         let (then, now) = (observed(9, usize::MAX), observed(9, 99));
-        let reduced = |observed: &[Option<usize>], before: Option<&Reduced>| {
+        let reduced = |observed: &[Option<usize>], previous: Option<&ReducedTree>| {
             let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
             let cancel = CancelToken::new();
-            let found = reduce(&network, &is_observed, u64::MAX, 8, before, None, &cancel);
+            let found = reduce(&network, &is_observed, u64::MAX, 8, previous, None, &cancel);
             found.expect("there is no limit")
         };
         let before = reduced(&then, None);
         let after = reduced(&now, Some(&before));
-        let twins = Twins::new(&network, (&before.structure, &then), (&after.structure, &now));
-        let tree = |reduced: &Reduced, observed: &[Option<usize>]| {
-            let sources = Sources { network: &network, observed, threads: None };
-            reduced.structure.rebuild(sources, None, &mut Shelf::<f64>::new())
+        let reused =
+            ReusedCliques::new(&network, (&before.structure, &then), (&after.structure, &now));
+        let tree = |reduced: &ReducedTree, observed: &[Option<usize>]| {
+            let inputs = TableInputs { network: &network, observed, threads: None };
+            let mut pool = ReusePool::<f64>::new();
+            FilledTree::rebuild(&reduced.structure, inputs, None, &mut pool).tree
         };
         let (old, new) = (tree(&before, &then), tree(&after, &now));
         let evidence = |observed: &[Option<usize>]| {
@@ -190,19 +199,19 @@ mod tests {
             }
             evidence
         };
-        let handed_over = |threads: Option<&ThreadPool>| {
-            let mut given = State::new(&old);
-            given.raw.iter_mut().zip(1..).for_each(|(raw, at)| *raw = f64::from(at));
-            given.beliefs.iter_mut().zip(1..).for_each(|(belief, at)| *belief = f64::from(at));
-            given.told = Some(evidence(&then));
-            let found = (&*network, &evidence(&now));
-            given.inherit(&old, (&new, &twins), State::default(), found, threads)
+        let transferred = |threads: Option<&ThreadPool>| {
+            let mut from = State::new(&old);
+            from.unmasked.iter_mut().zip(1..).for_each(|(entry, at)| *entry = f64::from(at));
+            from.beliefs.iter_mut().zip(1..).for_each(|(belief, at)| *belief = f64::from(at));
+            from.propagated = Some(evidence(&then));
+            let now = (&*network, &evidence(&now));
+            from.transfer(&old, (&new, &reused), State::default(), now, threads)
         };
         let threads = Threads::new(2).expect("there are threads");
-        let (one, two) = (handed_over(None), handed_over(Some(&threads)));
-        assert!(new.above + new.below > 2 * WORTH_A_THREAD, "it is shared out");
-        let taken = |values: &[f64]| values.iter().filter(|value| **value > 1.0).count();
-        assert!(taken(&one.raw) > WORTH_A_THREAD && taken(&one.up) > WORTH_A_THREAD / 2);
-        assert_eq!((&one.raw, &one.up, &one.beliefs), (&two.raw, &two.up, &two.beliefs));
+        let (one, two) = (transferred(None), transferred(Some(&threads)));
+        assert!(new.above + new.below > 2 * MIN_FORK_ENTRIES, "two threads share the work");
+        let count = |values: &[f64]| values.iter().filter(|value| **value > 1.0).count();
+        assert!(count(&one.unmasked) > MIN_FORK_ENTRIES && count(&one.up) > MIN_FORK_ENTRIES / 2);
+        assert_eq!((&one.unmasked, &one.up, &one.beliefs), (&two.unmasked, &two.up, &two.beliefs));
     }
 }

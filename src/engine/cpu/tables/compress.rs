@@ -1,28 +1,16 @@
-//! Leaving out of the tables that cliques exchange what no row points at.
+//! Compresses the tables that cliques exchange: entries that no row touches are left out.
 //!
-//! Where a clique keeps a hundredth of its entries, the separators around it keep few as well. The
-//! entries that are left keep their order, so a row's run of entries stays a run.
+//! Where a clique holds a hundredth of its entries, its rows touch few entries of its separators too.
 
 use std::ops::Range;
 
-use crate::engine::cpu::pass::kernel::ROW_HEAD;
-use crate::engine::cpu::tree::entry_map::Kept;
+use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::potential::Entry;
+use crate::engine::cpu::tree::rows::ROW_HEAD;
 
-/// Entries of the port that `word` points into which rows touch, from `start` of what it counts from.
-fn touched<T>(node: &Node<T>, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
-    let mut touched = vec![false; port.len()];
-    for row in node.words.chunks_exact(node.stride) {
-        let at = row[word] as usize - port.start;
-        let length = if is_vector { row[1] as usize } else { 1 };
-        touched[at..at + length].fill(true);
-    }
-    touched
-}
-
-impl<T: Entry> Tree<T> {
-    /// Leaves out what no row points at. To be done once, after the tables have lost their zeros.
+impl Tree {
+    /// Leaves out entries that no row touches, in both regions. Call this once, after zeros were
+    /// removed from the tables.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);
         for clique in 0..self.nodes.len() {
@@ -35,20 +23,23 @@ impl<T: Entry> Tree<T> {
         }
         for &(clique, axis) in self.places.iter().flat_map(|place| &place.separators) {
             let node = &mut self.nodes[clique];
-            let states = node.above_kept.states(axis);
-            node.states.0.extend(states.map(|states| (axis, states)));
+            if let Some(states) = node.above_map.states(axis) {
+                node.above_states.add(axis, states);
+            }
         }
     }
 
+    /// Compresses the table of the separator to the parent, which then begins at `end`.
     fn compress_above(&mut self, clique: usize, end: &mut usize) {
         let node = &mut self.nodes[clique];
         if let Some(port) = node.port {
-            let kept = Kept::new(&touched(node, port.word, port.is_vector, 0..node.above.len()));
-            let length = kept.place(node.above.len());
+            let touched = touched(node, port.word, port.is_vector, 0..node.above.len());
+            let map = EntryMap::new(&touched);
+            let length = map.position(node.above.len());
             for row in node.words.chunks_exact_mut(node.stride) {
-                row[port.word] = kept.place(row[port.word] as usize) as u32;
+                row[port.word] = map.position(row[port.word] as usize) as u32;
             }
-            (node.full, node.above_kept) = (node.above.len(), kept);
+            (node.full_separator, node.above_map) = (node.above.len(), map);
             node.above = *end..*end + length;
             *end = node.above.end;
         } else {
@@ -56,6 +47,7 @@ impl<T: Entry> Tree<T> {
         }
     }
 
+    /// Compresses the tables below, which then begin at `end`.
     fn compress_below(&mut self, clique: usize, end: &mut usize) {
         let first = *end;
         for number in 0..self.nodes[clique].is_vector.len() {
@@ -67,39 +59,52 @@ impl<T: Entry> Tree<T> {
             };
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
-            let kept = Kept::new(&touched(node, word, node.is_vector[number], port.clone()));
-            // One entry more, for what the other end keeps and this one does not.
-            let spare = usize::from(child.is_some() && kept.0.is_some());
-            let range = *end..*end + kept.place(port.len()) + spare;
+            let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
+            // One more entry, a dummy for entries that the child holds and this clique does not.
+            let dummy = usize::from(child.is_some() && map.is_compressed());
+            let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;
             let node = &mut self.nodes[clique];
             for row in node.words.chunks_exact_mut(node.stride) {
-                let place = kept.place(row[word] as usize - port.start) + range.start - first;
-                row[word] = place as u32;
+                let position = map.position(row[word] as usize - port.start);
+                row[word] = (position + range.start - first) as u32;
             }
             match child {
                 Some(child) => {
                     let child = &mut self.nodes[child];
-                    (child.in_parent, child.in_parent_kept) = (range, kept);
+                    (child.in_parent, child.in_parent_map) = (range, map);
                 }
-                None => (node.private, node.private_kept) = (Some(range), kept),
+                None => (node.private, node.private_map) = (Some(range), map),
             }
         }
         self.nodes[clique].below = first..*end;
     }
 
+    /// Adapts the permutation of a separator to the entries that both ends hold now.
     fn compress_permutation(&mut self, clique: usize) {
         let node = &mut self.nodes[clique];
-        let (own, others) = (&node.above_kept, &node.in_parent_kept);
-        if own.0.is_none() && others.0.is_none() {
+        let (own, others) = (&node.above_map, &node.in_parent_map);
+        if !own.is_compressed() && !others.is_compressed() {
             return;
         }
-        let nowhere = node.in_parent.len() - 1;
-        let place = |entry: usize| {
-            let there = node.permutation.as_ref().map_or(entry, |order| order[entry] as usize);
-            if others.has(there) { others.place(there) } else { nowhere }
+        let dummy = node.in_parent.len() - 1;
+        let position = |entry: usize| {
+            let entry = node.permutation.as_ref().map_or(entry, |order| order[entry] as usize);
+            if others.holds(entry) { others.position(entry) } else { dummy }
         };
-        let entries = (0..node.full).filter(|&entry| own.has(entry));
-        node.permutation = Some(entries.map(|entry| place(entry) as u32).collect());
+        let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
+        node.permutation = Some(entries.map(|entry| position(entry) as u32).collect());
     }
+}
+
+/// Whether a row touches each entry of the port that `word` points into, which lies at `port` in the
+/// region that rows count in.
+fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
+    let mut touched = vec![false; port.len()];
+    for row in node.words.chunks_exact(node.stride) {
+        let at = row[word] as usize - port.start;
+        let length = if is_vector { row[1] as usize } else { 1 };
+        touched[at..at + length].fill(true);
+    }
+    touched
 }

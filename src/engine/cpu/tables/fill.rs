@@ -1,178 +1,185 @@
-//! The table of a clique: the product of the factors that belong into it.
+//! Fills the table of a clique with the product of its factors.
 //!
-//! A tree of what evidence leaves is made for one propagation, so making its tables counts as much
-//! as reading them. A table is written once, in runs along its fastest variables. A factor that is
-//! the same all along a run is one number, one whose own table runs along with it is read in place,
-//! and of another a copy is made that does, unless it is large or read only once.
+//! A reduced tree is often made for a single propagation, so making its tables must cost no more than
+//! reading them. A table is written once, in runs along its fastest variables. A factor that is
+//! constant along a run gives a single number. One whose own entries along the run are consecutive is
+//! read in place. Any other factor is first copied into an order in which they are, unless the copy
+//! would be large or read only once.
 
-use crate::engine::cpu::pass::kernel::NEAR_ONE;
-use crate::engine::cpu::tables::multiply::{AT_ONCE, Left, Part, Product, Source, multiply_left};
+use crate::engine::cpu::tables::multiply::{
+    FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
+};
 use crate::engine::cpu::tree::layout::Layout;
+use crate::engine::cpu::vector::NEAR_ONE;
 use crate::engine::factors::{FactorProduct, least};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
-/// Least entries of a run, if the table has so many.
-const SHORTEST_RUN: usize = 24;
+/// Fewest entries of a run, if the table has as many. Like the two constants below, tuned on the
+/// paper's eight networks; if it is wrong, only speed changes.
+const MIN_RUN: usize = 24;
 
-/// Most entries of a run, if it need not be longer to have the least.
-const LONGEST_RUN: usize = 1024;
+/// Most entries of a run, unless its last variable is needed to reach [`MIN_RUN`].
+const MAX_RUN: usize = 1024;
 
-/// Powers of two below one from which on a product is made with care for what a number holds.
-const DEEP: f64 = 900.0;
+/// Most entries of factors that are copied for one table: they should stay in the L2 cache.
+const MAX_COPIED: usize = 1 << 15;
 
-/// Entries of factors that are copied for one table: they are to stay in a cache.
-const MOST_COPIED: usize = 1 << 15;
+/// Powers of two below one at which a product may lose digits, so that it is made by
+/// [`FactorProduct`] instead. Double precision holds 1022 without loss.
+const MAX_UNDERFLOW: f64 = 900.0;
 
-/// Makes tables, and keeps its room from one to the next.
+/// Makes tables, and reuses its buffers from one to the next.
 #[derive(Default)]
-pub struct Filler {
-    /// Where the parts of a product begin, run by run, part by part.
+pub struct TableBuilder {
+    /// Factor by factor and run by run: the value at which the run begins in the factor.
     starts: Vec<u32>,
-    /// The entries of a factor along a run.
-    along: Vec<u32>,
-    /// Copies of factors whose runs are as those of the table.
+    /// The offsets of a factor's values along a run.
+    offsets: Vec<u32>,
+    /// Copies of factors in the order of runs.
     copies: Vec<f64>,
 }
 
-impl Filler {
-    /// Fills `table` with the product of factors of `network` in the order of a layout, or with what
-    /// is to be left of it, and gives the exponent of its scale. Its largest entry is near one.
+impl TableBuilder {
+    /// Fills `table`, in the order of a layout, with the product of factors of `network`, or with its
+    /// entries in sparse rows. Returns the exponent of the power of two by which the table must be
+    /// multiplied; its largest entry is near one.
     ///
-    /// Of a variable that was taken out of the clique the state in `observed` is taken. A large table
-    /// is filled by several threads if it `forks`.
+    /// A variable that was removed from the clique has the state in `observed`. A large table is
+    /// filled by several threads if `forks`.
     pub fn product<'a, T: Entry>(
         &mut self,
         network: &'a Network,
-        (layout, factors, left): (&Layout, &[&'a Factor], Option<Left<'_>>),
+        (layout, factors, sparse): (&Layout, &[&'a Factor], Option<SparseRows<'_>>),
         observed: &[Option<usize>],
         table: &mut [T],
         forks: bool,
     ) -> i32 {
-        let longest = if left.is_some() { usize::MAX } else { LONGEST_RUN };
-        let (outer, inner) = runs(network, layout, longest);
-        self.in_runs(network, (&outer, &inner), (factors, left), observed, table, forks)
+        let max_run = if sparse.is_some() { usize::MAX } else { MAX_RUN };
+        let (outer, inner) = runs(network, layout, max_run);
+        self.product_in_runs(network, (&outer, &inner), (factors, sparse), observed, table, forks)
     }
 
-    /// The same in an order of variables and runs of a given length.
-    pub fn in_runs<'a, T: Entry>(
+    /// As [`product`](Self::product), in an order of variables in which those of a run are `inner`.
+    pub fn product_in_runs<'a, T: Entry>(
         &mut self,
         network: &'a Network,
         (outer, inner): (&Scope, &Scope),
-        (factors, left): (&[&'a Factor], Option<Left<'_>>),
+        (factors, sparse): (&[&'a Factor], Option<SparseRows<'_>>),
         observed: &[Option<usize>],
         table: &mut [T],
         forks: bool,
     ) -> i32 {
-        let mut groups = factors.chunks(AT_ONCE);
+        let mut groups = factors.chunks(MAX_FACTORS);
         let last = groups.next_back().unwrap_or_default();
-        let (mut before, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
-        let is_deep = factors.len() > AT_ONCE && {
+        let (mut earlier, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
+        let may_underflow = factors.len() > MAX_FACTORS && {
             let below = factors.iter().map(|factor| -least(factor.values()).log2());
-            below.sum::<f64>() > DEEP
+            below.sum::<f64>() > MAX_UNDERFLOW
         };
-        if !is_deep {
+        if !may_underflow {
             for group in groups {
-                let parts = self.parts(network, (outer, inner), group, observed);
+                let runs = self.factor_runs(network, (outer, inner), group, observed);
                 let mut values = vec![0.0; outer.entries() * inner.entries()];
-                let given = (&*parts, before.as_deref(), None);
-                exponent += self.fill(inner.entries(), given, &mut values, forks).unwrap_or(0);
-                before = Some(values);
+                let product = (&*runs, earlier.as_deref(), None);
+                exponent += self.fill(inner.entries(), product, &mut values, forks).unwrap_or(0);
+                earlier = Some(values);
             }
-            let parts = self.parts(network, (outer, inner), last, observed);
-            let given = (&*parts, before.as_deref(), left);
-            if let Some(last) = self.fill(inner.entries(), given, table, forks) {
+            let runs = self.factor_runs(network, (outer, inner), last, observed);
+            let product = (&*runs, earlier.as_deref(), sparse);
+            if let Some(last) = self.fill(inner.entries(), product, table, forks) {
                 return exponent + last;
             }
         }
-        // The product, or one on the way to it, is less than what a number holds.
+        // The product, or one on the way to it, may underflow.
         let order = outer.variables().iter().chain(inner.variables()).copied();
         let scope = Scope::of(network, order);
         let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
         let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
-        let given = (&[][..], Some(&*values), left);
-        power + self.fill(inner.entries(), given, table, forks).unwrap_or(0)
+        let product = (&[][..], Some(&*values), sparse);
+        power + self.fill(inner.entries(), product, table, forks).unwrap_or(0)
     }
 
-    /// How the runs of a table meet each of `factors`.
-    fn parts<'a>(
+    /// Each of `factors` as the runs of a table see it.
+    fn factor_runs<'a>(
         &mut self,
         network: &Network,
         (outer, inner): (&Scope, &Scope),
         factors: &[&'a Factor],
         observed: &[Option<usize>],
-    ) -> Vec<Part<'a>> {
+    ) -> Vec<FactorRuns<'a>> {
         self.copies.clear();
         self.starts.clear();
         factors
             .iter()
             .map(|factor| {
                 let (values, family) = observed_part(network, factor, observed);
-                self.part(network, (outer, inner), &family, values)
+                self.runs_of_factor(network, (outer, inner), &family, values)
             })
             .collect()
     }
 
-    /// How the runs of a table meet a factor of the variables in `family` with these values.
-    fn part<'a>(
+    /// A factor with the scope `family` and these values, as the runs of a table see it.
+    fn runs_of_factor<'a>(
         &mut self,
         network: &Network,
         (outer, inner): (&Scope, &Scope),
         family: &Scope,
         values: &'a [f64],
-    ) -> Part<'a> {
+    ) -> FactorRuns<'a> {
         let run = inner.entries();
-        let Self { starts, along, copies } = self;
-        along.clear();
-        write_mapping(inner, family, along);
-        let mut part = |onto: &Scope, source| {
-            let part = Part { starts: starts.len(), source };
+        let Self { starts, offsets, copies } = self;
+        offsets.clear();
+        write_mapping(inner, family, offsets);
+        let mut runs = |onto: &Scope, source| {
+            let runs = FactorRuns { starts: starts.len(), source };
             write_mapping(outer, onto, starts);
-            part
+            runs
         };
-        if along.iter().all(|&at| at == 0) {
-            return part(family, Source::Scalar(values));
+        if offsets.iter().all(|&offset| offset == 0) {
+            return runs(family, RunSource::Scalar(values));
         }
-        if along.iter().zip(0..).all(|(&at, place)| at == place) {
-            return part(family, Source::Run(values));
+        if offsets.iter().zip(0..).all(|(&offset, position)| offset == position) {
+            return runs(family, RunSource::Run(values));
         }
         let slow = outer.variables().iter().copied().filter(|&v| family.contains(v));
         let slow = Scope::of(network, slow);
         let is_read_once = slow.entries() == outer.entries();
-        if is_read_once || copies.len() + slow.entries() * run > MOST_COPIED {
-            return part(family, Source::Scattered(values, along.as_slice().into()));
+        if is_read_once || copies.len() + slow.entries() * run > MAX_COPIED {
+            return runs(family, RunSource::Scattered(values, offsets.as_slice().into()));
         }
         let first = copies.len();
         for at in Odometer::new(&slow, family).take(slow.entries()) {
             let values = &values[at..];
-            copies.extend(along.iter().map(|&along| values[along as usize]));
+            copies.extend(offsets.iter().map(|&offset| values[offset as usize]));
         }
         let order = slow.variables().iter().chain(inner.variables()).copied();
         let copied = Scope::of(network, order);
-        part(&copied, Source::Copy(first..copies.len()))
+        runs(&copied, RunSource::Copy(first..copies.len()))
     }
 
-    /// Fills `table`, which has runs of `length` entries or what is left of them, with the product of
-    /// all parts and of a table that was made before, and gives the exponent of its scale; `None` if
-    /// the product is zero, or so near to it that numbers have lost digits.
+    /// Fills `table`, in runs of `length` entries or in sparse rows, with the product of factors and
+    /// of an earlier table. Returns the exponent of the power of two by which `table` must be
+    /// multiplied; `None` if the product is zero, or so near to it that digits were lost.
     fn fill<T: Entry>(
         &mut self,
         length: usize,
-        (parts, before, left): (&[Part<'_>], Option<&[f64]>, Option<Left<'_>>),
+        (factors, earlier, sparse): (&[FactorRuns<'_>], Option<&[f64]>, Option<SparseRows<'_>>),
         table: &mut [T],
         forks: bool,
     ) -> Option<i32> {
-        let product = Product { parts, starts: &self.starts, copies: &self.copies, before, length };
-        let fill = |factor: f64, table: &mut [T]| match left {
-            None => product.fill(factor, table, forks),
-            Some(left) => {
-                let (mut largest, mut run) = (0.0, product.room());
-                multiply_left(product, left, factor, &mut run, table, &mut largest);
+        let Self { starts, copies, .. } = self;
+        let product = Product { factors, starts, copies, earlier, length };
+        let fill = |scale: f64, table: &mut [T]| match sparse {
+            None => product.fill(scale, table, forks),
+            Some(sparse) => {
+                let (mut largest, mut buffer) = (0.0, product.buffer());
+                multiply_sparse(product, sparse, scale, &mut buffer, table, &mut largest);
                 largest
             }
         };
         let largest = fill(1.0, table);
-        let scale = largest.scale_exponent().filter(|scale| f64::from(*scale) < DEEP)?;
+        let scale = largest.scale_exponent().filter(|scale| f64::from(*scale) < MAX_UNDERFLOW)?;
         if NEAR_ONE.contains(&scale) {
             return Some(0);
         }
@@ -181,7 +188,8 @@ impl Filler {
     }
 }
 
-/// The values of `factor` from where what is observed begins, with the variables that their indices stand for.
+/// The values of `factor` from the observed states on, and the scope that indexes the whole factor: with
+/// observed variables at index zero it indexes these values too.
 fn observed_part<'a>(
     network: &Network,
     factor: &'a Factor,
@@ -193,17 +201,18 @@ fn observed_part<'a>(
     (&factor.values()[fixed..], family)
 }
 
-/// The slow variables of a clique and those of its runs: as many of the fastest as make runs of some
-/// length. Runs are no longer than the `longest` unless that is too short, and as long as rows where
-/// there is no such limit.
-fn runs(network: &Network, layout: &Layout, longest: usize) -> (Scope, Scope) {
+/// Splits the variables of a layout into slow ones and those of a run.
+///
+/// A run takes the fastest variables until it has [`MIN_RUN`] entries; and more of the fastest group
+/// as long as it has at most `max_run`.
+fn runs(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();
     let (mut slow, mut run) = (variables.len(), 1);
     while slow > 0 {
         let longer = run * network[variables[slow - 1]].cardinality();
-        let is_wanted = slow > layout.outer.variables().len() && longer <= longest;
-        if run >= SHORTEST_RUN && !is_wanted {
+        let may_grow = slow > layout.outer.variables().len() && longer <= max_run;
+        if run >= MIN_RUN && !may_grow {
             break;
         }
         (slow, run) = (slow - 1, longer);
@@ -222,7 +231,7 @@ mod tests {
 
     const STATES: [usize; 5] = [3, 2, 40, 1, 4];
 
-    /// Five variables and factors of up to three of them, with zeros and very small numbers.
+    /// Five variables and factors of up to three of them, some with zeros and very small values.
     fn network(factors: usize, rng: &mut Pcg64Mcg) -> Network {
         let variables = STATES.iter().enumerate().map(|(v, &states)| {
             Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
@@ -253,9 +262,9 @@ mod tests {
         scope.variables().iter().fold(0, |at, v| at * STATES[v.index()] + states[v.index()])
     }
 
-    /// What is left of a table is what stands there in the whole one.
-    fn check_left(
-        filler: &mut Filler,
+    /// Asserts that a table made in sparse rows has the entries of the full table `whole`.
+    fn check_sparse(
+        builder: &mut TableBuilder,
         network: &Network,
         (layout, factors): (&Layout, &[&Factor]),
         observed: &[Option<usize>],
@@ -263,16 +272,18 @@ mod tests {
         exponent: i32,
     ) {
         let (mut words, mut starts, mut possible) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, row) in whole.chunks(layout.row()).enumerate().filter(|(row, _)| row % 3 > 0) {
+        for (number, row) in
+            whole.chunks(layout.run_entries()).enumerate().filter(|(row, _)| row % 3 > 0)
+        {
             let (start, end) = (row.len() / 4, row.len() - row.len() / 5);
             words.extend([possible.len() as u32, (end - start) as u32, u32::MAX]);
             starts.push((number * row.len() + start) as u32);
             possible.extend((start..end).map(|at| u8::from(at % 7 > 0)));
         }
-        let left = Left { starts: &starts, words: &words, stride: 3, possible: &possible };
+        let sparse = SparseRows { starts: &starts, words: &words, stride: 3, possible: &possible };
         let mut table = vec![f64::NAN; possible.len()];
-        let product = (layout, factors, Some(left));
-        let own_exponent = filler.product(network, product, observed, &mut table, false);
+        let product = (layout, factors, Some(sparse));
+        let own_exponent = builder.product(network, product, observed, &mut table, false);
         for (row, &start) in words.chunks(3).zip(&starts) {
             for at in 0..row[1] as usize {
                 let own = row[0] as usize + at;
@@ -286,12 +297,12 @@ mod tests {
     #[test]
     fn a_table_is_the_product_of_its_factors() {
         let mut rng = Pcg64Mcg::seed_from_u64(5);
-        let mut filler = Filler::default();
+        let mut builder = TableBuilder::default();
         let mut scaled = 0;
         for round in 0..120 {
             let network = network(round % 20, &mut rng);
             let mut order: Vec<VariableId> = network.ids().collect();
-            // Now and then one variable is observed and no longer in the clique.
+            // In a third of the rounds, one variable is observed and not in the clique.
             let mut observed = [None; 5];
             if round % 3 == 0 {
                 let out = order.remove(rng.random_range(0..5));
@@ -303,16 +314,16 @@ mod tests {
             let ports: Vec<&[VariableId]> = ports.iter().map(Vec::as_slice).collect();
             let layout = Layout::new(&network, &order, &ports);
             let factors: Vec<&Factor> = network.factors().collect();
-            let mut table = vec![f64::NAN; layout.outer.entries() * layout.row()];
+            let mut table = vec![f64::NAN; layout.outer.entries() * layout.run_entries()];
             let forks = round % 2 == 0;
             let whole = (&layout, &*factors, None);
-            let exponent = filler.product(&network, whole, &observed, &mut table, forks);
+            let exponent = builder.product(&network, whole, &observed, &mut table, forks);
             scaled += usize::from(exponent != 0);
             let order = layout.outer.variables().iter().chain(layout.inner.variables());
             let scope = Scope::of(&network, order.copied());
             assert_eq!(table.len(), scope.entries());
-            check_left(&mut filler, &network, (&layout, &factors), &observed, &table, exponent);
-            // Compared as logarithms: products of many small numbers are nothing.
+            check_sparse(&mut builder, &network, (&layout, &factors), &observed, &table, exponent);
+            // Compare logarithms: products of many small numbers underflow.
             let mut states = observed.map(Option::unwrap_or_default);
             for (at, &found) in table.iter().enumerate() {
                 for &variable in scope.variables() {
@@ -332,6 +343,6 @@ mod tests {
             let largest = table.iter().copied().fold(0.0, f64::max);
             assert!(largest == 0.0 || (1e-5..=1e5).contains(&largest), "{round}: {largest}");
         }
-        assert!(scaled > 20, "{scaled} tables needed a scale");
+        assert!(scaled > 20, "{scaled} tables were rescaled");
     }
 }

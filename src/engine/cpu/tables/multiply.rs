@@ -1,79 +1,89 @@
 //! The loops that multiply the factors of a clique into its table.
 //!
-//! A table is written once, run by run or, where entries are left out, row by row. What of a run is
-//! no single number is multiplied stream by stream in vectors, and the largest entry is found in the
-//! same pass.
+//! A table is written once: run by run or, if entries are left out, row by row. Factors that are
+//! constant along a run are multiplied first, as single numbers. The others are multiplied entry by
+//! entry in vectors, and the same pass finds the largest entry.
 
 use std::ops::Range;
 
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
+use crate::engine::cpu::vector::larger;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// Factors that are multiplied before the product is scaled: many small numbers must not become
-/// nothing.
-pub const AT_ONCE: usize = 8;
+/// Most factors that are multiplied before the product is rescaled: the product of many small numbers
+/// must not underflow.
+pub const MAX_FACTORS: usize = 8;
 
-/// Entries from which on a table is filled by several threads.
-const PIECE: usize = 32_768;
+/// Entries of a piece of a table that one thread fills. Tuned on the paper's eight networks; if it is
+/// wrong, only speed changes.
+const PIECE_ENTRIES: usize = 32_768;
 
-/// What is left of a table of which some entries are left out.
+/// Entries of a product of many factors that are computed at a time: they stay in the L1 cache. If it
+/// is wrong, only speed changes.
+const CHUNK_ENTRIES: usize = 256;
+
+/// The rows of a table that leaves out some entries.
 #[derive(Clone, Copy)]
-pub struct Left<'a> {
-    /// The first entry of every row that is left, in the table with all entries.
+pub struct SparseRows<'a> {
+    /// By row: its first entry in the full table.
     pub starts: &'a [u32],
-    /// The words that describe the rows, and how many describe one.
+    /// The words of all rows, `stride` each; see [`rows`](crate::engine::cpu::tree::rows).
     pub words: &'a [u32],
     pub stride: usize,
-    /// For each entry that is left whether it is more than nothing.
+    /// By entry of the rows: 1 if it can be nonzero, else 0.
     pub possible: &'a [u8],
 }
 
-/// A factor as the runs of a table meet it.
-pub struct Part<'a> {
-    /// Where in [`Filler::starts`] it is said where the factor begins.
+/// A factor as the runs of a table see it.
+pub struct FactorRuns<'a> {
+    /// The first element of [`Product::starts`] that belongs to this factor.
     pub starts: usize,
-    pub source: Source<'a>,
+    pub source: RunSource<'a>,
 }
 
-pub enum Source<'a> {
-    /// One number for the whole run.
+/// What a run of a table is multiplied by.
+pub enum RunSource<'a> {
+    /// One value for the whole run.
     Scalar(&'a [f64]),
-    /// Numbers that stand side by side.
+    /// Consecutive values.
     Run(&'a [f64]),
-    /// The same in a copy.
+    /// Consecutive values in this range of [`Product::copies`].
     Copy(Range<usize>),
-    /// Numbers that stand apart, so far each from the first.
+    /// Values at these offsets from the first.
     Scattered(&'a [f64], Box<[u32]>),
 }
 
-/// A product of parts and of a table that was made before.
+/// A product of factors and of a table that was made before.
 #[derive(Clone, Copy)]
 pub struct Product<'a> {
-    pub parts: &'a [Part<'a>],
+    pub factors: &'a [FactorRuns<'a>],
+    /// Factor by factor and run by run: the value at which the run begins in the factor.
     pub starts: &'a [u32],
     pub copies: &'a [f64],
-    pub before: Option<&'a [f64]>,
+    /// The product of earlier factors.
+    pub earlier: Option<&'a [f64]>,
     /// Entries of a run.
     pub length: usize,
 }
 
 impl Product<'_> {
-    /// Room for a run of what does not stand side by side, if there is any.
-    pub fn room(self) -> Vec<f64> {
-        let is_scattered = |part: &Part<'_>| matches!(part.source, Source::Scattered(..));
-        vec![0.0; if self.parts.iter().any(is_scattered) { self.length } else { 0 }]
+    /// A buffer for a run of scattered values; empty if there are none.
+    pub fn buffer(self) -> Vec<f64> {
+        let is_scattered =
+            |factor: &FactorRuns<'_>| matches!(factor.source, RunSource::Scattered(..));
+        vec![0.0; if self.factors.iter().any(is_scattered) { self.length } else { 0 }]
     }
 
-    /// Fills `table` with the product times `factor`, and gives its largest entry.
-    pub fn fill<T: Entry>(self, factor: f64, table: &mut [T], forks: bool) -> f64 {
-        let pieces = if forks { (table.len() / PIECE).max(1) } else { 1 };
+    /// Fills `table` with the product times `scale`, and returns its largest entry.
+    pub fn fill<T: Entry>(self, scale: f64, table: &mut [T], forks: bool) -> f64 {
+        let pieces = if forks { (table.len() / PIECE_ENTRIES).max(1) } else { 1 };
         let runs = (table.len() / self.length).div_ceil(pieces).max(1);
         let fill = |(piece, table): (usize, &mut [T])| {
-            let (mut largest, mut run) = (0.0, self.room());
-            multiply(self, piece * runs, factor, &mut run, table, &mut largest);
+            let (mut largest, mut buffer) = (0.0, self.buffer());
+            multiply(self, piece * runs, scale, &mut buffer, table, &mut largest);
             largest
         };
         if pieces == 1 {
@@ -85,14 +95,14 @@ impl Product<'_> {
 }
 
 simd_dispatch!(
-    /// Writes the product times `factor` into `table`, which begins with run number `first`, and
-    /// into `largest` its largest entry. `run` is the room for one.
+    /// Writes the product times `scale` into `table`, which begins with run number `first`, and its
+    /// largest entry into `largest`. `buffer` holds a run.
     multiply<Entry>, multiply_runs,
     (
         product: Product<'_>,
         first: usize,
-        factor: f64,
-        run: &mut [f64],
+        scale: f64,
+        buffer: &mut [f64],
         table: &mut [T],
         largest: &mut f64
     )
@@ -102,100 +112,138 @@ simd_dispatch!(
 fn multiply_runs<T: Entry>(
     product: Product<'_>,
     first: usize,
-    factor: f64,
-    run: &mut [f64],
+    scale: f64,
+    buffer: &mut [f64],
     table: &mut [T],
     largest: &mut f64,
 ) {
-    let Product { parts, starts, copies, before, length } = product;
+    let Product { factors, starts, copies, earlier, length } = product;
     for (entries, number) in table.chunks_exact_mut(length).zip(first..) {
-        let start = |part: &Part<'_>| starts[part.starts + number] as usize;
-        let factor = scalars(parts, start, factor);
-        if factor == 0.0 {
+        let start = |factor: &FactorRuns<'_>| starts[factor.starts + number] as usize;
+        let scale = multiply_scalars(factors, start, scale);
+        if scale == 0.0 {
             entries.fill(T::ZERO);
             continue;
         }
-        let before = before.map(|before| &before[number * length..]);
-        let own = multiply_run(parts, start, copies, (before, 0), factor, run, entries);
+        let earlier = earlier.map(|earlier| &earlier[number * length..]);
+        let own = multiply_run(factors, start, copies, (earlier, 0), scale, buffer, entries);
         *largest = larger(*largest, own);
     }
 }
 
-/// `factor` times all parts that are one number for the whole run.
+simd_dispatch!(
+    /// Writes the entries of `sparse` of the product times `scale` into `table`, and the largest into
+    /// `largest`. `buffer` holds a run.
+    pub multiply_sparse<Entry>, multiply_rows,
+    (
+        product: Product<'_>,
+        sparse: SparseRows<'_>,
+        scale: f64,
+        buffer: &mut [f64],
+        table: &mut [T],
+        largest: &mut f64
+    )
+);
+
 #[inline(always)]
-fn scalars(parts: &[Part<'_>], start: impl Fn(&Part<'_>) -> usize, factor: f64) -> f64 {
-    parts.iter().fold(factor, |factor, part| match part.source {
-        Source::Scalar(values) => factor * values[start(part)],
-        _ => factor,
+fn multiply_rows<T: Entry>(
+    product: Product<'_>,
+    sparse: SparseRows<'_>,
+    scale: f64,
+    buffer: &mut [f64],
+    table: &mut [T],
+    largest: &mut f64,
+) {
+    let Product { factors, starts, copies, earlier, length } = product;
+    for (row, &at) in sparse.words.chunks_exact(sparse.stride).zip(sparse.starts) {
+        let range = row[0] as usize..(row[0] + row[1]) as usize;
+        let (number, offset) = (at as usize / length, at as usize % length);
+        let start = |factor: &FactorRuns<'_>| starts[factor.starts + number] as usize;
+        let scale = multiply_scalars(factors, start, scale);
+        let earlier = earlier.map(|earlier| &earlier[at as usize..]);
+        let entries = &mut table[range.clone()];
+        let own = multiply_run(factors, start, copies, (earlier, offset), scale, buffer, entries);
+        for (entry, &is) in entries.iter_mut().zip(&sparse.possible[range]) {
+            *entry = if is == 0 { T::ZERO } else { *entry };
+        }
+        *largest = larger(*largest, own);
+    }
+}
+
+/// `scale` times all factors that are constant along the run.
+#[inline(always)]
+fn multiply_scalars(
+    factors: &[FactorRuns<'_>],
+    start: impl Fn(&FactorRuns<'_>) -> usize,
+    scale: f64,
+) -> f64 {
+    factors.iter().fold(scale, |scale, factor| match factor.source {
+        RunSource::Scalar(values) => scale * values[start(factor)],
+        _ => scale,
     })
 }
 
-/// The larger of two numbers, as one instruction of vectors has it.
-#[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
-}
-
-/// Writes a stretch of a run into `entries`, the product of `factor` and of all parts that are not one
-/// number for the whole run, and gives the largest entry. The stretch begins so many entries after
-/// the run; a table that was made before is given from where the stretch begins. `room` is as
-/// long as the stretch or longer where any part stands apart.
+/// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run. Returns
+/// the largest entry.
+///
+/// The stretch begins `offset` entries into the run; `earlier` is given from the stretch on. `buffer`
+/// must be as long as the stretch if a factor is scattered.
 #[inline(always)]
 fn multiply_run<T: Entry>(
-    parts: &[Part<'_>],
-    start: impl Fn(&Part<'_>) -> usize,
+    factors: &[FactorRuns<'_>],
+    start: impl Fn(&FactorRuns<'_>) -> usize,
     copies: &[f64],
-    (before, offset): (Option<&[f64]>, usize),
-    factor: f64,
-    room: &mut [f64],
+    (earlier, offset): (Option<&[f64]>, usize),
+    scale: f64,
+    buffer: &mut [f64],
     entries: &mut [T],
 ) -> f64 {
     let length = entries.len();
     let mut is_first = true;
-    // The parts that stand side by side, and last the product of those that do not.
-    let mut streams: [&[f64]; AT_ONCE + 2] = [&[]; AT_ONCE + 2];
+    // The consecutive factors, and last the product of the scattered ones.
+    let mut streams: [&[f64]; MAX_FACTORS + 2] = [&[]; MAX_FACTORS + 2];
     let mut count = 0;
     let mut stream = |values| {
         streams[count] = values;
         count += 1;
     };
-    if let Some(before) = before {
-        stream(&before[..length]);
+    if let Some(earlier) = earlier {
+        stream(&earlier[..length]);
     }
-    for part in parts {
-        match &part.source {
-            Source::Scalar(_) => {}
-            Source::Run(values) => stream(&values[start(part) + offset..][..length]),
-            Source::Copy(range) => {
-                stream(&copies[range.clone()][start(part) + offset..][..length]);
+    for factor in factors {
+        match &factor.source {
+            RunSource::Scalar(_) => {}
+            RunSource::Run(values) => stream(&values[start(factor) + offset..][..length]),
+            RunSource::Copy(range) => {
+                stream(&copies[range.clone()][start(factor) + offset..][..length]);
             }
-            Source::Scattered(values, along) => {
-                let values = &values[start(part)..];
-                let terms = room[..length].iter_mut().zip(&along[offset..]);
+            RunSource::Scattered(values, offsets) => {
+                let values = &values[start(factor)..];
+                let terms = buffer[..length].iter_mut().zip(&offsets[offset..]);
                 if std::mem::take(&mut is_first) {
-                    terms.for_each(|(entry, &along)| *entry = values[along as usize]);
+                    terms.for_each(|(entry, &offset)| *entry = values[offset as usize]);
                 } else {
-                    terms.for_each(|(entry, &along)| *entry *= values[along as usize]);
+                    terms.for_each(|(entry, &offset)| *entry *= values[offset as usize]);
                 }
             }
         }
     }
     if !is_first {
-        stream(&room[..length]);
+        stream(&buffer[..length]);
     }
     let largest = match streams[..count] {
         [] => {
-            entries.fill(T::from_f64(factor));
+            entries.fill(T::from_f64(scale));
             1.0
         }
-        [a] => multiply_streams([a], factor, entries),
-        [a, b] => multiply_streams([a, b], factor, entries),
-        [a, b, c] => multiply_streams([a, b, c], factor, entries),
+        [a] => multiply_streams([a], scale, entries),
+        [a, b] => multiply_streams([a, b], scale, entries),
+        [a, b, c] => multiply_streams([a, b, c], scale, entries),
         [a, b, c, ref others @ ..] => {
-            let mut product = [0.0; LONGEST_AT_ONCE];
+            let mut product = [0.0; CHUNK_ENTRIES];
             let mut largest = 0.0;
-            for (part, entries) in entries.chunks_mut(LONGEST_AT_ONCE).enumerate() {
-                let from = part * LONGEST_AT_ONCE;
+            for (chunk, entries) in entries.chunks_mut(CHUNK_ENTRIES).enumerate() {
+                let from = chunk * CHUNK_ENTRIES;
                 let product = &mut product[..entries.len()];
                 let first = [a, b, c].map(|values| &values[from..][..entries.len()]);
                 multiply_streams(first, 1.0, product);
@@ -203,30 +251,28 @@ fn multiply_run<T: Entry>(
                     let terms = product.iter_mut().zip(&values[from..]);
                     terms.for_each(|(entry, value)| *entry *= value);
                 }
-                let own = multiply_streams([&*product], factor, entries);
+                let own = multiply_streams([&*product], scale, entries);
                 largest = larger(largest, own);
             }
             largest
         }
     };
-    factor * largest
+    scale * largest
 }
 
-/// Entries of a product of many factors that are computed at once.
-const LONGEST_AT_ONCE: usize = 256;
-
-/// The product of the numbers in this place of `streams`.
+/// The product of the numbers at position `at` of `streams`.
 #[inline(always)]
 fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     let first = streams[0][at];
     streams[1..].iter().fold(first, |product, values| product * values[at])
 }
 
-/// Writes `factor` times the product of `streams` into `entries`, and gives the largest product.
+/// Writes `scale` times the product of `streams` into `entries`, and returns the largest product
+/// without `scale`.
 #[inline(always)]
 fn multiply_streams<const N: usize, T: Entry>(
     streams: [&[f64]; N],
-    factor: f64,
+    scale: f64,
     entries: &mut [T],
 ) -> f64 {
     const LANES: usize = 8;
@@ -236,57 +282,18 @@ fn multiply_streams<const N: usize, T: Entry>(
     let mut lanes = [0.0; LANES];
     for (number, chunk) in chunks.chunks_exact_mut(LANES).enumerate() {
         let from = number * LANES;
-        let parts = streams.map(|values| &values[from..from + LANES]);
+        let streams = streams.map(|values| &values[from..from + LANES]);
         for lane in 0..LANES {
-            let value = product(parts, lane);
-            chunk[lane] = T::from_f64(factor * value);
+            let value = product(streams, lane);
+            chunk[lane] = T::from_f64(scale * value);
             lanes[lane] = larger(lanes[lane], value);
         }
     }
     let mut largest = lanes.into_iter().fold(0.0, larger);
     for (at, entry) in (whole..).zip(rest) {
         let value = product(streams, at);
-        *entry = T::from_f64(factor * value);
+        *entry = T::from_f64(scale * value);
         largest = larger(largest, value);
     }
     largest
-}
-
-simd_dispatch!(
-    /// Writes what is left of the product times `factor` into `table`, and into `largest` its largest
-    /// entry. `run` is the room for one run.
-    pub multiply_left<Entry>, multiply_rows,
-    (
-        product: Product<'_>,
-        left: Left<'_>,
-        factor: f64,
-        run: &mut [f64],
-        table: &mut [T],
-        largest: &mut f64
-    )
-);
-
-#[inline(always)]
-fn multiply_rows<T: Entry>(
-    product: Product<'_>,
-    left: Left<'_>,
-    factor: f64,
-    run: &mut [f64],
-    table: &mut [T],
-    largest: &mut f64,
-) {
-    let Product { parts, starts, copies, before, length } = product;
-    for (row, &at) in left.words.chunks_exact(left.stride).zip(left.starts) {
-        let range = row[0] as usize..(row[0] + row[1]) as usize;
-        let (number, offset) = (at as usize / length, at as usize % length);
-        let start = |part: &Part<'_>| starts[part.starts + number] as usize;
-        let factor = scalars(parts, start, factor);
-        let before = before.map(|before| &before[at as usize..]);
-        let entries = &mut table[range.clone()];
-        let own = multiply_run(parts, start, copies, (before, offset), factor, run, entries);
-        for (entry, &is) in entries.iter_mut().zip(&left.possible[range]) {
-            *entry = if is == 0 { T::ZERO } else { *entry };
-        }
-        *largest = larger(*largest, own);
-    }
 }

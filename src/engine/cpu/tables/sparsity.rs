@@ -1,219 +1,236 @@
-//! Leaving out what is zero whatever the evidence.
+//! Sparsity: leaves out the entries of tables that are zero whatever the evidence.
 //!
-//! An entry of a clique can be non-zero although no state of the whole network agrees with it:
-//! some other table forbids it. Findings only take away, so what is zero in the joint distribution
-//! without evidence is zero for ever. One propagation finds it, through tables of bytes that say only
-//! whether an entry is more than nothing, and with messages that do so too; the tables' entries are at
-//! least 1e-300, so no small number is taken for zero. Only then the numbers are computed, of what is
-//! left: memory that was never written takes longer to write than all the rest.
+//! An entry of a clique's table can be positive although no state of the whole network agrees with
+//! it, because the table of another clique is zero there. Evidence only removes states, so an entry
+//! whose joint probability is zero without evidence stays zero. One propagation finds all of these. Its
+//! tables and messages are boolean: they only say whether an entry is positive, and table entries take
+//! one byte. Factors have no entry between zero and 1e-300, so no small number is taken for zero.
+//!
+//! Only then are the numbers computed, for the entries that remain. This order saves time, because
+//! memory that was never written takes longer to write than all the rest.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::context::WORTH_THREADS;
-use crate::engine::cpu::pass::kernel::ROW_HEAD;
+use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
 use crate::engine::cpu::pass::report::Report;
 use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::pass::subtree::Work;
-use crate::engine::cpu::tables::factored::Plan;
-use crate::engine::cpu::tables::make::{self as tables, Made, Sources, Unmade};
-use crate::engine::cpu::tables::multiply::Left;
-use crate::engine::cpu::tree::assemble::rows;
-use crate::engine::cpu::tree::layout::LONGEST_ROW;
-use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::pass::subtree::PassContext;
+use crate::engine::cpu::tables::factored::FactoringPlan;
+use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
+use crate::engine::cpu::tables::multiply::SparseRows;
+use crate::engine::cpu::tables::table::FilledTree;
+use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
+use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::simd_dispatch;
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
 
-/// Zeros between two runs of non-zero entries that are multiplied all the same: a row more costs
-/// about as much.
-pub const GAP: usize = 12;
+/// Zeros between two runs of nonzero entries up to which the runs stay one row: another row costs
+/// about as much as these entries. Tuned on the paper's eight networks; if it is wrong, only speed
+/// changes.
+pub const MAX_GAP: usize = 12;
 
-/// A table is replaced where no more than this share of its entries is left.
-const WORTH: f64 = 0.9;
+/// The share of a table's cost above which its zeros are not worth removing. Tuned as above.
+const MAX_COST_SHARE: f64 = 0.9;
 
-/// The tree of `structure` with tables of `sources` in which entries are left out that are zero in
-/// the joint distribution; made and found with all threads there are if the tables are large.
-pub fn build<T: Entry>(structure: &Structure, sources: Sources<'_>) -> Tree<T> {
-    let network = sources.network;
+/// The cost of a row, in entries. Tuned as above.
+const ROW_COST: f64 = 24.0;
+
+/// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are made
+/// on the threads of `inputs`.
+pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
+    let network = inputs.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
     if !network.factors().any(has_zeros) {
-        return structure.build(sources, true);
+        return FilledTree::build(structure, inputs, true);
     }
-    // First only whether entries are more than nothing, which takes far less room.
-    let mut tree = structure.build::<u8>(sources, false);
-    let mut state = State::new(&tree);
-    state.find_change(network, &tree, &Evidence::none());
-    state.enter(&tree, &Evidence::none());
-    let threads = sources.threads.filter(|_| state.work() >= WORTH_THREADS);
-    let rooms: Vec<_> = tree.nodes.iter().map(Room::new).collect();
-    let rooms: Vec<Option<Room>> = match threads {
-        Some(threads) => threads.install(|| {
-            find(&tree, &mut state, true);
-            let rooms = rooms.into_par_iter().enumerate().with_max_len(1);
-            rooms.map(|(clique, room)| left_of(&tree, &state, clique, room)).collect()
-        }),
-        None => {
-            find(&tree, &mut state, false);
-            let rooms = rooms.into_iter().enumerate();
-            rooms.map(|(clique, room)| left_of(&tree, &state, clique, room)).collect()
-        }
-    };
-    drop(state);
-    let stride = |clique: usize| tree.nodes[clique].stride;
-    let unmade = rooms.iter().enumerate().map(|(clique, room)| {
-        let (layout, factors) = (&*structure.layouts()[clique], &*structure.families()[clique]);
-        let left = room.as_ref().map(|room| room.left(stride(clique)));
-        let plan = if left.is_none() { Plan::new(network, layout, factors) } else { None };
-        let entries = match (left, &plan) {
-            (Some(left), _) => left.possible.len(),
+    let boolean = FilledTree::<u8>::build(structure, inputs, false);
+    let sparse = find_sparsity(&boolean, inputs);
+    let mut tree = boolean.tree;
+    drop(boolean.tables);
+    let requests = sparse.iter().enumerate().map(|(clique, sparse)| {
+        let layout = &*structure.layouts[clique];
+        let factors = &*structure.shape.factors[clique];
+        let sparse = sparse.as_ref().map(|sparse| sparse.rows(tree.nodes[clique].stride));
+        let plan = match sparse {
+            None => FactoringPlan::new(network, layout, factors),
+            Some(_) => None,
+        };
+        let entries = match (sparse, &plan) {
+            (Some(sparse), _) => sparse.possible.len(),
             (None, Some(_)) => 0,
             (None, None) => layout.entries(),
         };
-        Unmade { layout, factors, left, plan, table: vec![T::ZERO; entries] }
+        TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
     });
-    let made = tables::make(sources, unmade.collect());
-    let work = made.into_iter().zip(rooms).zip(&mut tree.nodes).zip(structure.layouts());
-    let tables = work.map(|(((made, room), node), layout)| {
-        let Made { values, exponent, factored } = made;
-        if let Some(mut room) = room {
-            // Without the room that was not needed.
-            room.words.shrink_to_fit();
-            node.words = room.words;
-        } else if let Some((product, parts)) = factored {
-            let ports = layout.ports.len();
-            node.stride = ROW_HEAD + ports + parts.len();
-            node.words = Vec::with_capacity(layout.rows() * node.stride);
-            rows(layout, node.parent.is_some(), &parts, &mut node.words);
-            node.factored = Some(product.met_by(ports, &parts));
+    let made = make_tables(inputs, requests.collect());
+    let mut tables = Vec::with_capacity(made.len());
+    let work = made.into_iter().zip(sparse).zip(&mut tree.nodes).zip(&structure.layouts);
+    for (((made, sparse), node), layout) in work {
+        let MadeTable { table, groups } = made;
+        if let Some(mut sparse) = sparse {
+            sparse.words.shrink_to_fit();
+            node.words = sparse.words;
+            node.entries = table.values.len();
+        } else if table.factored.is_some() {
+            node.stride = ROW_HEAD + layout.ports.len() + groups.len();
+            node.words = Vec::with_capacity(layout.row_count() * node.stride);
+            write_rows(layout, node.parent.is_some(), &groups, &mut node.words);
         }
-        (values, exponent)
-    });
-    let tables: Vec<(Vec<T>, i32)> = tables.collect();
-    let mut tree = tree.with_tables(tables);
+        tables.push(table);
+    }
     tree.compress();
-    tree.nodes.iter_mut().for_each(|node| node.pieces = node.cut());
-    tree.divide();
-    tree
+    tree.nodes.iter_mut().for_each(Node::divide_rows);
+    tree.divide_work();
+    FilledTree { tree, tables }
 }
 
-/// Propagates without evidence, with messages that only say what can be.
-fn find(tree: &Tree<u8>, state: &mut State, forks: bool) {
+/// The nonzero entries of each clique; `None` where removing zeros does not pay off.
+fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Option<SparseTable>> {
+    let tree = &boolean.tree;
+    let mut state = State::new(tree);
+    state.find_change(inputs.network, tree, &Evidence::none());
+    state.enter(tree, &Evidence::none());
+    // One thread allocates all memory. With an allocation per thread, the peak would depend on which
+    // thread's allocator keeps what.
+    let tables: Vec<_> = tree.nodes.iter().map(SparseTable::new).collect();
+    match inputs.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES) {
+        Some(threads) => threads.install(|| {
+            propagate(boolean, &mut state, true);
+            let tables = tables.into_par_iter().enumerate().with_max_len(1);
+            tables.map(|(clique, table)| table.fill(boolean, &state, clique)).collect()
+        }),
+        None => {
+            propagate(boolean, &mut state, false);
+            let tables = tables.into_iter().enumerate();
+            tables.map(|(clique, table)| table.fill(boolean, &state, clique)).collect()
+        }
+    }
+}
+
+/// Propagates without evidence, with boolean messages.
+fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, messages: None };
-    let work = Work { tree, report, forks, is_support: true };
-    // Where nothing is possible there is nothing to be left out either.
-    let _ = state.part().collect_all(&work, &mut watch.worker_clock());
-    let _ = state.part().distribute_all(&work, &mut watch.worker_clock());
+    let context = PassContext { filled: boolean, report, forks, is_boolean: true };
+    // If the network is impossible, the messages stop early and nothing is left out.
+    let _ = state.whole().collect_all(&context, &mut watch.worker_clock());
+    let _ = state.whole().distribute_all(&context, &mut watch.worker_clock());
 }
 
-/// Room for what is left of a table. One thread gives it to all: if each had its own, their allocators
-/// would hold at times this one's and at times that one's.
-struct Room {
-    /// The words that describe its rows, and where each of these begins in the whole table.
+/// The entries of a table that can be nonzero.
+struct SparseTable {
+    /// The words of its rows, with entries counted in the sparse table.
     words: Vec<u32>,
+    /// By row: its first entry in the full table.
     starts: Vec<u32>,
-    /// For each entry that is left whether it is more than nothing.
+    /// By entry of the rows: 1 if it can be nonzero, else 0.
     possible: Vec<u8>,
-    /// The most that what is left may cost.
-    limit: f64,
+    /// The cost at which the table is given up.
+    max_cost: f64,
 }
 
-impl Room {
-    /// Enough for what is worth leaving of the table of `node`. Pages are taken as they are written.
-    fn new(node: &Node<u8>) -> Self {
-        let limit = WORTH * cost(node, node.words.len(), node.values.len());
-        // A row is looked at as a whole before the limit is.
-        let rows = (limit / ROW_COST) as usize + LONGEST_ROW.div_ceil(GAP);
+impl SparseTable {
+    /// An empty table, with memory for as many entries of `node` as pay off. Pages of it that are
+    /// never written cost nothing.
+    fn new(node: &Node) -> Self {
+        let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
+        // The cost is checked after the rows that one full row becomes.
+        let rows = (max_cost / ROW_COST) as usize + MAX_ROW_ENTRIES.div_ceil(MAX_GAP);
         Self {
             words: Vec::with_capacity(rows * node.stride),
             starts: Vec::with_capacity(rows),
-            possible: Vec::with_capacity(node.values.len()),
-            limit,
+            possible: Vec::with_capacity(node.entries),
+            max_cost,
         }
     }
 
-    fn left(&self, stride: usize) -> Left<'_> {
+    /// What the builder of tables needs to know.
+    fn rows(&self, stride: usize) -> SparseRows<'_> {
         let Self { words, starts, possible, .. } = self;
-        Left { starts, words, stride, possible }
+        SparseRows { starts, words, stride, possible }
+    }
+
+    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if there are
+    /// too many.
+    fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
+        let node = &boolean.tree.nodes[clique];
+        let values = &boolean.tables[clique].values;
+        let (ports, below, down) = state.inputs(&boolean.tree, clique);
+        let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
+        let mut nonzero = Vec::new();
+        for row in node.words.chunks_exact(node.stride) {
+            let at = |word: u32| row[word as usize] as usize;
+            let parent = node.port.map(|port| row[port.word] as usize);
+            let is_possible = ports.scalars.iter().all(|&word| below[at(word)] != 0.0);
+            if !is_possible || parent.is_some_and(|at| !parent_is_vector && down[at] == 0.0) {
+                continue;
+            }
+            nonzero.clear();
+            nonzero.extend_from_slice(&values[row[0] as usize..][..row[1] as usize]);
+            let tables = ports.vectors.iter().map(|&word| &below[at(word)..]);
+            let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
+            tables.chain(above).for_each(|table| retain_nonzero(table, &mut nonzero));
+            for_runs(&nonzero, |start, end| self.add_row(node, row, &nonzero, start, end));
+            if cost(self.words.len() / node.stride, self.possible.len()) > self.max_cost {
+                return None;
+            }
+        }
+        Some(self)
+    }
+
+    /// Adds entries `start` to `end` of `row` as a row.
+    fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
+        let head = self.words.len();
+        self.words.extend_from_slice(row);
+        let words = &mut self.words[head..];
+        (words[0], words[1]) = (self.possible.len() as u32, (end - start) as u32);
+        self.starts.push(row[0] + start as u32);
+        if let Some(port) = node.port.filter(|port| port.is_vector) {
+            words[port.word] += start as u32;
+        }
+        for (child, _) in node.is_vector.iter().enumerate().filter(|(_, is)| **is) {
+            words[node.word(child) as usize] += start as u32;
+        }
+        self.possible.extend_from_slice(&nonzero[start..end]);
     }
 }
 
-/// Entries that a row costs about as much as.
-const ROW_COST: f64 = 24.0;
-
-fn cost(node: &Node<u8>, words: usize, values: usize) -> f64 {
-    values as f64 + (words / node.stride) as f64 * ROW_COST
-}
-
-/// What is left of the table of a clique; `None` if it is not worth it.
-fn left_of(tree: &Tree<u8>, state: &State, clique: usize, mut room: Room) -> Option<Room> {
-    let node = &tree.nodes[clique];
-    let (columns, below, down) = state.inputs(tree, clique);
-    let Room { words, starts, possible, limit } = &mut room;
-    let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
-    let mut supported = Vec::new();
-    for row in node.words.chunks_exact(node.stride) {
-        let at = |word: u32| row[word as usize] as usize;
-        let parent = node.port.map(|port| row[port.word] as usize);
-        let whole = columns.scalars.iter().all(|&word| below[at(word)] != 0.0);
-        if !whole || parent.is_some_and(|at| !parent_is_vector && down[at] == 0.0) {
-            continue;
-        }
-        let entries = &node.values[row[0] as usize..][..row[1] as usize];
-        supported.clear();
-        supported.extend_from_slice(entries);
-        let tables = columns.vectors.iter().map(|&word| &below[at(word)..]);
-        let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
-        tables.chain(above).for_each(|table| leave_common(table, &mut supported));
-        each_run(&supported, |start, end| {
-            let head = words.len();
-            words.extend_from_slice(row);
-            (words[head], words[head + 1]) = (possible.len() as u32, (end - start) as u32);
-            starts.push(row[0] + start as u32);
-            if parent_is_vector {
-                words[head + ROW_HEAD] += start as u32;
-            }
-            for (child, _) in node.is_vector.iter().enumerate().filter(|(_, is)| **is) {
-                words[head + node.word(child) as usize] += start as u32;
-            }
-            possible.extend_from_slice(&supported[start..end]);
-        });
-        if cost(node, words.len(), possible.len()) > *limit {
-            return None;
-        }
-    }
-    Some(room)
+/// The cost of a pass over a table, in entries.
+fn cost(rows: usize, entries: usize) -> f64 {
+    entries as f64 + rows as f64 * ROW_COST
 }
 
 simd_dispatch!(
-    /// Leaves in `supported` what is more than nothing in `table` too.
-    leave_common, leave_common_entries, (table: &[f64], supported: &mut [u8])
+    /// Sets `nonzero` to 0 where `table` is zero.
+    retain_nonzero, retain_nonzero_entries, (table: &[f64], nonzero: &mut [u8])
 );
 
 #[inline(always)]
-fn leave_common_entries(table: &[f64], supported: &mut [u8]) {
-    supported.iter_mut().zip(table).for_each(|(is, &other)| *is &= u8::from(other != 0.0));
+fn retain_nonzero_entries(table: &[f64], nonzero: &mut [u8]) {
+    nonzero.iter_mut().zip(table).for_each(|(is, &other)| *is &= u8::from(other != 0.0));
 }
 
-/// Calls `each` with start and end of every run of what is supported, with gaps of at most [`GAP`]
-/// inside.
-fn each_run(supported: &[u8], mut each: impl FnMut(usize, usize)) {
+/// Calls `each` with start and end of every run of ones, which may have gaps of at most [`MAX_GAP`]
+/// zeros inside.
+fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
     const STEP: usize = 8;
     let mut run: Option<(usize, usize)> = None;
     let mut add = |from: usize, to: usize| {
         run = match run {
-            Some((start, end)) if from - end <= GAP => Some((start, to)),
+            Some((start, end)) if from - end <= MAX_GAP => Some((start, to)),
             before => {
                 before.into_iter().for_each(|(start, end)| each(start, end));
                 Some((from, to))
             }
         };
     };
-    // Most entries are like their neighbours.
-    let (steps, rest) = supported.as_chunks::<STEP>();
+    // Most entries equal their neighbours, so whole steps are looked at first.
+    let (steps, rest) = nonzero.as_chunks::<STEP>();
     for (number, step) in steps.iter().enumerate() {
         let from = number * STEP;
         match *step {
@@ -237,34 +254,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_hold_all_that_is_supported_and_no_long_gap() {
+    fn runs_cover_all_ones_and_have_no_long_gap() {
         let mut rng = Pcg64Mcg::seed_from_u64(41);
         let mut runs = 0;
         for length in 0..300 {
-            // Stretches of both, most of them longer than a gap may be.
-            let mut supported = Vec::new();
-            while supported.len() < length {
+            // Stretches of ones and of zeros, most of them longer than a gap may be.
+            let mut nonzero = Vec::new();
+            while nonzero.len() < length {
                 let stretch = rng.random_range(1..40);
-                supported.extend(vec![u8::from(rng.random_bool(0.5)); stretch]);
+                nonzero.extend(vec![u8::from(rng.random_bool(0.5)); stretch]);
             }
-            supported.truncate(length);
+            nonzero.truncate(length);
             let mut end_before = None;
             let mut covered = vec![0; length];
-            each_run(&supported, |start, end| {
-                assert!(supported[start] == 1 && supported[end - 1] == 1, "no zeros around");
-                assert!(end_before.is_none_or(|before| start - before > GAP), "a gap");
+            for_runs(&nonzero, |start, end| {
+                assert!(
+                    nonzero[start] == 1 && nonzero[end - 1] == 1,
+                    "runs begin and end with ones"
+                );
+                assert!(
+                    end_before.is_none_or(|before| start - before > MAX_GAP),
+                    "runs this close are one"
+                );
                 covered[start..end].fill(1);
                 end_before = Some(end);
                 runs += 1;
             });
             let is_left_out = |(is, covered): (&u8, &u8)| *is == 1 && *covered == 0;
-            assert!(!supported.iter().zip(&covered).any(is_left_out));
-            let gaps = supported.iter().zip(&covered).map(|(is, covered)| covered - is);
+            assert!(!nonzero.iter().zip(&covered).any(is_left_out));
+            let gaps = nonzero.iter().zip(&covered).map(|(is, covered)| covered - is);
             let longest = gaps.fold((0, 0), |(longest, now), is| {
                 let now = if is == 1 { now + 1 } else { 0 };
                 (longest.max(now), now)
             });
-            assert!(longest.0 <= GAP, "{} zeros in a run", longest.0);
+            assert!(longest.0 <= MAX_GAP, "{} zeros in a run", longest.0);
         }
         assert!(runs > 300, "{runs} runs");
     }

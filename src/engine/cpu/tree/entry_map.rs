@@ -1,22 +1,30 @@
-//! Which entries of a table were kept.
+//! Compressed tables: which entries of a full table are held.
+//!
+//! Where a clique holds a hundredth of its entries, no row touches most entries of its separators,
+//! and those are left out too (see [`compress`](crate::engine::cpu::tables::compress)). The entries
+//! that are held keep their order, so a run of consecutive entries stays one.
 
 use std::ops::Range;
 
-use crate::engine::cpu::pass::kernel::sum;
+use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// Entries that are summed side by side.
-const LONGEST_ROUND: usize = 256;
+/// Longest round through all states of an axis for which rounds are summed side by side. If it is
+/// wrong, only speed changes (and last bits of results).
+const MAX_ROUND: usize = 256;
 
-/// Which entries of a table were kept: for each entry of the full table, and for its end, how many
-/// before it were; `None` for all.
+/// The position in a compressed table of each entry of the full table.
+///
+/// Holds, for each entry of the full table and for its end, the number of held entries before it;
+/// `None` if all entries are held.
 #[derive(Debug, Default)]
-pub struct Kept(pub Option<Box<[u32]>>);
+pub struct EntryMap(Option<Box<[u32]>>);
 
-impl Kept {
-    pub fn new(touched: &[bool]) -> Self {
-        if touched.iter().all(|&is| is) {
+impl EntryMap {
+    /// The map of a table that holds the entries for which `is_held`.
+    pub fn new(is_held: &[bool]) -> Self {
+        if is_held.iter().all(|&is| is) {
             return Self(None);
         }
         let count = |count: &mut u32, is: Option<&bool>| {
@@ -24,42 +32,50 @@ impl Kept {
             *count += u32::from(is.copied().unwrap_or(false));
             Some(before)
         };
-        let ends = touched.iter().map(Some).chain([None]);
+        let ends = is_held.iter().map(Some).chain([None]);
         Self(Some(ends.scan(0, count).collect()))
     }
 
-    /// The place of entry number `entry` of the full table, if it was kept, and otherwise of the
-    /// next that was.
-    pub fn place(&self, entry: usize) -> usize {
+    /// Whether some entries are left out.
+    pub fn is_compressed(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The position of entry number `entry` of the full table, if it is held, and otherwise of the
+    /// next that is.
+    pub fn position(&self, entry: usize) -> usize {
         self.0.as_ref().map_or(entry, |before| before[entry] as usize)
     }
 
-    pub fn has(&self, entry: usize) -> bool {
+    /// Whether entry number `entry` of the full table is held.
+    pub fn holds(&self, entry: usize) -> bool {
         self.0.as_ref().is_none_or(|before| before[entry] < before[entry + 1])
     }
 
-    /// The runs of entries that have one state each of a variable, as [`Axis::runs`], of a full
-    /// table of `entries` where all were kept.
-    pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let full = self.0.as_ref().map_or(entries, |before| before.len() - 1);
-        let starts = (0..full).step_by(axis.stride);
-        (0..axis.cardinality)
-            .cycle()
-            .zip(starts)
-            .map(move |(state, start)| (state, self.place(start)..self.place(start + axis.stride)))
+    /// Entries of the full table, which are `entries` if all are held.
+    fn full_entries(&self, entries: usize) -> usize {
+        self.0.as_ref().map_or(entries, |before| before.len() - 1)
     }
 
-    /// Adds to `states` the sums of the `entries` that have each state of the variable along `axis`.
-    pub fn marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
-        // Where runs are short, first the sum of all that count through the states once.
+    /// As [`Axis::runs`]: the runs of entries that have one state each of a variable, with the state,
+    /// of a table of `entries`.
+    pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let starts = (0..self.full_entries(entries)).step_by(axis.stride);
+        let run = move |start| self.position(start)..self.position(start + axis.stride);
+        (0..axis.cardinality).cycle().zip(starts).map(move |(state, start)| (state, run(start)))
+    }
+
+    /// Adds to `states` the sum of the `entries` that have each state of the variable along `axis`.
+    pub fn add_marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
         let round = axis.stride * axis.cardinality;
-        if self.0.is_some() || round > LONGEST_ROUND {
+        if self.is_compressed() || round > MAX_ROUND {
             for (state, run) in self.runs(axis, entries.len()) {
                 states[state] += sum(&entries[run]);
             }
             return;
         }
-        let mut sums = [0.0; LONGEST_ROUND];
+        // Runs are short: first add up all rounds through the states, then sum each run once.
+        let mut sums = [0.0; MAX_ROUND];
         for part in entries.chunks_exact(round) {
             sums.iter_mut().zip(part).for_each(|(sum, entry)| *sum += entry);
         }
@@ -67,30 +83,29 @@ impl Kept {
         states.iter_mut().zip(runs).for_each(|(state, run)| *state += sum(run));
     }
 
-    /// The runs of entries that have the given state of every variable, each as axis and state, the
-    /// one with the longest stride first; of a full table of `entries` where all were kept.
-    pub fn runs_of(
+    /// Calls `each` with the runs of entries that have the given state along every axis, of a table
+    /// of `entries`. The axes come with the longest stride first.
+    pub fn for_runs_with(
         &self,
         states: &[(Axis, usize)],
         entries: usize,
         each: &mut impl FnMut(Range<usize>),
     ) {
-        let full = self.0.as_ref().map_or(entries, |before| before.len() - 1);
-        self.runs_within(states, 0..full, each);
+        self.for_runs_within(states, 0..self.full_entries(entries), each);
     }
 
-    fn runs_within(
+    fn for_runs_within(
         &self,
         states: &[(Axis, usize)],
         full: Range<usize>,
         each: &mut impl FnMut(Range<usize>),
     ) {
         let Some(((axis, state), rest)) = states.split_first() else {
-            return each(self.place(full.start)..self.place(full.end));
+            return each(self.position(full.start)..self.position(full.end));
         };
         for start in full.step_by(axis.stride * axis.cardinality) {
             let start = start + axis.stride * state;
-            self.runs_within(rest, start..start + axis.stride, each);
+            self.for_runs_within(rest, start..start + axis.stride, each);
         }
     }
 
@@ -98,27 +113,32 @@ impl Kept {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
 
-    /// The state that each entry that was kept has along `axis`; `None` where so many were kept that
-    /// they are found in [`runs_of`](Self::runs_of) as soon.
+    /// The state of each held entry along `axis`; `None` if more than a quarter of the entries are
+    /// held, because [`for_runs_with`](Self::for_runs_with) is then as fast.
     pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
         let before = self.0.as_ref()?;
         let full = before.len() - 1;
         if before[full] as usize > full / 4 || axis.cardinality > 256 {
             return None;
         }
-        let entries = (0..full).filter(|&entry| self.has(entry));
+        let entries = (0..full).filter(|&entry| self.holds(entry));
         Some(entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect())
     }
 }
 
-/// For some axes of a table the state that each entry has.
+/// The states of a compressed table's entries along some axes.
 #[derive(Debug, Default)]
-pub struct States(pub Vec<(Axis, Box<[u8]>)>);
+pub struct EntryStates(Vec<(Axis, Box<[u8]>)>);
 
-impl States {
-    /// Writes into `table` one where all `states` agree and zero elsewhere, and says whether that is
-    /// known here.
-    pub fn write(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
+impl EntryStates {
+    /// Adds the `states` of the entries along `axis`.
+    pub fn add(&mut self, axis: Axis, states: Box<[u8]>) {
+        self.0.push((axis, states));
+    }
+
+    /// Writes one into `table` where all `states` agree and zero elsewhere. Returns `false` and leaves
+    /// `table` alone if the states along one of the axes are not known.
+    pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
         let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
         if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
             return false;
@@ -126,7 +146,7 @@ impl States {
         table.fill(1.0);
         for &(axis, state) in states {
             if let (Some((_, states)), Ok(state)) = (find(axis), u8::try_from(state)) {
-                leave_state(states, state, table);
+                retain_state(states, state, table);
             }
         }
         true
@@ -138,12 +158,12 @@ impl States {
 }
 
 simd_dispatch!(
-    /// Leaves of `table` only where the entry of `states` is `state`.
-    leave_state, leave_state_entries, (states: &[u8], state: u8, table: &mut [f64])
+    /// Sets `table` to zero where the entry of `states` is not `state`.
+    retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
 
 #[inline(always)]
-fn leave_state_entries(states: &[u8], state: u8, table: &mut [f64]) {
+fn retain_state_entries(states: &[u8], state: u8, table: &mut [f64]) {
     table.iter_mut().zip(states).for_each(|(entry, &own)| *entry *= f64::from(own == state));
 }
 
@@ -152,59 +172,59 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marginal_sums_what_was_kept_of_each_state() {
-        // The second of three variables, in rounds of 12 and of more than are summed side by side.
+    fn a_marginal_sums_the_held_entries_of_each_state() {
+        // The second of three variables, in rounds of 3, 12 and (too long to sum side by side) 300.
         for stride in [1, 4, 100] {
             let axis = Axis { stride, cardinality: 3 };
             let full = 4 * 3 * stride;
-            let touched: Vec<bool> = (0..full).map(|entry| entry % 7 != 3).collect();
-            for kept in [Kept::default(), Kept::new(&touched)] {
-                let places: Vec<usize> = (0..full).filter(|&entry| kept.has(entry)).collect();
-                let entries: Vec<f64> = places.iter().map(|&entry| entry as f64).collect();
+            let is_held: Vec<bool> = (0..full).map(|entry| entry % 7 != 3).collect();
+            for map in [EntryMap::default(), EntryMap::new(&is_held)] {
+                let held: Vec<usize> = (0..full).filter(|&entry| map.holds(entry)).collect();
+                let entries: Vec<f64> = held.iter().map(|&entry| entry as f64).collect();
                 let mut states = [0.5; 3];
-                kept.marginal(axis, &entries, &mut states);
-                let of = |state: usize| {
-                    let own = places.iter().filter(|&entry| entry / stride % 3 == state);
+                map.add_marginal(axis, &entries, &mut states);
+                let expected = |state: usize| {
+                    let own = held.iter().filter(|&entry| entry / stride % 3 == state);
                     0.5 + own.sum::<usize>() as f64
                 };
-                assert_eq!(states, [of(0), of(1), of(2)], "stride {stride}");
+                assert_eq!(states, [expected(0), expected(1), expected(2)], "stride {stride}");
             }
         }
     }
 
     #[test]
-    fn runs_of_states_are_the_entries_that_agree() {
-        // Variables with 3, 2 and 4 states, of which every fifth entry was left out.
+    fn runs_and_masks_cover_the_entries_with_the_given_states() {
+        // Variables with 3, 2 and 4 states; tables without every fifth entry, with only those, and full.
         let axis = |stride, cardinality| Axis { stride, cardinality };
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
-        let touched: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
+        let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
         let few: Vec<bool> = (0..24).map(|entry| entry % 5 == 2).collect();
         let mut written = 0;
-        for kept in [Kept::new(&touched), Kept::new(&few), Kept::default()] {
+        for map in [EntryMap::new(&most), EntryMap::new(&few), EntryMap::default()] {
             for chosen in
                 [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
             {
                 let states: Vec<_> = chosen.iter().map(|&(v, state)| (axes[v], state)).collect();
                 let mut found = Vec::new();
-                kept.runs_of(&states, 24, &mut |run| found.extend(run));
+                map.for_runs_with(&states, 24, &mut |run| found.extend(run));
                 let agrees = |entry: &usize| {
                     states
                         .iter()
                         .all(|(axis, state)| entry / axis.stride % axis.cardinality == *state)
                 };
-                let expected = (0..24).filter(|&entry| kept.has(entry)).filter(agrees);
-                let expected: Vec<usize> = expected.map(|entry| kept.place(entry)).collect();
+                let expected = (0..24).filter(|&entry| map.holds(entry)).filter(agrees);
+                let expected: Vec<usize> = expected.map(|entry| map.position(entry)).collect();
                 assert_eq!(found, expected, "{chosen:?}");
-                let columns = axes.map(|axis| (axis, kept.states(axis)));
+                let columns = axes.map(|axis| (axis, map.states(axis)));
                 let known = columns.into_iter().filter_map(|(axis, c)| Some((axis, c?)));
-                let mut table = vec![f64::NAN; kept.place(24)];
-                if States(known.collect()).write(&states, &mut table) {
-                    let is_found = |place: usize| f64::from(expected.contains(&place));
-                    assert!(table.iter().enumerate().all(|(place, &v)| v == is_found(place)));
+                let mut table = vec![f64::NAN; map.position(24)];
+                if EntryStates(known.collect()).write_mask(&states, &mut table) {
+                    let in_run = |position: usize| f64::from(expected.contains(&position));
+                    assert!(table.iter().enumerate().all(|(position, &v)| v == in_run(position)));
                     written += 1;
                 }
             }
         }
-        assert_eq!(written, 7, "states are known where few entries were kept");
+        assert_eq!(written, 7, "states are known where few entries are held");
     }
 }

@@ -1,64 +1,65 @@
-//! A bound on how many messages are multiplied at once.
+//! A bound on the number of messages that are multiplied at once.
 //!
-//! A clique's table is read once with the messages of all children, whose product has no scale of
-//! its own in between. Each message has its largest entry near one, but a few hundred that speak for
-//! opposite states multiply to less than the smallest number everywhere. Children with the same
-//! separator are therefore hung below each other: each then takes up a few messages, and what it
-//! passes on is scaled anew. That is again a junction tree, because the separator's variables are in
-//! each of them.
+//! A clique's table is read once with the messages of all its children, and their product is not
+//! rescaled in between. Each message has its largest entry near one, but the product of a few hundred
+//! that favour opposite states can underflow everywhere. So children with the same separator are
+//! moved below one another: each then receives a few messages, and its own message is rescaled. The
+//! result is again a junction tree, because the separator's variables are in each of these cliques.
 
 use std::collections::BTreeMap;
 
 use crate::engine::cpu::tree::structure::Shape;
 use crate::network::VariableId;
 
-/// Children of one clique that have the same separator, at most.
-const CHILDREN: usize = 8;
+/// Most children of one clique over the same separator. Must be small enough for the product of as
+/// many messages not to underflow.
+const MAX_SIBLINGS: usize = 8;
 
 impl Shape {
-    /// The same cliques with at most [`CHILDREN`] children over any one separator, in preorder.
+    /// The same cliques, in preorder, where no clique has more than [`MAX_SIBLINGS`] children over the
+    /// same separator.
     ///
-    /// Also gives, for each clique, its number before.
+    /// Also returns, for each clique, its number in `self`.
     pub fn with_bounded_fan_out(mut self) -> (Self, Vec<usize>) {
         let mut counts = vec![0; self.cliques.len()];
         self.parents.iter().flatten().for_each(|&parent| counts[parent] += 1);
-        if counts.iter().all(|&count| count <= CHILDREN) {
+        if counts.iter().all(|&count| count <= MAX_SIBLINGS) {
             return self.in_preorder();
         }
         let mut children: Vec<BTreeMap<Vec<VariableId>, Vec<usize>>> =
             vec![BTreeMap::new(); self.cliques.len()];
         for clique in 0..self.cliques.len() {
             if let Some(parent) = self.parents[clique]
-                && counts[parent] > CHILDREN
+                && counts[parent] > MAX_SIBLINGS
             {
                 children[parent].entry(self.separator(clique)).or_default().push(clique);
             }
         }
         for siblings in children.iter().flat_map(BTreeMap::values) {
-            for (index, &clique) in siblings.iter().enumerate().skip(CHILDREN) {
-                self.parents[clique] = Some(siblings[index / CHILDREN - 1]);
+            for (index, &clique) in siblings.iter().enumerate().skip(MAX_SIBLINGS) {
+                self.parents[clique] = Some(siblings[index / MAX_SIBLINGS - 1]);
             }
         }
         self.in_preorder()
     }
 
-    /// Numbers the cliques such that each subtree is a run that begins with its root.
+    /// Numbers the cliques in preorder: each subtree is then a range that begins with its root.
     fn in_preorder(mut self) -> (Self, Vec<usize>) {
         let mut children = vec![Vec::new(); self.cliques.len()];
-        let mut open = Vec::new();
+        let mut stack = Vec::new();
         for (clique, parent) in self.parents.iter().enumerate() {
             match parent {
                 Some(parent) => children[*parent].push(clique),
-                None => open.push((clique, None)),
+                None => stack.push((clique, None)),
             }
         }
         let mut order = Vec::with_capacity(self.cliques.len());
         let mut ordered = Self::default();
-        while let Some((clique, parent)) = open.pop() {
+        while let Some((clique, parent)) = stack.pop() {
             let number = order.len();
-            open.extend(children[clique].iter().rev().map(|&child| (child, Some(number))));
+            stack.extend(children[clique].iter().rev().map(|&child| (child, Some(number))));
             ordered.cliques.push(std::mem::take(&mut self.cliques[clique]));
-            ordered.families.push(std::mem::take(&mut self.families[clique]));
+            ordered.factors.push(std::mem::take(&mut self.factors[clique]));
             ordered.parents.push(parent);
             order.push(clique);
         }
@@ -75,21 +76,21 @@ mod tests {
         indices.iter().map(|&index| VariableId::new(index)).collect()
     }
 
-    /// A cause 0 and another variable 1, with many effects of the cause and a few of the other.
+    /// A root clique of variables 0 and 1, and a child per effect: most are effects of variable 0, and
+    /// every fiftieth of variable 1.
     fn star(effects: usize) -> Shape {
-        let mut shape =
-            Shape { cliques: vec![ids(&[0, 1])], parents: vec![None], families: vec![] };
+        let mut shape = Shape { cliques: vec![ids(&[0, 1])], parents: vec![None], factors: vec![] };
         for effect in 0..effects {
             shape.cliques.push(ids(&[usize::from(effect % 50 == 0), 2 + effect]));
             shape.parents.push(Some(0));
         }
-        shape.families =
+        shape.factors =
             (0..shape.cliques.len()).map(|clique| vec![FactorId::new(clique)]).collect();
         shape
     }
 
     #[test]
-    fn a_star_becomes_a_bushy_tree_over_the_same_separators() {
+    fn many_children_are_moved_below_one_another() {
         let before = star(400);
         let (after, order) = star(400).with_bounded_fan_out();
         let mut count = vec![BTreeMap::new(); after.cliques.len()];
@@ -98,17 +99,17 @@ mod tests {
             let parent = after.parents[clique].unwrap();
             assert!(parent < clique);
             assert_eq!(after.cliques[clique], before.cliques[order[clique]]);
-            assert_eq!(after.families[clique], before.families[order[clique]]);
+            assert_eq!(after.factors[clique], before.factors[order[clique]]);
             assert_eq!(after.separator(clique), before.separator(order[clique]));
             *count[parent].entry(after.separator(clique)).or_insert(0) += 1;
             depth[clique] = depth[parent] + 1;
         }
-        assert!(count.iter().flat_map(BTreeMap::values).all(|&children| children <= CHILDREN));
+        assert!(count.iter().flat_map(BTreeMap::values).all(|&children| children <= MAX_SIBLINGS));
         assert!(depth.iter().all(|&depth| depth <= 4));
     }
 
     #[test]
-    fn every_subtree_is_a_run() {
+    fn every_subtree_is_a_range() {
         let (shape, _) = star(400).with_bounded_fan_out();
         let mut end: Vec<usize> = (1..=shape.cliques.len()).collect();
         let mut size = vec![1; shape.cliques.len()];

@@ -1,64 +1,67 @@
-//! How the variables of a clique are ordered, seen from the clique alone.
+//! The order of the variables in a clique's table.
 //!
 //! A clique's table has a *port* for each table that it exchanges numbers with: the separator to
-//! its parent, the separator to each child, and one for the variables that occur in no other
-//! clique. Variables that the same ports hold move every index alike, so they are merged into one
-//! group, and a table of ten variables is a nest of two to five loops. The largest group runs
-//! fastest: along it every port either stands still or steps by one, which a compiler turns into
-//! vector instructions, whatever the numbers of states are.
+//! its parent, the separator to each child, and one for its private variables, which are in no other
+//! clique. Two variables that are in the same ports move every index alike, so they are merged into
+//! one group. A table of ten variables becomes a nest of two to five loops. The largest group is the
+//! innermost loop: along it, the index into a port's table either stays the same or steps by one. The
+//! compiler turns such loops into vector instructions, whatever the numbers of states are.
 //!
-//! The order of a separator's table therefore differs between its two ends. Messages are permuted
-//! on the way, which costs one indexed store for each entry of a separator, and separators are
-//! small beside their cliques.
+//! The two ends of a separator may therefore order its variables differently. Messages are permuted
+//! when they are sent. That costs one indexed store per separator entry, and separators are small
+//! compared with cliques.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// Longest run along the fastest group that is one row: what a row needs fits in the L1 cache.
-pub const LONGEST_ROW: usize = 1024;
+/// Most entries of a row, a run along the fastest group: a row and its inputs then fit in the L1
+/// cache. If it is wrong, only speed changes.
+pub const MAX_ROW_ENTRIES: usize = 1024;
 
-/// The order of a clique's variables, and of the variables at each of its ports.
+/// The order of a clique's variables, and of the variables of each of its ports.
 #[derive(Debug)]
 pub struct Layout {
     /// The slow variables, slowest first.
     pub outer: Scope,
     /// The variables of the fastest group.
     pub inner: Scope,
-    /// Each port in the order in which this clique indexes it.
+    /// The port to the parent, if there is one; those to the children, in order; and that of the
+    /// private variables, if there are any.
     pub ports: Vec<PortLayout>,
 }
 
-/// One port as a clique indexes it.
+/// One port as its clique indexes it.
 #[derive(Debug)]
 pub struct PortLayout {
     /// The variables in index order.
     pub scope: Scope,
-    /// Whether it holds the fastest group, and so is read or written by vectors.
+    /// Whether the port holds the fastest group. Then a row meets a run of its entries, otherwise a
+    /// single one.
     pub is_vector: bool,
 }
 
 impl Layout {
-    /// The layout of a clique of `variables` with `ports`, each a set of some of the variables.
+    /// The layout of a clique of `variables` whose `ports` are subsets of them.
     ///
-    /// Groups that the first port holds are slower than others among the slow ones.
+    /// Among the slow groups, those in the first port are the slowest.
     pub fn new(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Self {
         let mut groups = groups(network, variables, ports);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let inner = largest.map(|group| groups.remove(group));
         groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
-        let scope = |chosen: &dyn Fn(&Group) -> bool| {
-            let chosen = groups.iter().chain(&inner).filter(|group| chosen(group));
-            Scope::of(network, chosen.flat_map(|group| group.variables.iter().copied()))
+        let scope = |is_included: &dyn Fn(&Group) -> bool| {
+            let included = groups.iter().chain(&inner).filter(|group| is_included(group));
+            Scope::of(network, included.flat_map(|group| group.variables.iter().copied()))
         };
-        let holds = |group: &Group, port: usize| group.ports.binary_search(&port).is_ok();
+        let is_in = |group: &Group, port: usize| group.ports.binary_search(&port).is_ok();
         let outer = groups.iter().flat_map(|group| group.variables.iter().copied());
         Self {
             outer: Scope::of(network, outer),
             inner: Scope::of(network, inner.iter().flat_map(|g| g.variables.iter().copied())),
             ports: (0..ports.len())
                 .map(|port| PortLayout {
-                    scope: scope(&|group| holds(group, port)),
-                    is_vector: inner.as_ref().is_some_and(|group| holds(group, port)),
+                    scope: scope(&|group| is_in(group, port)),
+                    is_vector: inner.as_ref().is_some_and(|group| is_in(group, port)),
                 })
                 .collect(),
         }
@@ -66,35 +69,36 @@ impl Layout {
 
     /// Entries of the table.
     pub fn entries(&self) -> usize {
-        self.outer.entries() * self.row()
+        self.outer.entries() * self.run_entries()
     }
 
-    /// Rows of the table, each so long that what it needs fits in the L1 cache.
-    pub fn rows(&self) -> usize {
-        self.outer.entries() * self.row().div_ceil(LONGEST_ROW)
+    /// Rows of the table, each of at most [`MAX_ROW_ENTRIES`] entries.
+    pub fn row_count(&self) -> usize {
+        self.outer.entries() * self.run_entries().div_ceil(MAX_ROW_ENTRIES)
     }
 
-    /// Entries of the fastest group.
-    pub fn row(&self) -> usize {
+    /// Entries of one run along the fastest group.
+    pub fn run_entries(&self) -> usize {
         self.inner.entries()
     }
 }
 
-/// Variables that the same ports hold.
+/// Variables that are in the same ports.
 struct Group {
     variables: Vec<VariableId>,
     entries: usize,
+    /// Ascending.
     ports: Vec<usize>,
 }
 
 fn groups(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut held = Vec::with_capacity(ports.len());
+    let mut own_ports = Vec::with_capacity(ports.len());
     for &variable in variables {
-        held.clear();
-        held.extend((0..ports.len()).filter(|&port| ports[port].contains(&variable)));
+        own_ports.clear();
+        own_ports.extend((0..ports.len()).filter(|&port| ports[port].contains(&variable)));
         let states = network[variable].cardinality();
-        match groups.iter_mut().find(|group| group.ports == held) {
+        match groups.iter_mut().find(|group| group.ports == own_ports) {
             Some(group) => {
                 group.variables.push(variable);
                 group.entries *= states;
@@ -102,7 +106,7 @@ fn groups(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) 
             None => groups.push(Group {
                 variables: vec![variable],
                 entries: states,
-                ports: held.clone(),
+                ports: own_ports.clone(),
             }),
         }
     }

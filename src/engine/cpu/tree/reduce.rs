@@ -1,44 +1,56 @@
-//! The network that is left when observed variables are taken out.
+//! The reduced tree: a junction tree of the variables that are not observed.
 //!
-//! An observed variable fixes an index of the tables that hold it and leaves its neighbours without
-//! an edge through it. What is left falls apart or has smaller cliques, so it is triangulated anew;
-//! with a fifth of the variables observed the tables often shrink to a hundredth.
+//! An observed variable fixes an index of the tables that hold it, and its neighbours are no longer
+//! connected through it. The rest falls into components or has smaller cliques, so it is triangulated
+//! again. With a fifth of the variables observed, tables often shrink to a hundredth.
 
 use std::slice;
 
 use rayon::ThreadPool;
 
 use crate::cancel::CancelToken;
-use crate::engine::cpu::tables::make::most_given;
+use crate::engine::cpu::memory::{Footprint, max_pooled};
 use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// A tree for the variables that are not observed.
+/// The heuristics, of which the best tree is taken; in a large network only of the first two.
+const HEURISTICS: [Heuristic; 3] =
+    [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
+
+/// Unobserved variables above which a network is large: triangulation then takes a relevant share of
+/// a propagation. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+const LARGE_NETWORK: usize = 200;
+
+/// Table entries per variable of a large network above which a second heuristic pays off. Tuned as
+/// above; if it is wrong, only speed changes.
+const RETRY_ENTRIES_PER_VARIABLE: u64 = 1400;
+
+/// A junction tree of the variables that are not observed.
 #[derive(Debug)]
-pub struct Reduced {
+pub struct ReducedTree {
     pub structure: Structure,
-    /// What found the tree.
+    /// The heuristic that found the tree.
     heuristic: Heuristic,
-    /// Entries of all its tables.
+    /// Entries of all tables.
     entries: u64,
-    /// Bytes that its tables take, in memory that may be larger than it has to be.
+    /// Bytes of the tables, in pooled memory that may be larger than they are.
     table_bytes: usize,
-    /// Bytes that it takes beside them.
+    /// Bytes of everything else.
     pub other_bytes: usize,
-    /// The factors of which nothing but one number is left: all their variables are observed.
+    /// The factors that are a single number, because all their variables are observed.
     constants: Vec<FactorId>,
 }
 
-impl Reduced {
-    /// Bytes that it takes in all.
+impl ReducedTree {
+    /// Bytes that the tree takes in all.
     pub fn bytes(&self) -> usize {
         self.table_bytes + self.other_bytes
     }
 
-    /// ln of the product of what is left of tables all of whose variables are observed, in the
-    /// states in `observed`; `None` if it is zero.
-    pub fn constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
+    /// The natural logarithm of the product of all factors whose variables are all `observed`; `None`
+    /// if it is zero. P(e) of the tree must be multiplied by the product.
+    pub fn ln_constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
         let entry = |&factor: &FactorId| {
             let factor = network.factor(factor);
             let state = |v: VariableId| observed[v.index()].expect("it is observed");
@@ -51,84 +63,91 @@ impl Reduced {
     }
 }
 
-/// Triangulates what is left of `network` without the variables that `is_observed`.
+/// Triangulates `network` without the variables that are observed.
 ///
-/// Entries of its tables are to be `width` bytes wide. What is the same in the tree `before` is taken
-/// over from there. Two heuristics run at once if there are `threads`. `None` once `cancel` is set, or if no tree has fewer than `limit` entries in all.
+/// `width` is the size of a table entry in bytes. Cliques that are unchanged since the tree `previous`
+/// keep its layouts. With `threads`, two heuristics may run in parallel; the result is the same.
+/// Returns `None` if `cancel` is set, or if no tree has fewer than `max_entries` entries in all.
 pub fn reduce(
     network: &Network,
     is_observed: &[bool],
-    limit: u64,
+    max_entries: u64,
     width: usize,
-    before: Option<&Reduced>,
+    previous: Option<&ReducedTree>,
     threads: Option<&ThreadPool>,
     cancel: &CancelToken,
-) -> Option<Reduced> {
-    let left: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
-    let mut number = vec![usize::MAX; is_observed.len()];
-    left.iter().enumerate().for_each(|(index, v)| number[v.index()] = index);
-    let cardinalities = left.iter().map(|&v| network[v].cardinality()).collect();
-    let families: Vec<Vec<VariableId>> = network
-        .factors()
-        .map(|factor| {
-            let unobserved = factor.scope().iter().filter(|v| !is_observed[v.index()]);
-            unobserved.map(|v| VariableId::new(number[v.index()])).collect()
-        })
-        .collect();
-    let graph = MoralGraph::new(cardinalities, &families);
+) -> Option<ReducedTree> {
+    let unobserved: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
+    let (graph, families) = reduced_graph(network, is_observed, &unobserved);
     let mut heuristics = HEURISTICS;
-    if let Some(before) = before {
-        // The same again, so that most stays the same.
-        heuristics.sort_by_key(|&heuristic| heuristic != before.heuristic);
+    if let Some(previous) = previous {
+        // The heuristic of the previous tree first: it leaves most cliques as they are.
+        heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
-    let heuristics = if graph.len() > MANY { &heuristics[..2] } else { &heuristics[..] };
-    let is_enough =
-        |entries: u64| graph.len() > MANY && entries / WORTH_ANOTHER < graph.len() as u64;
-    let worth = |entries: u64| match before {
-        _ if is_enough(entries) => 0,
+    let is_large = graph.len() > LARGE_NETWORK;
+    let heuristics = if is_large { &heuristics[..2] } else { &heuristics[..] };
+    let is_good_enough =
+        |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
+    // Entries below which a further heuristic's tree replaces one of `entries`.
+    let target = |entries: u64| match previous {
+        _ if is_good_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let run = |heuristics| quick_tree(&graph, heuristics, limit, worth, cancel);
-    // Where another was worth its time before it will be so again.
-    let is_hard = before.is_some_and(|before| !is_enough(before.entries));
+    let run = |heuristics| quick_tree(&graph, heuristics, max_entries, target, cancel);
+    // If the previous tree needed a second heuristic, this one will too.
+    let needs_retry = previous.is_some_and(|previous| !is_good_enough(previous.entries));
     let (tree, heuristic) = match (threads, heuristics) {
-        (Some(threads), [one, other]) if is_hard => {
-            let both = || rayon::join(|| run(slice::from_ref(one)), || run(slice::from_ref(other)));
+        (Some(threads), [first, second]) if needs_retry => {
+            let both =
+                || rayon::join(|| run(slice::from_ref(first)), || run(slice::from_ref(second)));
             match threads.install(both) {
-                // What one after the other would have come to.
-                (Some(one), Some(other)) if other.0.entries < worth(one.0.entries) => Some(other),
-                (one, other) => one.or(other),
+                // The choice that one thread would have made.
+                (Some(first), Some(second)) if second.0.entries < target(first.0.entries) => {
+                    Some(second)
+                }
+                (first, second) => first.or(second),
             }
         }
         _ => run(heuristics),
     }?;
     let entries = tree.entries;
-    let (shape, constants) = shape(tree, &left, &families);
-    let structure = Structure::new(network, shape, before.map(|before| &before.structure));
-    let (tables, other_bytes) = structure.bytes(width, false);
-    let table_bytes = most_given(tables);
-    Some(Reduced { structure, heuristic, entries, table_bytes, other_bytes, constants })
+    let (shape, constants) = shape(tree, &unobserved, &families);
+    let structure = Structure::new(network, shape, previous.map(|previous| &previous.structure));
+    let Footprint { table_bytes, other_bytes } = Footprint::new(&structure, width, false);
+    let table_bytes = max_pooled(table_bytes);
+    Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 
-/// Those of which the best is taken; of the first two where there are many variables.
-const HEURISTICS: [Heuristic; 3] =
-    [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
+/// The moral graph of the `unobserved` variables, numbered in this order, and the scope of each factor
+/// in these numbers.
+fn reduced_graph(
+    network: &Network,
+    is_observed: &[bool],
+    unobserved: &[VariableId],
+) -> (MoralGraph, Vec<Vec<VariableId>>) {
+    let mut number = vec![usize::MAX; is_observed.len()];
+    unobserved.iter().enumerate().for_each(|(index, v)| number[v.index()] = index);
+    let cardinalities = unobserved.iter().map(|&v| network[v].cardinality()).collect();
+    let families: Vec<Vec<VariableId>> = network
+        .factors()
+        .map(|factor| {
+            let scope = factor.scope().iter().filter(|v| !is_observed[v.index()]);
+            scope.map(|v| VariableId::new(number[v.index()])).collect()
+        })
+        .collect();
+    (MoralGraph::new(cardinalities, &families), families)
+}
 
-/// More variables than this are many.
-const MANY: usize = 200;
-
-/// Entries of tables for each of many variables from which on a second heuristic is worth its time.
-const WORTH_ANOTHER: u64 = 1400;
-
-/// The shape of `tree`, whose variables are numbered as in `left`, and what fits nowhere.
+/// The shape of `tree`, whose variables are numbered as in `unobserved`, and the factors that belong to
+/// no clique because their `families` are empty.
 fn shape(
     tree: CliqueTree,
-    left: &[VariableId],
+    unobserved: &[VariableId],
     families: &[Vec<VariableId>],
 ) -> (Shape, Vec<FactorId>) {
     let mut shape = Shape {
-        families: vec![Vec::new(); tree.cliques.len()],
+        factors: vec![Vec::new(); tree.cliques.len()],
         cliques: tree.cliques,
         parents: tree.parents,
     };
@@ -136,13 +155,13 @@ fn shape(
     for (factor, family) in families.iter().enumerate() {
         let factor = FactorId::new(factor);
         match family.iter().min_by_key(|v| tree.position[v.index()]) {
-            Some(first) => shape.families[tree.home[first.index()]].push(factor),
+            Some(first) => shape.factors[tree.home[first.index()]].push(factor),
             None => constants.push(factor),
         }
     }
     for clique in &mut shape.cliques {
-        clique.iter_mut().for_each(|variable| *variable = left[variable.index()]);
-        // So that the same clique has the same table in another tree.
+        clique.iter_mut().for_each(|variable| *variable = unobserved[variable.index()]);
+        // Ascending, so that the same clique has the same table in another tree.
         clique.sort_unstable();
     }
     (shape.with_bounded_fan_out().0, constants)

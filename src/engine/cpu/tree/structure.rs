@@ -1,4 +1,4 @@
-//! All of a junction tree that does not depend on numbers.
+//! A junction tree before it has tables: cliques, separators, layouts.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
-/// Which cliques there are and what belongs into each, without tables.
+/// The cliques of a tree and what belongs to each.
 ///
-/// Clique 0 is the root and every clique stands before its children; the separator above clique
-/// `c` is called `c` too.
+/// Clique 0 is the root, and every clique comes before its children. The separator between clique
+/// `c` and its parent has number `c` too.
 #[derive(Debug, Default)]
 pub struct Shape {
-    /// The variables of each clique. Observed variables may be left out.
+    /// By clique: its variables. Observed variables may have been removed.
     pub cliques: Vec<Vec<VariableId>>,
-    /// The parent of each clique; `None` for the root alone.
+    /// By clique: its parent; `None` for the root only.
     pub parents: Vec<Option<usize>>,
-    /// The factors that are multiplied into each clique.
-    pub families: Vec<Vec<FactorId>>,
+    /// By clique: the factors that are multiplied into its table.
+    pub factors: Vec<Vec<FactorId>>,
 }
 
 impl Shape {
@@ -29,26 +29,26 @@ impl Shape {
     }
 }
 
-/// All of a tree that does not depend on numbers.
+/// A [`Shape`] with all that follows from it.
 #[derive(Debug)]
 pub struct Structure {
     pub shape: Shape,
-    /// The variables that each clique shares with its parent.
+    /// By clique: the variables that it shares with its parent.
     pub separators: Vec<Vec<VariableId>>,
     pub children: Vec<Vec<usize>>,
-    /// The variables of each clique that are in no other.
+    /// By clique: its variables that are in no other clique.
     pub private: Vec<Vec<VariableId>>,
     pub layouts: Vec<Arc<Layout>>,
-    /// For each clique that of the tree before with the same variables.
-    like: Vec<Option<usize>>,
+    /// By clique: the clique of the previous tree with the same variables.
+    previous: Vec<Option<usize>>,
 }
 
 impl Structure {
-    /// The cliques of `shape` in order.
+    /// Derives the structure of `shape`.
     ///
-    /// What is the same in the tree `before` is taken over from there, for which the variables of all
-    /// cliques have to be in ascending order in both.
-    pub fn new(network: &Network, shape: Shape, before: Option<&Self>) -> Self {
+    /// Layouts of cliques that are unchanged since the tree `previous` are shared with it. The
+    /// variables of every clique must then be in ascending order in both trees.
+    pub fn new(network: &Network, shape: Shape, previous: Option<&Self>) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
         let mut children = vec![Vec::new(); count];
@@ -57,20 +57,21 @@ impl Structure {
                 children[parent].push(clique);
             }
         }
-        let mut shared = vec![false; network.variables().len()];
-        separators.iter().flatten().for_each(|v| shared[v.index()] = true);
-        let alone = |clique: &Vec<VariableId>| {
-            clique.iter().copied().filter(|v| !shared[v.index()]).collect()
+        let mut is_shared = vec![false; network.variables().len()];
+        separators.iter().flatten().for_each(|v| is_shared[v.index()] = true);
+        let not_shared = |clique: &Vec<VariableId>| {
+            clique.iter().copied().filter(|v| !is_shared[v.index()]).collect()
         };
-        let private: Vec<Vec<VariableId>> = shape.cliques.iter().map(alone).collect();
-        let like = match before {
-            Some(before) => alike(network, &before.shape.cliques, &shape.cliques),
+        let private: Vec<Vec<VariableId>> = shape.cliques.iter().map(not_shared).collect();
+        let same_variables = match previous {
+            Some(previous) => equal_cliques(network, &previous.shape.cliques, &shape.cliques),
             None => vec![None; count],
         };
+        let layouts = Vec::with_capacity(count);
         let mut structure =
-            Self { shape, separators, children, private, layouts: Vec::with_capacity(count), like };
+            Self { shape, separators, children, private, layouts, previous: same_variables };
         for clique in 0..count {
-            let known = before.and_then(|before| before.layout_like(&structure, clique));
+            let known = previous.and_then(|previous| previous.layout_for(&structure, clique));
             let layout = known.unwrap_or_else(|| Arc::new(structure.layout(network, clique)));
             structure.layouts.push(layout);
         }
@@ -86,9 +87,10 @@ impl Structure {
         Layout::new(network, &self.shape.cliques[clique], &ports)
     }
 
-    /// The layout here of a clique of another tree, if it has all ports in common with one of this.
-    fn layout_like(&self, other: &Self, clique: usize) -> Option<Arc<Layout>> {
-        let own = other.like[clique]?;
+    /// The layout here that serves `clique` of the tree `other`: that of the clique with the same
+    /// variables, if all its ports are the same too.
+    fn layout_for(&self, other: &Self, clique: usize) -> Option<Arc<Layout>> {
+        let own = other.previous[clique]?;
         let (children, others) = (&self.children[own], &other.children[clique]);
         let has_same_separator =
             |(&a, &b): (&usize, &usize)| self.separators[a] == other.separators[b];
@@ -100,57 +102,37 @@ impl Structure {
         is_same.then(|| Arc::clone(&self.layouts[own]))
     }
 
-    /// The clique of the tree before, `before` or this itself, with the same variables, and whether
-    /// all its ports are the same too.
-    pub fn like(&self, clique: usize, before: &Self) -> Option<(usize, bool)> {
-        if std::ptr::eq(self, before) {
+    /// The clique of the tree `previous` with the same variables as `clique`, and whether all its
+    /// ports are the same too. `previous` is the tree that this one was derived from, or this tree.
+    pub fn counterpart(&self, clique: usize, previous: &Self) -> Option<(usize, bool)> {
+        if std::ptr::eq(self, previous) {
             return Some((clique, true));
         }
-        let like = self.like[clique]?;
-        Some((like, Arc::ptr_eq(&self.layouts[clique], &before.layouts[like])))
+        let other = self.previous[clique]?;
+        Some((other, Arc::ptr_eq(&self.layouts[clique], &previous.layouts[other])))
     }
 
     /// Entries of the tables of all cliques without the variables that are `observed`.
     pub fn entries_without(&self, observed: &[bool]) -> f64 {
-        let of = |layout: &Arc<Layout>| {
+        let entries = |layout: &Arc<Layout>| {
             let states = |scope: &Scope| {
-                let left = scope.variables().iter().zip(scope.cardinalities());
-                let left = left.filter(|(variable, _)| !observed[variable.index()]);
-                left.map(|(_, &states)| states as f64).product::<f64>()
+                let pairs = scope.variables().iter().zip(scope.cardinalities());
+                let remaining = pairs.filter(|(variable, _)| !observed[variable.index()]);
+                remaining.map(|(_, &states)| states as f64).product::<f64>()
             };
             states(&layout.outer) * states(&layout.inner)
         };
-        self.layouts.iter().map(of).sum()
-    }
-
-    /// The variables of every clique.
-    pub fn cliques(&self) -> &[Vec<VariableId>] {
-        &self.shape.cliques
-    }
-
-    /// The children of a clique.
-    pub fn children(&self, clique: usize) -> &[usize] {
-        &self.children[clique]
-    }
-
-    /// The factors of every clique.
-    pub fn families(&self) -> &[Vec<FactorId>] {
-        &self.shape.families
-    }
-
-    /// The order of every clique's variables.
-    pub fn layouts(&self) -> &[Arc<Layout>] {
-        &self.layouts
+        self.layouts.iter().map(entries).sum()
     }
 }
 
-/// For each of `cliques` that of `others` with the same variables. All are in ascending order.
-fn alike(
+/// For each of `cliques` the one of `others` with the same variables. All are in ascending order.
+fn equal_cliques(
     network: &Network,
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // Those that begin with the same variable in chains.
+    // Chains of those with the same first variable.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {

@@ -1,0 +1,119 @@
+//! Forecasts the time of a propagation, for the choice of a strategy.
+//!
+//! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on desktop
+//! and server machines, and need only be right within a factor of two: a wrong one makes the engine
+//! choose the slower strategy in close cases. It changes no result beyond rounding.
+
+use std::sync::Arc;
+
+use crate::engine::cpu::reuse::change::Change;
+use crate::engine::cpu::tree::layout::Layout;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::structure::Structure;
+
+/// Per table entry, for both passes.
+const ENTRY: f64 = 0.8;
+
+/// Per row of a table, for both passes.
+const ROW: f64 = 12.0;
+
+/// Per row that an observation rules out, for both passes.
+const SKIPPED_ROW: f64 = 5.0;
+
+/// Per separator entry, for both passes.
+const SEPARATOR_ENTRY: f64 = 5.0;
+
+/// The same if all separators together have more than [`UNCACHED_SEPARATOR_ENTRIES`].
+const UNCACHED_SEPARATOR_ENTRY: f64 = 8.0;
+
+/// Separator entries of a tree above which messages have left the cache before they are read again.
+const UNCACHED_SEPARATOR_ENTRIES: usize = 700_000;
+
+/// Per clique, for both passes.
+const CLIQUE: f64 = 200.0;
+
+/// Table entries of a tree below which everything that a propagation touches stays in a cache.
+const CACHED_ENTRIES: usize = 600_000;
+
+/// The share of the costs above that a propagation in a cached tree takes.
+const CACHED_SHARE: f64 = 0.5;
+
+/// Per table entry that is made.
+const MAKE_ENTRY: f64 = 1.0;
+
+/// Per variable of a new reduced tree: most of it is triangulation.
+const MAKE_VARIABLE: f64 = 2200.0;
+
+/// As [`MAKE_ENTRY`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
+const MAKE_CACHED_ENTRY: f64 = 0.6;
+
+/// As [`MAKE_VARIABLE`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
+const MAKE_CACHED_VARIABLE: f64 = 1300.0;
+
+/// The share of the entries that are made if the rest is reused from the previous tree.
+const MADE_SHARE: f64 = 0.3;
+
+/// How many times the cost of a search (per variable) the best known strategy must take for a new tree
+/// to be searched. The cost is lost if none is found.
+const MIN_SEARCH_GAIN: f64 = 2.0;
+
+/// The cost of passing the messages that `change` asks for through `tree`.
+///
+/// If one of a clique's slow variables is observed, only the rows of its state are read.
+pub fn propagation(
+    structure: &Structure,
+    tree: &Tree,
+    change: &Change,
+    observed: &[Option<usize>],
+) -> f64 {
+    let share = if tree.entries() < CACHED_ENTRIES { CACHED_SHARE } else { 1.0 };
+    let is_cached = tree.above <= UNCACHED_SEPARATOR_ENTRIES;
+    let separator = if is_cached { SEPARATOR_ENTRY } else { UNCACHED_SEPARATOR_ENTRY };
+    let stale = change.needed.iter().zip(&change.up).zip(&change.down);
+    let passes =
+        stale.map(|((&needed, &up), &down)| f64::from(u8::from(needed && up) + u8::from(down)));
+    let nodes = structure.layouts.iter().zip(&tree.nodes).zip(passes);
+    let cost = |((layout, node), passes): ((&Arc<Layout>, &Node), f64)| {
+        if passes == 0.0 {
+            return 0.0;
+        }
+        let slow = layout.outer.variables().iter().zip(layout.outer.cardinalities());
+        let fixed = slow.filter(|(v, _)| observed[v.index()].is_some());
+        let read: f64 = fixed.map(|(_, &states)| 1.0 / states as f64).product();
+        let rows = node.row_count() as f64;
+        let entries = node.entries as f64;
+        let always = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * separator;
+        0.5 * passes * (always + read * (entries * ENTRY + rows * ROW))
+    };
+    share * nodes.map(cost).sum::<f64>()
+}
+
+/// The cost of a propagation in a reduced tree of `entries` whose tables are made for other states.
+pub fn with_other_states(entries: usize) -> f64 {
+    entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
+}
+
+/// The cost of a propagation in a new reduced tree of `entries` over `variables`, of whose search
+/// only `build_share` counts.
+pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 {
+    let per_entry = CACHED_SHARE * ENTRY + MAKE_ENTRY;
+    entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
+}
+
+/// The entries that a new reduced tree over `variables` may have to beat `best`, the cost of the best
+/// known strategy; zero if a search does not pay off. `has_previous` says whether there is a previous
+/// tree from which most tables are reused.
+pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
+    let made_share = if has_previous { MADE_SHARE } else { 1.0 };
+    let limit = |per_variable: f64, per_entry: f64| {
+        let search = build_share * per_variable * variables as f64;
+        let limit = (best - search) / (CACHED_SHARE * ENTRY + made_share * per_entry);
+        if best >= MIN_SEARCH_GAIN * search { limit as u64 } else { 0 }
+    };
+    let limit_of_any = limit(MAKE_VARIABLE, MAKE_ENTRY);
+    if has_previous {
+        return limit_of_any;
+    }
+    let limit_of_cached = limit(MAKE_CACHED_VARIABLE, MAKE_CACHED_ENTRY);
+    limit_of_any.max(limit_of_cached.min(CACHED_ENTRIES as u64))
+}

@@ -1,0 +1,85 @@
+//! Which variables a change of findings can affect: d-connection.
+//!
+//! Reference: Koller and Friedman, Probabilistic Graphical Models (2009), algorithm 3.1.
+
+use crate::network::{Evidence, Finding, Network, VariableId};
+
+/// The variables that are d-connected to those whose findings change. Keeps its memory between
+/// searches.
+#[derive(Debug, Default)]
+pub struct DConnection {
+    /// Variables to visit, and whether from a child (otherwise from a parent).
+    stack: Vec<(VariableId, bool)>,
+    /// By variable: whether it was visited from a parent, and from a child.
+    visited: Vec<[bool; 2]>,
+    /// By variable: whether it is observed before and after the change.
+    is_observed: Vec<bool>,
+    /// By variable: whether it or a descendant has a finding before and after the change.
+    has_evidence_below: Vec<bool>,
+}
+
+impl DConnection {
+    /// Finds all variables that are d-connected to `changed`, given the findings that `before` and
+    /// `after` have in common.
+    pub fn find(
+        &mut self,
+        network: &Network,
+        before: &Evidence,
+        after: &Evidence,
+        changed: &[VariableId],
+    ) {
+        let count = network.variables().len();
+        self.visited.clear();
+        self.visited.resize(count, [false; 2]);
+        reset(&mut self.is_observed, count, false);
+        reset(&mut self.has_evidence_below, count, false);
+        self.stack.clear();
+        if !network.is_bayesian() {
+            // Factors have no direction: everything counts as connected.
+            self.visited.fill([true; 2]);
+            return;
+        }
+        let common = after.iter().filter(|(v, finding)| before.get(*v) == Some(*finding));
+        for (variable, finding) in common {
+            self.is_observed[variable.index()] = matches!(finding, Finding::Observed(_));
+            self.stack.push((variable, true));
+        }
+        while let Some((variable, _)) = self.stack.pop() {
+            if !std::mem::replace(&mut self.has_evidence_below[variable.index()], true) {
+                self.stack.extend(network.parents(variable).iter().map(|&p| (p, true)));
+            }
+        }
+        self.stack.extend(changed.iter().map(|&variable| (variable, true)));
+        while let Some((variable, from_child)) = self.stack.pop() {
+            self.visit(network, variable, from_child);
+        }
+    }
+
+    /// Visits a variable along a trail from a child or a parent and extends the trail.
+    fn visit(&mut self, network: &Network, variable: VariableId, from_child: bool) {
+        let at = variable.index();
+        if std::mem::replace(&mut self.visited[at][usize::from(from_child)], true) {
+            return;
+        }
+        let is_open = !self.is_observed[at];
+        let leads_to_parents = if from_child { is_open } else { self.has_evidence_below[at] };
+        if leads_to_parents {
+            self.stack.extend(network.parents(variable).iter().map(|&p| (p, true)));
+        }
+        if is_open {
+            self.stack.extend(network.children(variable).iter().map(|&c| (c, false)));
+        }
+    }
+
+    /// By variable: whether its posterior may differ after the change.
+    pub fn affected(&self) -> impl Iterator<Item = bool> {
+        let found = self.visited.iter().zip(&self.is_observed);
+        found.map(|([a, b], is_observed)| (*a || *b) && !is_observed)
+    }
+}
+
+/// Sets `flags` to `length` times `value`.
+pub fn reset(flags: &mut Vec<bool>, length: usize, value: bool) {
+    flags.clear();
+    flags.resize(length, value);
+}

@@ -1,0 +1,125 @@
+//! Memory of tables, reused from one reduced tree to the next.
+//!
+//! A reduced tree is often made for a single propagation. Writing to memory that was never written
+//! takes longer than computing a table, because the operating system first provides each page. So the
+//! tables of one tree go to a pool, and those of the next are taken from it.
+
+use std::cmp::Reverse;
+
+use crate::engine::cpu::memory::max_pooled;
+use crate::potential::Entry;
+
+/// Tables that are no longer in use.
+#[derive(Debug)]
+pub struct ReusePool<T> {
+    /// Ascending by capacity.
+    tables: Vec<Vec<T>>,
+    /// Their capacities added up.
+    entries: usize,
+    /// Limit of [`entries`](Self::entries) after a call of [`take_all`](Self::take_all).
+    max_entries: usize,
+}
+
+impl<T: Entry> ReusePool<T> {
+    /// Entries of the smallest table that is pooled: for smaller ones the allocator is as fast. If it
+    /// is wrong, only speed changes.
+    const MIN_ENTRIES: usize = 512;
+
+    pub fn new() -> Self {
+        Self { tables: Vec::new(), entries: 0, max_entries: 0 }
+    }
+
+    /// Adds the memory of `table`.
+    pub fn put(&mut self, table: Vec<T>) {
+        if table.capacity() >= Self::MIN_ENTRIES {
+            let place = self.tables.partition_point(|other| other.capacity() < table.capacity());
+            self.entries += table.capacity();
+            self.tables.insert(place, table);
+        }
+    }
+
+    /// Limits the entries that stay in the pool after the next [`take_all`](Self::take_all).
+    pub fn set_max_entries(&mut self, entries: usize) {
+        self.max_entries = entries;
+    }
+
+    /// Frees the largest tables until the limit is met.
+    fn shrink(&mut self) {
+        while self.entries > self.max_entries
+            && let Some(table) = self.tables.pop()
+        {
+            self.entries -= table.capacity();
+        }
+    }
+
+    /// A table of `entries`, if the pool has one that is not far larger.
+    fn take(&mut self, entries: usize) -> Option<Vec<T>> {
+        let place = self.tables.partition_point(|table| table.capacity() < entries);
+        let max_capacity = max_pooled(entries) + Self::MIN_ENTRIES;
+        if self.tables.get(place)?.capacity() > max_capacity {
+            return None;
+        }
+        let mut table = self.tables.remove(place);
+        self.entries -= table.capacity();
+        table.resize(entries, T::ZERO);
+        Some(table)
+    }
+
+    /// Tables of the given numbers of entries, in order: from the pool where it has some that fit,
+    /// otherwise new. Their content is arbitrary.
+    pub fn take_all(&mut self, sizes: &[usize]) -> Vec<Vec<T>> {
+        // The largest first: memory that fits them may fit others, but not the other way round.
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_unstable_by_key(|&table| Reverse(sizes[table]));
+        let mut found: Vec<_> = sizes.iter().map(|_| None).collect();
+        order.into_iter().for_each(|table| found[table] = self.take(sizes[table]));
+        self.shrink();
+        let new = |entries: usize| {
+            // Slack for a larger table later. It costs nothing until it is written.
+            let mut table = vec![T::ZERO; entries + entries / 8];
+            table.truncate(entries);
+            table
+        };
+        let tables = found.into_iter().zip(sizes);
+        tables.map(|(table, &entries)| table.unwrap_or_else(|| new(entries))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_reuse_memory_of_about_their_size_and_the_rest_is_bounded() {
+        let mut pool = ReusePool::<f64>::new();
+        let sizes = [100, 1_000, 4_000, 20_000, 4_100];
+        let first = pool.take_all(&sizes);
+        assert!(first.iter().zip(sizes).all(|(table, entries)| table.len() == entries));
+        let pointers: Vec<_> = first.iter().map(|table| table.as_ptr()).collect();
+        first.into_iter().for_each(|table| pool.put(table));
+        // Slightly more entries fit into the slack, and far fewer entries do not get a large table.
+        pool.set_max_entries(20_000);
+        let again = pool.take_all(&[4_400, 9_000, 1_100, 3_900]);
+        assert_eq!(again[0].as_ptr(), pointers[2]);
+        assert!(again[1].capacity() < 20_000);
+        assert_eq!(again[2].as_ptr(), pointers[1]);
+        assert_eq!(again[3].as_ptr(), pointers[4]);
+        assert_eq!(pool.entries, 0, "the largest exceeds the limit");
+        assert!(pool.tables.is_empty());
+    }
+
+    #[test]
+    fn the_pool_stays_within_its_limit() {
+        let mut pool = ReusePool::<f32>::new();
+        pool.set_max_entries(5_000);
+        for round in 1..40_usize {
+            let sizes: Vec<usize> = (1..30).map(|table| round * 7_919 % 997 * table).collect();
+            let tables = pool.take_all(&sizes);
+            let held: usize = tables.iter().map(Vec::capacity).sum();
+            let needed: usize = sizes.iter().sum();
+            let bound = needed * 3 / 2 + sizes.len() * ReusePool::<f32>::MIN_ENTRIES;
+            assert!(held <= bound && pool.entries <= 5_000, "round {round}");
+            tables.into_iter().for_each(|table| pool.put(table));
+        }
+    }
+}

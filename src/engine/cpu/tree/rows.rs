@@ -1,0 +1,152 @@
+//! Rows: how a clique's table meets the tables at its ports.
+//!
+//! A row is a run of consecutive entries of the clique's table along the fastest group. A tree
+//! describes it by `stride` words of 32 bits:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | 0 | the first of its entries in the clique's table |
+//! | 1 | the number of its entries |
+//! | [`ROW_HEAD`] + p | its first entry in the table of port p |
+//! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if the table is factored |
+//!
+//! Offsets at the port to the parent count from the start of that separator's table; those at all
+//! other ports from the start of the clique's region of tables below, in which they follow each
+//! other. A port whose layout [`is_vector`](super::layout::PortLayout::is_vector) has as many entries
+//! for a row as the row has; any other port has one.
+//!
+//! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B, C
+//! with its only child. It has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its entries
+//! are 20 to 23, and it meets entry 5 of the parent's separator and entries 8 to 11 of the child's.
+
+use std::ops::Range;
+
+use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
+use crate::potential::{Scope, write_mapping};
+
+/// Words of a row before those of the ports.
+pub const ROW_HEAD: usize = 2;
+
+/// Entries of a block of rows, and half of the least that a table must have to be divided into
+/// blocks. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+const BLOCK_ENTRIES: usize = 32_768;
+
+/// The port to the parent, as rows see it.
+#[derive(Clone, Copy, Debug)]
+pub struct ParentPort {
+    /// The word of a row that points into the separator's table.
+    pub word: usize,
+    /// The first separator entry in the slice at hand; zero for the whole table.
+    pub start: usize,
+    pub is_vector: bool,
+}
+
+/// Words of a row, by how their tables are read.
+#[derive(Debug, Default)]
+pub struct PortWords {
+    /// Words that point at one number for the whole row.
+    pub scalars: Vec<u32>,
+    /// Words that point at one number for each entry of the row.
+    pub vectors: Vec<u32>,
+}
+
+impl PortWords {
+    pub fn clear(&mut self) {
+        self.scalars.clear();
+        self.vectors.clear();
+    }
+
+    pub fn push(&mut self, word: u32, is_vector: bool) {
+        if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
+    }
+}
+
+/// The table of one factor group of a factored table, as rows see it.
+pub struct GroupPort {
+    /// Its variables in index order.
+    pub scope: Scope,
+    /// Where it begins among the tables of all groups.
+    pub start: usize,
+    pub is_vector: bool,
+}
+
+/// Consecutive rows of a large table. No two blocks of a table touch the same entry of the separator
+/// above, so they can be summed on different threads.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RowBlock {
+    /// The words that describe the rows.
+    pub words: Range<usize>,
+    /// The first separator entry that the rows touch.
+    pub above: usize,
+}
+
+/// Writes the rows of a full table, one for each run along the fastest group (more where a run is
+/// longer than a row may be). `groups` are those of a factored table.
+pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words: &mut Vec<u32>) {
+    let run = layout.run_entries();
+    let (runs, rows_per_run) = (layout.outer.entries(), run.div_ceil(MAX_ROW_ENTRIES));
+    let mut end = 0;
+    let ports = layout.ports.iter().enumerate().map(|(number, port)| {
+        let is_above = number == 0 && has_parent;
+        let start = if is_above { 0 } else { end };
+        end += if is_above { 0 } else { port.scope.entries() };
+        (&port.scope, start, port.is_vector)
+    });
+    let stride = ROW_HEAD + layout.ports.len() + groups.len();
+    let groups = groups.iter().map(|group| (&group.scope, group.start, group.is_vector));
+    let columns = ports.chain(groups);
+    words.resize(runs * rows_per_run * stride, 0);
+    for (number, row) in words.chunks_exact_mut(stride).enumerate() {
+        let start = number % rows_per_run * MAX_ROW_ENTRIES;
+        row[0] = (number / rows_per_run * run + start) as u32;
+        row[1] = (run - start).min(MAX_ROW_ENTRIES) as u32;
+    }
+    // Column by column: the offset of each run in the column's table.
+    let mut offsets = Vec::with_capacity(runs);
+    for (word, (scope, start, is_vector)) in (ROW_HEAD..).zip(columns) {
+        offsets.clear();
+        write_mapping(&layout.outer, scope, &mut offsets);
+        for (rows, offset) in words.chunks_exact_mut(stride * rows_per_run).zip(&offsets) {
+            for (part, row) in rows.chunks_exact_mut(stride).enumerate() {
+                let along = if is_vector { part * MAX_ROW_ENTRIES } else { 0 };
+                row[word] = offset + (start + along) as u32;
+            }
+        }
+    }
+}
+
+/// Divides the rows of a table of `entries` into blocks, wherever the rows before and those after
+/// touch different entries of the separator above. Empty if the table is small.
+pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize) -> Vec<RowBlock> {
+    if entries < 2 * BLOCK_ENTRIES {
+        return Vec::new();
+    }
+    let rows = || words.chunks_exact(stride);
+    let first = |row: &[u32]| row[port.word] as usize;
+    // By row: the first separator entry that it or a later row touches.
+    let mut least: Vec<usize> = rows().map(first).collect();
+    for row in (1..least.len()).rev() {
+        least[row - 1] = least[row - 1].min(least[row]);
+    }
+    let mut blocks = vec![RowBlock { words: 0..0, above: 0 }];
+    let (mut block_entries, mut touched_end) = (0, 0);
+    for (number, row) in rows().enumerate() {
+        let words = number * stride;
+        if block_entries >= BLOCK_ENTRIES && touched_end <= least[number] {
+            block_entries = 0;
+            blocks.push(RowBlock { words: words..words, above: least[number] });
+        }
+        touched_end =
+            touched_end.max(first(row) + if port.is_vector { row[1] as usize } else { 1 });
+        block_entries += row[1] as usize;
+        let last = blocks.len() - 1;
+        blocks[last].words.end = words + stride;
+    }
+    blocks
+}
+
+/// In how many parts a table of `entries` is summed onto tables of `below` entries on the way down,
+/// at most 8. The parts are added up afterwards, which must cost little in comparison.
+pub fn parts(entries: usize, below: usize) -> usize {
+    (entries / (8 * below).max(BLOCK_ENTRIES)).clamp(1, 8)
+}

@@ -1,0 +1,121 @@
+//! Elementary loops over runs of numbers: sums, products, scaling.
+//!
+//! They are inlined into functions made by [`simd_dispatch`](crate::engine::simd), where the compiler
+//! turns them into vector instructions. Sums run in a fixed number of partial sums ([`LANES`]), so
+//! they give the same bits whatever instructions the machine has.
+
+use std::ops::Range;
+
+use crate::potential::{Entry, Real, rescale};
+
+/// Partial sums of a sum. More hide the latency of additions, fewer make short sums cheaper. Changing
+/// it changes the last bits of results.
+const LANES: usize = 16;
+
+/// Exponents of scales that are not worth a pass over a table: within it, the largest entry is near
+/// enough to one for no message to overflow or underflow.
+pub const NEAR_ONE: Range<i32> = -16..17;
+
+#[inline(always)]
+pub fn add(sums: &mut [f64], terms: &[f64]) {
+    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+}
+
+/// The sum of `values`.
+#[inline(always)]
+pub fn sum<T: Entry>(values: &[T]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest: f64 = chunks.remainder().iter().fold(0.0, |sum, v| sum + v.to_f64());
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, v)| *lane += v.to_f64());
+    }
+    sum_lanes(values.len(), lanes) + rest
+}
+
+/// The sum of the products of two runs.
+#[inline(always)]
+pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let others = x.chunks_exact(LANES);
+    let rest = chunks.remainder().iter().zip(others.remainder());
+    let rest: f64 = rest.fold(0.0, |sum, (v, x)| sum + v.to_f64() * x);
+    for (chunk, x) in chunks.zip(others) {
+        let terms = chunk.iter().zip(x);
+        lanes.iter_mut().zip(terms).for_each(|(lane, (v, x))| *lane += v.to_f64() * x);
+    }
+    sum_lanes(values.len(), lanes) + rest
+}
+
+/// The sum of the products of three runs.
+#[inline(always)]
+pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
+    let rest = chunks.remainder().iter().zip(xs.remainder()).zip(ys.remainder());
+    let rest: f64 = rest.fold(0.0, |sum, ((v, x), y)| sum + v.to_f64() * x * y);
+    for ((chunk, x), y) in chunks.zip(xs).zip(ys) {
+        let terms = chunk.iter().zip(x).zip(y);
+        lanes.iter_mut().zip(terms).for_each(|(lane, ((v, x), y))| *lane += v.to_f64() * x * y);
+    }
+    sum_lanes(values.len(), lanes) + rest
+}
+
+/// The sum of the lanes, halves first. They are all zero if `length` is less than their number.
+#[inline(always)]
+fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
+    if length < LANES {
+        return 0.0;
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// The larger of two numbers, in the form for which there is one vector instruction.
+#[inline(always)]
+pub fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// The largest of `values`, each multiplied by its entry of `mask` if there is one; at least zero.
+#[inline(always)]
+pub fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    match mask {
+        None => {
+            for chunk in values.chunks(LANES) {
+                lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = larger(*lane, v));
+            }
+        }
+        Some(mask) => {
+            for (chunk, mask) in values.chunks(LANES).zip(mask.chunks(LANES)) {
+                let terms = chunk.iter().zip(mask);
+                lanes
+                    .iter_mut()
+                    .zip(terms)
+                    .for_each(|(lane, (&v, &m))| *lane = larger(*lane, v * m));
+            }
+        }
+    }
+    lanes.into_iter().fold(0.0, larger)
+}
+
+/// Multiplies `values` by a power of two that brings `largest` into [1, 2), unless it is
+/// [near](NEAR_ONE) one already. Returns the exponent of the power; `None` if `largest` is zero.
+pub fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
+    let scale = largest.scale_exponent()?;
+    if NEAR_ONE.contains(&scale) {
+        return Some(0);
+    }
+    rescale(values, scale);
+    Some(scale)
+}
