@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, LoadOptions, PaperOptions};
+use cliquescope::engine::{self, LoadOptions};
 use cliquescope::format;
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
@@ -45,7 +45,7 @@ fn propagation(bencher: divan::Bencher, engine: &str, precision: Precision, netw
     let compiled = compile(network, &CompileOptions::default(), &cancel).expect("nobody cancels");
     let compiled = Arc::new(compiled);
     let memory = MemoryLimit::half_of_available();
-    let options = LoadOptions { precision, threads: 1, memory, paper: PaperOptions::default() };
+    let options = LoadOptions { precision, threads: 1, memory, ..LoadOptions::default() };
     let engine = engine::by_name(engine).expect("an engine of this name");
     let mut propagator = engine.load(&compiled, &options).expect("the network fits");
     let watch = Watch::untimed(cancel);

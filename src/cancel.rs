@@ -1,22 +1,22 @@
-//! Telling long work to stop.
+//! Cancellation of long work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag shared between who does long work and who may no longer want it.
+/// A flag that asks long work to stop.
 ///
-/// Clones share the flag. Work that sees it set gives up at the next point where that is clean,
-/// which every algorithm here reaches within a few milliseconds.
+/// Clones share the flag. Long work checks it every few milliseconds and returns [`Cancelled`] once
+/// it is set.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
-/// The work was given up because its [`CancelToken`] was set.
+/// The work stopped because its [`CancelToken`] was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
 impl CancelToken {
-    /// A token that nobody has cancelled.
+    /// A token that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -27,16 +27,16 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work was asked to stop.
+    /// Whether [`cancel`](Self::cancel) was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// `Err` once the work was asked to stop, for use with `?`.
+    /// As [`is_cancelled`](Self::is_cancelled), as a result to use with `?`.
     ///
     /// # Errors
-    /// [`Cancelled`] after [`cancel`](Self::cancel).
+    /// [`Cancelled`] after [`cancel`](Self::cancel) was called.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }

@@ -1,9 +1,9 @@
-//! Small integer names for the things a network and its junction tree are made of.
+//! Ids of variables, cliques, separators, factors and messages.
 //!
-//! They are `u32` rather than `usize` because tables of them are held per clique entry or per
-//! message and half the size is twice the cache; no discrete network comes near 2^32 variables.
+//! They are `u32` rather than `usize`: there are arrays of ids per table entry and per message, and
+//! half the size lets twice as many fit into a cache. No network has anywhere near 2^32 variables.
 
-/// Defines a `u32` newtype that names one kind of thing by its position in the vector that owns it.
+/// Defines a `u32` newtype whose values are positions in the vector that owns the items.
 macro_rules! define_id {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -14,7 +14,7 @@ macro_rules! define_id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the thing at `index` of its owner's vector.
+            /// The id of the item at `index`.
             ///
             /// # Panics
             /// If `index` does not fit in 32 bits.
@@ -23,7 +23,7 @@ macro_rules! define_id {
                 Self(u32::try_from(index).expect("ids fit in 32 bits"))
             }
 
-            /// Position in the owner's vector.
+            /// The position of the item in the vector that owns it.
             #[must_use]
             pub fn index(self) -> usize {
                 self.0 as usize

@@ -1,4 +1,4 @@
-//! Numbers and notices as people read them.
+//! Formatting of numbers for people.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub fn duration(duration: Duration) -> String {
     nanoseconds(duration.as_nanos() as f64)
 }
 
-/// As [`duration`], from a number of nanoseconds, which may have a fraction.
+/// As [`duration`], for a possibly fractional number of nanoseconds.
 #[must_use]
 pub fn nanoseconds(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
@@ -36,7 +36,7 @@ pub fn nanoseconds(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A probability to four digits, with a power of ten where it is small.
+/// A number with four decimals, or in scientific notation if it is below 0.001 or at least 10000.
 #[must_use]
 pub fn scientific(number: f64) -> String {
     if number == 0.0 || (1e-3..1e4).contains(&number.abs()) {
@@ -64,7 +64,7 @@ pub fn short(value: f64) -> String {
 #[must_use]
 pub fn percent(probability: f64) -> String {
     let percent = probability * 100.0;
-    // What must stay visible is the distance to the nearer of impossible and certain.
+    // The number of digits depends on the distance to 0% or 100%, whichever is nearer.
     let distance = percent.min(100.0 - percent);
     if distance == 0.0 {
         return format!("{percent:.0}%");
@@ -80,7 +80,8 @@ pub fn percent(probability: f64) -> String {
     format!("{percent:.*}%", decimals.max(1.0) as usize)
 }
 
-/// A share of a whole, where two digits are enough: `61%`, `3.2%`, `<0.1%`.
+/// `part` of `whole` in percent, to about two digits: `61%`, `3.2%`, `<0.1%`; `-` if the whole is
+/// not positive.
 #[must_use]
 pub fn share(part: f64, whole: f64) -> String {
     if whole <= 0.0 {
@@ -96,13 +97,13 @@ pub fn share(part: f64, whole: f64) -> String {
     }
 }
 
-/// `1 message`, `2 messages`: `count` with the right form of the noun.
+/// A count with the singular or plural of its noun: `1 message`, `2 messages`.
 #[must_use]
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
 }
 
-/// Three significant digits of a value below 1000, without zeros at the end of the fraction.
+/// Three significant digits of a value below 1000, without trailing zeros in the fraction.
 fn three_digits(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");
@@ -112,7 +113,8 @@ fn three_digits(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `step`.
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `step`; 1 if `step` is not a
+/// positive finite number.
 #[must_use]
 pub fn round_step(step: f64) -> f64 {
     if !step.is_finite() || step <= 0.0 {
@@ -124,7 +126,8 @@ pub fn round_step(step: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// `text` with its words in lines of at most `columns` characters; longer words stand alone.
+/// `text` broken between words into lines of at most `columns` characters. A longer word gets a
+/// line to itself.
 #[must_use]
 pub fn wrapped(text: &str, columns: usize) -> String {
     let mut lines = String::with_capacity(text.len());
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated_by_commas() {
         assert_eq!(thousands(0), "0");
         assert_eq!(thousands(999), "999");
         assert_eq!(thousands(1_000), "1,000");
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn small_probabilities_have_a_power_of_ten() {
+    fn small_numbers_are_in_scientific_notation() {
         assert_eq!(scientific(1.0), "1.0000");
         assert_eq!(scientific(0.0), "0.0000");
         assert_eq!(scientific(3.2e-45), "3.200e-45");
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_show_more_digits_towards_the_ends() {
+    fn percentages_have_more_digits_near_0_and_100() {
         let cases = [
             (0.0, "0%"),
             (1.0, "100%"),
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_never_say_nothing_of_something() {
+    fn a_small_share_is_not_rounded_to_zero() {
         assert_eq!(share(61.0, 100.0), "61%");
         assert_eq!(share(3.24, 100.0), "3.2%");
         assert_eq!(share(1.0, 1e9), "<0.1%");
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_one_two_or_five() {
+    fn steps_are_rounded_up_to_one_two_or_five() {
         for (step, rounded) in [(0.3, 0.5), (1.0, 1.0), (1.1, 2.0), (37.0, 50.0), (60.0, 100.0)] {
             assert!((round_step(step) - rounded).abs() < 1e-9 * rounded, "{step}");
         }

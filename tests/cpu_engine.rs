@@ -27,7 +27,7 @@ fn run(
     cases: &[Evidence],
 ) -> Vec<Posteriors> {
     let memory = MemoryLimit::of_bytes(4 << 30);
-    let options = LoadOptions { precision, threads, memory, paper: PaperOptions::default() };
+    let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
     let engine = engine::by_name("cpu").expect("it is one of the engines");
     let mut propagator = engine.load(compiled, &options).expect("it fits");
     assert_eq!(propagator.threads(), threads);
@@ -109,7 +109,7 @@ fn load(
     threads: usize,
 ) -> Box<dyn Propagator> {
     let memory = MemoryLimit::of_bytes(4 << 30);
-    let options = LoadOptions { precision, threads, memory, paper: PaperOptions::default() };
+    let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
     let engine = engine::by_name("cpu").expect("it is one of the engines");
     engine.load(compiled, &options).expect("it fits")
 }

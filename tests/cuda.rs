@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, LoadError, LoadOptions, PaperOptions};
+use cliquescope::engine::{self, Engine, LoadError, LoadOptions};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, MemoryLimit, Watch, compile};
@@ -25,7 +25,7 @@ fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
             precision: Precision::F32,
             threads: 1,
             memory: MemoryLimit::of_bytes(1 << 30),
-            paper: PaperOptions::default(),
+            ..LoadOptions::default()
         };
         // Twice: the second answer comes from what the first found out.
         assert_eq!(engine.availability(), engine.availability());

@@ -256,7 +256,7 @@ fn merged_trees_are_junction_trees_with_the_same_posteriors() {
                 precision: Precision::F64,
                 threads: 1,
                 memory: MemoryLimit::of_bytes(1 << 30),
-                paper: PaperOptions::default(),
+                ..LoadOptions::default()
             };
             let mut loaded =
                 engine::by_name("sequential").unwrap().load(compiled, &options).unwrap();

@@ -62,7 +62,7 @@ impl Soak {
             precision: Precision::F64,
             threads: 1,
             memory: MemoryLimit::of_bytes(1 << 32),
-            paper: engine::PaperOptions::default(),
+            ..LoadOptions::default()
         };
         let checker = engine::by_name("sequential").expect("it is there");
         let propagator = checker.load(&compiled, &load).expect("it fits");

@@ -46,7 +46,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
-    use crate::engine::{LoadOptions, PaperOptions, default_engine};
+    use crate::engine::{LoadOptions, default_engine};
     use crate::format::open_bytes;
     use crate::potential::Precision;
     use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
@@ -59,7 +59,7 @@ mod tests {
             precision: Precision::F64,
             threads: 1,
             memory: MemoryLimit::of_bytes(1 << 20),
-            paper: PaperOptions::default(),
+            ..LoadOptions::default()
         };
         let propagator = default_engine().load(&compiled, &options).unwrap();
         (compiled, propagator)

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::CancelToken;
-use crate::engine::{LoadOptions, PaperOptions};
+use crate::engine::LoadOptions;
 #[cfg(feature = "cuda")]
 use crate::engine::{Propagator, RunError, by_name};
 use crate::format;
@@ -128,7 +128,7 @@ pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
         precision,
         threads: 1,
         memory: MemoryLimit::of_bytes(16 << 30),
-        paper: PaperOptions::default(),
+        ..LoadOptions::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What engines can be asked for when they load a network.
+//! How engines load a network, and the options of the paper's kernel.
 
 use std::fmt;
 use std::num::NonZero;
@@ -35,13 +35,12 @@ impl Default for LoadOptions {
     }
 }
 
-/// What section 4 of Zheng, Mengshoel and Chong varies.
+/// The parameters that section 4 of Zheng, Mengshoel and Chong varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PaperOptions {
-    /// Threads of a block, 16 to 1024 (section 4.2, Figure 5). Other numbers are taken for the
-    /// nearest of these.
+    /// Threads per block, 16 to 1024 (section 4.2, Figure 5). Numbers out of range are clamped.
     pub block_size: u32,
-    /// How the mapping tables lie in memory (section 4.5).
+    /// The layout of the mapping tables in memory (section 4.5).
     pub layout: MappingLayout,
 }
 
@@ -58,19 +57,19 @@ impl Default for PaperOptions {
     }
 }
 
-/// How the mapping tables of the entries of one separator lie in memory (section 4.5).
+/// The memory layout of the mapping tables of one separator (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MappingLayout {
-    /// One table after another: threads that run together read words that are far apart.
+    /// One table after another: the threads of a warp read words that are far apart.
     Naive,
-    /// The first elements of all tables, then the second ones: threads that run together read
-    /// words that lie side by side.
+    /// The first elements of all tables, then the second elements, and so on: the threads of a warp
+    /// read adjacent words.
     Interleaved,
 }
 
 impl MappingLayout {
-    /// Both.
+    /// Both layouts.
     pub const ALL: [Self; 2] = [Self::Naive, Self::Interleaved];
 
     /// `naive` or `interleaved`, as on the command line.
@@ -82,10 +81,10 @@ impl MappingLayout {
         }
     }
 
-    /// How far two mapping tables of a separator with `entries` entries lie apart, and two elements
-    /// of one table, which has `count`; in words of 4 bytes.
+    /// The stride between the mapping tables of a separator with `entries` entries and the stride
+    /// between the `count` elements of each table, in words of 4 bytes.
     ///
-    /// Element n of the table of entry j stands at `j * tables + n * elements`.
+    /// With strides (t, e), element n of the table of entry j is at `j * t + n * e`.
     #[must_use]
     pub fn strides(self, entries: usize, count: usize) -> (usize, usize) {
         match self {
@@ -94,8 +93,8 @@ impl MappingLayout {
         }
     }
 
-    /// The words that the threads of warp number `warp` read when each takes element `n` of its
-    /// mapping table, in the order of the threads (Figure 8). The last warp may be shorter.
+    /// The words that the threads of warp number `warp` read when each reads element `n` of its
+    /// mapping table, in the order of the threads (Figure 8). The last warp may have fewer threads.
     #[must_use]
     pub fn words_of_warp(self, entries: usize, count: usize, warp: usize, n: usize) -> Vec<usize> {
         let (tables, elements) = self.strides(entries, count);
@@ -104,13 +103,13 @@ impl MappingLayout {
     }
 }
 
-/// Threads of a GPU that run in step.
+/// Threads of a warp, which run in step.
 pub const WARP: usize = 32;
 
-/// Words of 4 bytes in one transaction of a GPU's memory: 32 bytes.
+/// Size of one memory transaction of a GPU in words of 4 bytes: 32 bytes.
 pub const SECTOR: usize = 8;
 
-/// Transactions that reading `words` in one step takes: the number of different sectors.
+/// The number of memory transactions to read `words` in one step: one for each distinct sector.
 #[must_use]
 pub fn sectors(words: &[usize]) -> usize {
     let mut sectors: Vec<usize> = words.iter().map(|word| word / SECTOR).collect();
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warp_reads_words_side_by_side_only_if_the_tables_are_interleaved() {
+    fn a_warp_reads_adjacent_words_only_if_the_tables_are_interleaved() {
         // 40 tables of 16 elements.
         let naive = MappingLayout::Naive.words_of_warp(40, 16, 0, 3);
         let interleaved = MappingLayout::Interleaved.words_of_warp(40, 16, 0, 3);
@@ -151,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_give_every_element_a_word_of_its_own() {
+    fn no_two_elements_share_a_word() {
         for layout in MappingLayout::ALL {
-            let of_step = |n| layout.words_of_warp(5, 7, 0, n);
-            let mut words: Vec<usize> = (0..7).flat_map(of_step).collect();
+            let words = |n| layout.words_of_warp(5, 7, 0, n);
+            let mut words: Vec<usize> = (0..7).flat_map(words).collect();
             words.sort_unstable();
             assert!(words.into_iter().eq(0..35), "{layout}");
         }

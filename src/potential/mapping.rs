@@ -1,26 +1,26 @@
-//! Index mappings between a table and a table over some of its variables.
+//! Index mappings from a table to a table over some of its variables.
 
 use crate::potential::Scope;
 
-/// For every entry of a larger table, the entry of a smaller one with the same states: the
-/// cluster-sepset mapping of Huang and Darwiche, which section 3.2 of Zheng, Mengshoel and Chong
-/// turns around.
+/// For every entry of a larger table, the entry of a smaller table with the same states.
 ///
-/// Made once, when a network is loaded: passing a message then takes no index arithmetic, only
-/// one more word to read for each entry.
+/// This is the cluster-sepset mapping of Huang and Darwiche; its inverse is section 3.2 of Zheng,
+/// Mengshoel and Chong, see [`MappingTables`](super::MappingTables). It is computed once, when a
+/// network is loaded, so that passing a message needs no index arithmetic, only one more word to read
+/// per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMapping {
     entries: Box<[u32]>,
 }
 
 impl IndexMapping {
-    /// The mapping from a table over `from` to a table over `onto`, which holds some of its variables.
+    /// The mapping from a table over `from` to a table over `onto`, a subset of its variables.
     ///
     /// # Panics
     /// If the smaller table has 2^32 entries or more.
     ///
     /// # Complexity
-    /// One addition for each entry of the larger table, and a carry for few of them.
+    /// One addition for each entry of the larger table.
     #[must_use]
     pub fn new(from: &Scope, onto: &Scope) -> Self {
         assert!(u32::try_from(onto.entries()).is_ok(), "indices of a mapping have 32 bits");
@@ -29,23 +29,24 @@ impl IndexMapping {
         Self { entries: entries.into() }
     }
 
-    /// For each entry of the larger table, in order, the entry of the smaller.
+    /// For each entry of the larger table, in order, the index of the entry of the smaller.
     #[must_use]
     pub fn entries(&self) -> &[u32] {
         &self.entries
     }
 
-    /// Bytes that the mapping takes: 4 for each entry of the larger table.
+    /// Size of the mapping in bytes: 4 for each entry of the larger table.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         std::mem::size_of_val::<[u32]>(&self.entries) as u64
     }
 }
 
-/// Appends to `mapping`, for every entry of a table over `from` in order, the entry of a table over
-/// `onto` with the same states. Variables of `onto` that `from` does not have stay in their first state.
+/// Appends to `mapping`, for every entry of a table over `from` in order, the index of the entry of a
+/// table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
 ///
-/// Faster than an [`Odometer`]: each digit repeats what the faster ones gave.
+/// This is faster than an [`Odometer`] because the indices for each further state of a variable are
+/// those for its first state plus a constant.
 pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     let first = mapping.len();
     mapping.reserve(from.entries());
@@ -61,30 +62,30 @@ pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     }
 }
 
-/// Goes through the entries of one table in order and gives for each the entry of another table
-/// with the same states, for ever (after the last entry comes the first).
+/// An endless iterator that visits the entries of one table in order and yields for each the index
+/// of the entry of another table with the same states. After the last entry it starts over.
 ///
-/// It counts states as an odometer counts miles: the last digit turns with every entry and carries
-/// into the one before it. Variables that only the first table has do not move the second's index.
+/// It counts through the states like an odometer: the last variable advances with every entry and
+/// carries into the one before it.
 #[derive(Clone, Debug)]
 pub struct Odometer {
     digits: Vec<Digit>,
     index: usize,
 }
 
-/// A variable, or several adjacent ones that count on as one.
+/// A variable, or several adjacent variables that can be counted as one.
 #[derive(Clone, Copy, Debug)]
 struct Digit {
     cardinality: usize,
-    /// What one step adds to the other table's index.
+    /// What the next state adds to the other table's index; zero if that table lacks the variable.
     stride: usize,
     state: usize,
 }
 
 impl Odometer {
-    /// An odometer through a table over `from` that points into a table over `onto`.
+    /// An odometer through a table over `from` that yields indices of a table over `onto`.
     ///
-    /// Variables of `onto` that `from` does not have stay in their first state.
+    /// Variables of `onto` that `from` lacks are in state 0.
     #[must_use]
     pub fn new(from: &Scope, onto: &Scope) -> Self {
         let mut digits: Vec<Digit> = Vec::new();
@@ -94,7 +95,8 @@ impl Odometer {
             }
             let stride = onto.axis(variable).map_or(0, |axis| axis.stride);
             match digits.last_mut() {
-                // The carry out of this digit adds what the one before it would: they are one.
+                // A full turn of this digit adds what one step of the digit before it adds, so the
+                // two count as one.
                 Some(before) if before.stride == stride * cardinality => {
                     before.cardinality *= cardinality;
                     before.stride = stride;
@@ -130,7 +132,7 @@ mod tests {
     use super::super::scope::tests::scope;
     use super::*;
 
-    /// The same by division and remainder, an entry at a time.
+    /// The mapping computed by division and remainder, one entry at a time.
     fn by_division(from: &Scope, onto: &Scope) -> Vec<u32> {
         let entry = |index: usize| -> usize {
             let states = from.variables().iter().map(|&v| {
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_figure_2() {
+    fn the_mappings_of_figure_2_of_the_paper() {
         // X_i = {A, B, D} and X_k = {B, C}, all binary, over the separator {B}.
         let (left, right) = (scope(&[(0, 2), (1, 2), (3, 2)]), scope(&[(1, 2), (2, 2)]));
         let separator = scope(&[(1, 2)]);
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odometer_agrees_with_division() {
+    fn a_mapping_agrees_with_division_and_remainder() {
         let all = [(0, 3), (1, 1), (2, 2), (3, 4), (4, 2)];
         let from = scope(&all);
         for subset in 0_usize..32 {
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_one_entry_maps_to_one_entry() {
+    fn everything_maps_to_the_only_entry_of_an_empty_scope() {
         assert_eq!(IndexMapping::new(&scope(&[]), &scope(&[])).entries(), [0]);
         assert_eq!(IndexMapping::new(&scope(&[(0, 3)]), &scope(&[])).entries(), [0, 0, 0]);
     }

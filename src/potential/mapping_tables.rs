@@ -1,23 +1,23 @@
-//! The mapping tables of section 3.2 by arithmetic, without the tables.
+//! The mapping tables of section 3.2 of the paper, computed instead of stored.
 
 use crate::potential::Scope;
 
-/// For every entry j of a separator the clique entries that map to it, in ascending order: the
+/// For every entry j of a separator, the clique entries that map to it, in ascending order: the
 /// tables μ of section 3.2 of Zheng, Mengshoel and Chong.
 ///
-/// All of them have as many elements. What an element is, and in which table an entry stands, is
-/// computed on the spot: a window onto tables of millions of entries costs no more than it shows.
+/// All the tables have the same number of elements. Elements are computed when they are asked for, so
+/// that showing a part of tables with millions of entries takes no time and memory for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappingTables {
-    /// Variables of the separator, in the order of its index; each with its stride in the clique.
+    /// The variables of the separator in its index order, with their strides in the clique.
     shared: Vec<Digit>,
-    /// The other variables of the clique, in the order of its index.
+    /// The other variables of the clique in its index order.
     summed: Vec<Digit>,
     entries: usize,
     count: usize,
 }
 
-/// One variable's part in an index.
+/// One variable in the index of the clique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Digit {
     cardinality: usize,
@@ -28,7 +28,7 @@ impl MappingTables {
     /// The mapping tables between a table over `clique` and one over `separator`.
     ///
     /// # Panics
-    /// If the separator has a variable that the clique does not have.
+    /// If the separator has a variable that the clique lacks.
     #[must_use]
     pub fn new(clique: &Scope, separator: &Scope) -> Self {
         let digit = |variable| {
@@ -46,32 +46,32 @@ impl MappingTables {
         }
     }
 
-    /// Number of tables: entries of the separator.
+    /// The number of tables: one for each entry of the separator.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Elements of each table.
+    /// The number of elements of each table.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Element number `n` of the table of separator entry `j`: an entry of the clique.
+    /// Element `n` of the table of separator entry `j`: the index of a clique entry.
     #[must_use]
     pub fn element(&self, j: usize, n: usize) -> usize {
         position(&self.shared, j) + position(&self.summed, n)
     }
 
-    /// The table j and the place n in it where clique entry `entry` stands.
+    /// The separator entry j and the element n with `element(j, n) == entry`.
     #[must_use]
     pub fn place(&self, entry: usize) -> (usize, usize) {
         (index(&self.shared, entry), index(&self.summed, entry))
     }
 }
 
-/// What the states that make up `index` add to a clique's index.
+/// The clique index of the states whose combined index over `digits` is `index`.
 fn position(digits: &[Digit], mut index: usize) -> usize {
     let mut entry = 0;
     for digit in digits.iter().rev() {
@@ -81,7 +81,7 @@ fn position(digits: &[Digit], mut index: usize) -> usize {
     entry
 }
 
-/// The index that the states of some variables in clique entry `entry` make up.
+/// The combined index over `digits` of the states in clique entry `entry`.
 fn index(digits: &[Digit], entry: usize) -> usize {
     digits.iter().fold(0, |index, digit| {
         index * digit.cardinality + entry / digit.stride % digit.cardinality
@@ -95,7 +95,7 @@ mod tests {
     use crate::potential::IndexMapping;
 
     #[test]
-    fn the_tables_of_figure_2() {
+    fn the_mapping_tables_of_figure_2_of_the_paper() {
         let separator = scope(&[(1, 2)]);
         let left = MappingTables::new(&scope(&[(0, 2), (1, 2), (3, 2)]), &separator);
         let table = |tables: &MappingTables, j| -> Vec<usize> {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn they_turn_the_index_mapping_around() {
+    fn mapping_tables_are_the_inverse_of_the_index_mapping() {
         let all = [(0, 3), (1, 1), (2, 2), (3, 4), (4, 2)];
         let clique = scope(&all);
         for subset in 0_usize..32 {

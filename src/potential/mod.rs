@@ -1,7 +1,7 @@
 //! Tables over several variables, and the index mappings between them.
 //!
-//! A table's index runs over its variables with the last the fastest: for variables X, Y, Z with
-//! cardinalities x, y, z the entry of (i, j, k) stands at (i * y + j) * z + k.
+//! In the index of a table the last variable varies fastest: for variables X, Y, Z with x, y, z
+//! states, the entry for states (i, j, k) has index (i * y + j) * z + k.
 
 mod mapping;
 mod mapping_tables;

@@ -1,10 +1,10 @@
-//! The two number types that tables are held in.
+//! The number types of tables.
 
 use std::fmt;
 use std::ops::{AddAssign, Mul, MulAssign};
 use std::str::FromStr;
 
-/// Which number type an engine's tables are held in.
+/// The number type of an engine's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -15,10 +15,10 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Both, the smaller first.
+    /// Both precisions, the smaller first.
     pub const ALL: [Self; 2] = [Self::F32, Self::F64];
 
-    /// Bytes of one table entry.
+    /// Size of a table entry in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -52,12 +52,12 @@ impl FromStr for Precision {
     }
 }
 
-/// What tables are made of: a [`Real`], or `u8` for whether an entry is more than nothing.
+/// A table entry: a [`Real`], or a `u8` that says whether the entry can be nonzero.
 pub trait Entry: Copy + Default + PartialOrd + fmt::Debug + Send + Sync + 'static {
     /// Zero.
     const ZERO: Self;
 
-    /// The nearest number of this type; of `u8` one for all that is not zero.
+    /// The nearest number of this type. For `u8`, one for every number except zero.
     fn from_f64(value: f64) -> Self;
 
     /// The same number in double precision.
@@ -78,27 +78,27 @@ impl Entry for u8 {
     }
 }
 
-/// `f32` or `f64`: what the tables of an engine are made of.
+/// `f32` or `f64`.
 pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
     /// One.
     const ONE: Self;
     /// Which precision this is.
     const PRECISION: Precision;
 
-    /// `self / denominator`, with no convention for zero; see [`ratio`].
+    /// `self / denominator` with IEEE results for a zero denominator; see [`ratio`].
     fn divide(self, denominator: Self) -> Self;
 
-    /// The power of two that brings `self` into [1, 2), as its exponent; `None` for zero.
+    /// The exponent of the power of two that brings `self` into [1, 2); `None` if `self` is not
+    /// positive and finite.
     ///
-    /// Scaling by a power of two changes no digit of a table, so a table that was rescaled is the
-    /// same table.
+    /// Scaling by a power of two is exact as long as no number becomes subnormal or overflows.
     fn scale_exponent(self) -> Option<i32>;
 
     /// `self` times two to the power of `exponent`.
     fn scale(self, exponent: i32) -> Self;
 }
 
-/// Two numbers whose product is two to the power of `exponent`, which may be more than one holds.
+/// Two numbers whose product is two to the power of `exponent`, which itself may be out of range.
 #[inline]
 pub(crate) fn halves<T: Real>(exponent: i32) -> (T, T) {
     let half = exponent / 2;
@@ -114,19 +114,20 @@ pub(crate) fn rescale<T: Real>(values: &mut [T], exponent: i32) {
 
 /// `numerator / denominator` with 0/0 = 0.
 ///
-/// Where the old separator entry is zero, the clique entries that it was computed from are all
-/// zero and stay so (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
+/// This is the only place that decides about a zero denominator. When a message divides a new
+/// separator entry by an old one that is zero, the clique entries it multiplies are zero already
+/// (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
 #[inline]
 pub fn ratio<T: Real>(numerator: T, denominator: T) -> T {
     if denominator == T::ZERO { T::ZERO } else { numerator.divide(denominator) }
 }
 
-/// The largest e with 2^e <= `value`, for a positive finite value.
+/// The largest e with 2^e <= `value`; `value` must be positive and finite.
 #[inline]
 fn binary_exponent(value: f64) -> i32 {
     let exponent_field = |value: f64| ((value.to_bits() >> 52) & 0x7ff) as i32;
     match exponent_field(value) {
-        // Subnormal: bring it among the normal numbers, where the field is the exponent.
+        // A subnormal number is multiplied by 2^54 to make it normal.
         0 => exponent_field(value * f64::from_bits(0x4350_0000_0000_0000)) - 1023 - 54,
         field => field - 1023,
     }
@@ -164,7 +165,7 @@ macro_rules! impl_real {
 
             #[inline]
             fn scale(self, exponent: i32) -> Self {
-                // In two steps: one factor of 2^exponent may not be a number of this type.
+                // In two steps because 2^exponent may be out of range.
                 let half = exponent / 2;
                 self * (2.0 as Self).powi(half) * (2.0 as Self).powi(exponent - half)
             }
@@ -180,14 +181,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_over_nothing_is_nothing() {
+    fn a_ratio_with_zero_denominator_is_zero() {
         assert_eq!(ratio(0.0_f64, 0.0), 0.0);
         assert_eq!(ratio(3.0_f64, 0.0), 0.0);
         assert_eq!(ratio(3.0_f32, 2.0), 1.5);
     }
 
     #[test]
-    fn a_table_is_rescaled_by_more_than_a_number_holds() {
+    fn a_table_can_be_rescaled_by_a_power_of_two_that_is_out_of_range() {
         let mut table = [0.0, 0.0, 6.0, 8.0, 0.0, 0.0, 14.0, 16.0];
         rescale(&mut table, -1);
         assert_eq!(table, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 7.0, 8.0]);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn scaling_brings_any_positive_number_near_one() {
+    fn every_positive_number_can_be_scaled_into_one_to_two() {
         for value in [1.0_f32, 0.75, 3.0, 1e-40, 1e38, f32::MIN_POSITIVE] {
             let scaled = value.scale(value.scale_exponent().unwrap());
             assert!((1.0..2.0).contains(&scaled), "{value} -> {scaled}");

@@ -1,10 +1,10 @@
-//! The variables of a table, in index order.
+//! The variables of a table in index order.
 
 use crate::network::{Network, VariableId};
 
-/// What a table is indexed by: its variables and their numbers of states, slowest index first.
+/// The variables of a table and their numbers of states, in index order: the last varies fastest.
 ///
-/// A scope without variables belongs to a table with one entry.
+/// A table over the empty scope has one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     variables: Vec<VariableId>,
@@ -15,7 +15,7 @@ impl Scope {
     /// The scope of a table over `variables` of `network`, in this order.
     ///
     /// # Panics
-    /// If a variable is not of this network.
+    /// If the network has no such variable.
     #[must_use]
     pub fn of(network: &Network, variables: impl IntoIterator<Item = VariableId>) -> Self {
         let variables: Vec<VariableId> = variables.into_iter().collect();
@@ -23,7 +23,7 @@ impl Scope {
         Self { variables, cardinalities }
     }
 
-    /// The variables, slowest index first.
+    /// The variables in index order.
     #[must_use]
     pub fn variables(&self) -> &[VariableId] {
         &self.variables
@@ -35,10 +35,10 @@ impl Scope {
         &self.cardinalities
     }
 
-    /// Number of entries of a table with this scope; one where there is no variable.
+    /// The number of entries of a table with this scope; one for the empty scope.
     ///
     /// # Panics
-    /// If that overflows, which a table in memory cannot.
+    /// If the number overflows, which is impossible for a table in memory.
     #[must_use]
     pub fn entries(&self) -> usize {
         let product = self.cardinalities.iter().try_fold(1_usize, |n, &c| n.checked_mul(c));
@@ -51,7 +51,7 @@ impl Scope {
         self.variables.contains(&variable)
     }
 
-    /// Where `variable` stands in the index; `None` if it is not in this scope.
+    /// The stride and cardinality of `variable`; `None` if it is not in this scope.
     #[must_use]
     pub fn axis(&self, variable: VariableId) -> Option<Axis> {
         let at = self.variables.iter().position(|v| *v == variable)?;
@@ -79,7 +79,7 @@ impl Scope {
     }
 }
 
-/// One variable's part in a table's index: state i adds `i * stride`.
+/// One variable in the index of a table: state i adds `i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Distance in entries between consecutive states.
@@ -89,13 +89,13 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The runs of entries that have one state each: consecutive runs of `stride` entries, whose
-    /// states go round from zero. An entry's run tells its state without any division.
+    /// The runs of consecutive entries with the same state of this variable, with that state. Each run
+    /// has `stride` entries, and the states repeat from zero.
     pub fn runs<T>(self, table: &[T]) -> impl Iterator<Item = (usize, &[T])> {
         (0..self.cardinality).cycle().zip(table.chunks_exact(self.stride))
     }
 
-    /// [`runs`](Self::runs), to be changed.
+    /// As [`runs`](Self::runs), for writing.
     pub fn runs_mut<T>(self, table: &mut [T]) -> impl Iterator<Item = (usize, &mut [T])> {
         (0..self.cardinality).cycle().zip(table.chunks_exact_mut(self.stride))
     }
@@ -105,7 +105,7 @@ impl Axis {
 pub(super) mod tests {
     use super::*;
 
-    /// The scope over the variables and cardinalities given as pairs.
+    /// The scope of these pairs of variable and cardinality.
     pub(crate) fn scope(pairs: &[(usize, usize)]) -> Scope {
         Scope {
             variables: pairs.iter().map(|&(v, _)| VariableId::new(v)).collect(),
@@ -114,7 +114,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_last_variable_is_the_fastest() {
+    fn the_last_variable_varies_fastest() {
         let table = scope(&[(4, 2), (1, 3), (7, 5)]);
         assert_eq!(table.entries(), 30);
         let axis = |v: usize| table.axis(VariableId::new(v)).map(|a| (a.stride, a.cardinality));
@@ -126,7 +126,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_union_is_ascending_and_names_nothing_twice() {
+    fn a_union_is_sorted_and_without_duplicates() {
         let (a, b) = (scope(&[(4, 2), (1, 3)]), scope(&[(1, 3), (2, 7)]));
         assert_eq!(Scope::union([&a, &b]), scope(&[(1, 3), (2, 7), (4, 2)]));
         assert_eq!(Scope::union([]), scope(&[]));
@@ -134,7 +134,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_runs_of_an_axis_know_their_state() {
+    fn runs_come_with_their_state() {
         let table: Vec<usize> = (0..12).collect();
         let axis = scope(&[(0, 2), (1, 3), (2, 2)]).axis(VariableId::new(1)).unwrap();
         let states: Vec<usize> =

@@ -1,10 +1,10 @@
-//! A potential: a non-negative function of several variables as a table.
+//! Potentials: non-negative functions of several variables, as tables.
 
 use crate::network::{Factor, Finding, Network, VariableId};
 use crate::potential::mapping::Odometer;
 use crate::potential::{Real, Scope, rescale};
 
-/// A table of non-negative numbers over some variables, the last variable the fastest index.
+/// A table of non-negative numbers over some variables, the last of which varies fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Potential {
     scope: Scope,
@@ -15,20 +15,20 @@ impl Potential {
     /// The potential with these values, in the index order of `scope`.
     ///
     /// # Panics
-    /// If there is not one value for each entry.
+    /// If the number of values is not the number of entries.
     #[must_use]
     pub fn new(scope: Scope, values: Vec<f64>) -> Self {
         assert_eq!(scope.entries(), values.len(), "one value for each entry");
         Self { scope, values }
     }
 
-    /// The values of a factor of `network`.
+    /// The potential of a factor of `network`.
     #[must_use]
     pub fn of_factor(network: &Network, factor: &Factor) -> Self {
         Self::new(Scope::of(network, factor.scope().iter().copied()), factor.values().to_vec())
     }
 
-    /// The weights that `finding` gives to the states of `variable`.
+    /// The weights that `finding` gives to the states of `variable`, as a potential.
     #[must_use]
     pub fn of_finding(network: &Network, variable: VariableId, finding: &Finding) -> Self {
         let states = 0..network[variable].cardinality();
@@ -42,10 +42,10 @@ impl Potential {
         Self { values: vec![1.0; scope.entries()], scope }
     }
 
-    /// The marginal over `onto`, some of this potential's variables: the sum over all states of the others.
+    /// The marginal over `onto`, a subset of the variables: the sum over the states of the others.
     ///
     /// # Panics
-    /// If `onto` names a variable that this potential does not have.
+    /// If `onto` has a variable that this potential lacks.
     #[must_use]
     pub fn marginal(&self, onto: &Scope) -> Self {
         let known = onto.variables().iter().all(|&variable| self.scope.contains(variable));
@@ -57,10 +57,10 @@ impl Potential {
         Self::new(onto.clone(), sums)
     }
 
-    /// Multiplies by `factor`, whose variables are some of this potential's.
+    /// Multiplies this potential by `factor`, which is over a subset of its variables.
     ///
     /// # Panics
-    /// If `factor` has a variable that this potential does not have.
+    /// If `factor` has a variable that this potential lacks.
     pub fn multiply(&mut self, factor: &Self) {
         let known = factor.scope.variables().iter().all(|&variable| self.scope.contains(variable));
         assert!(known, "a factor is over some of the potential's variables");
@@ -70,8 +70,8 @@ impl Potential {
         }
     }
 
-    /// Multiplies by a power of two so that the largest value is in [1, 2), and returns its
-    /// exponent; `None` if all values are zero.
+    /// Multiplies this potential by a power of two so that the largest value is in [1, 2), and returns
+    /// the exponent; `None` if all values are zero.
     pub fn rescale(&mut self) -> Option<i32> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         let exponent = largest.scale_exponent()?;
@@ -79,7 +79,7 @@ impl Potential {
         Some(exponent)
     }
 
-    /// The variables that it is a function of.
+    /// The variables.
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_product_multiplies_what_agrees() {
+    fn a_product_multiplies_entries_with_the_same_states() {
         // f(x, y) and g(z, x), in an order that is not ascending.
         let f = Potential::new(scope(&[(0, 2), (1, 2)]), vec![1.0, 2.0, 3.0, 4.0]);
         let g =
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marginal_sums_over_the_rest() {
+    fn a_marginal_sums_over_the_other_variables() {
         let f = Potential::new(scope(&[(0, 2), (1, 3)]), vec![1., 2., 3., 4., 5., 6.]);
         assert_eq!(f.marginal(&scope(&[(0, 2)])).values(), [6.0, 15.0]);
         assert_eq!(f.marginal(&scope(&[(1, 3)])).values(), [5.0, 7.0, 9.0]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rescaling_says_by_how_much() {
+    fn rescaling_returns_the_exponent() {
         let mut f = Potential::new(scope(&[(0, 2)]), vec![6.0, 0.0]);
         assert_eq!((f.rescale(), f.values()), (Some(-2), &[1.5, 0.0][..]));
         let mut zero = Potential::new(scope(&[(0, 2)]), vec![0.0, 0.0]);

@@ -1,4 +1,4 @@
-//! From a network to what an engine needs.
+//! From a network to a junction tree and a plan.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::graph::{
 use crate::network::{FactorId, Network, VariableId};
 use crate::propagation::Plan;
 
-/// What compiling is asked for.
+/// How a network is compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     /// How the moral graph is triangulated.
     pub triangulation: TriangulationOptions,
 }
 
-/// The smallest table that holds a variable, from which its posterior is read.
+/// The smallest table that contains a variable; its posterior is read from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// A clique's table: the variable occurs in no separator, or this table is smaller than any.
+    /// A clique's table, if the variable is in no separator or the clique is smaller.
     Clique(CliqueId),
     /// A separator's table.
     Separator(SeparatorId),
 }
 
-/// A network with its junction tree and the plan of messages: everything about an exact
-/// propagation but the numbers.
+/// A network with its junction tree and plan of messages: the structure of a propagation, without
+/// tables.
 #[derive(Clone, Debug)]
 pub struct CompiledNetwork {
     network: Arc<Network>,
@@ -40,20 +40,20 @@ pub struct CompiledNetwork {
     plan: Plan,
     statistics: TreeStatistics,
     triangulation: Option<Triangulation>,
-    /// The order that the tree was made by; none if it came from elsewhere.
+    /// The elimination order that gave the tree; `None` for [`with_tree`](Self::with_tree).
     order: Option<Vec<VariableId>>,
     factor_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
     elapsed: Duration,
 }
 
-/// Compiles `network` to a junction tree and a plan.
+/// Compiles `network` into a junction tree and a plan.
 ///
-/// No table is allocated here; what an engine will need is its
+/// This allocates no tables. How much memory an engine needs for them is its
 /// [forecast](crate::engine::Engine::forecast).
 ///
 /// # Errors
-/// [`Cancelled`] once `cancel` is set.
+/// [`Cancelled`] once `cancel` is cancelled.
 pub fn compile(
     network: Arc<Network>,
     options: &CompileOptions,
@@ -79,7 +79,7 @@ pub fn compile(
 }
 
 impl CompiledNetwork {
-    /// `network` with a junction tree that did not come from [`compile`], such as one with another root.
+    /// `network` with a junction tree that [`compile`] did not make, such as one with another root.
     ///
     /// # Panics
     /// If the tree does not cover every variable and every family of the network.
@@ -133,8 +133,8 @@ impl CompiledNetwork {
         &self.moral
     }
 
-    /// An elimination order by which [`compile`] makes this tree again; for one that did not come
-    /// from there, a tree of the same cliques.
+    /// An elimination order from which [`compile`] builds this tree again. For a tree that was
+    /// [given](Self::with_tree), an order that gives the same cliques.
     #[must_use]
     pub fn elimination_order(&self) -> Cow<'_, [VariableId]> {
         match &self.order {
@@ -167,13 +167,13 @@ impl CompiledNetwork {
         &self.statistics
     }
 
-    /// The method by which the tree was made; `None` for a tree that was [given](Self::with_tree).
+    /// The triangulation method of the tree; `None` for a tree that was [given](Self::with_tree).
     #[must_use]
     pub fn triangulation(&self) -> Option<Triangulation> {
         self.triangulation
     }
 
-    /// The clique into which `factor` is multiplied: the smallest that holds its scope.
+    /// The clique into which `factor` is multiplied: the smallest that contains its scope.
     #[must_use]
     pub fn factor_home(&self, factor: FactorId) -> CliqueId {
         self.factor_homes[factor.index()]

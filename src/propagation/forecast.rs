@@ -1,4 +1,4 @@
-//! What a propagation will need, before anything is allocated.
+//! How much memory a propagation needs, computed before anything is allocated.
 
 use crate::graph::{CliqueId, TreeStatistics};
 use crate::network::VariableId;
@@ -6,7 +6,7 @@ use crate::numbers::thousands;
 use crate::potential::Precision;
 use crate::propagation::CompiledNetwork;
 
-/// What an engine will hold in memory for a compiled network.
+/// How much memory an engine needs for a compiled network, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// Name of the engine.
@@ -22,12 +22,12 @@ pub struct Forecast {
     pub unsupported: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
-    /// Its variables by name, those with most states first.
+    /// Names of its variables, those with the most states first.
     pub largest_variables: Vec<String>,
 }
 
 impl Forecast {
-    /// The forecast for an engine that needs `bytes` for `compiled`.
+    /// The forecast for the engine called `engine`, which needs `bytes` for `compiled`.
     #[must_use]
     pub fn new(
         engine: &'static str,
@@ -66,21 +66,21 @@ impl Forecast {
         Self { unsupported: Some(reason), ..Self::new(engine, precision, compiled, bytes) }
     }
 
-    /// Whether the engine can take the network within `limit`.
+    /// Whether the engine can load the network within `limit`.
     #[must_use]
     pub fn fits(&self, limit: MemoryLimit) -> bool {
         self.unsupported.is_none() && self.bytes <= limit.bytes()
     }
 
-    /// Refuses what does not fit.
+    /// Checks that the engine can load the network within `limit`.
     ///
     /// # Errors
-    /// [`TooLarge`] with this forecast.
+    /// [`TooLarge`] with this forecast if it cannot.
     pub fn check(self, limit: MemoryLimit) -> Result<(), TooLarge> {
         if self.fits(limit) { Ok(()) } else { Err(TooLarge { forecast: Box::new(self), limit }) }
     }
 
-    /// Why it does not fit `limit`.
+    /// Why the network does not fit, as the end of a sentence.
     fn reason(&self, limit: MemoryLimit) -> String {
         match &self.unsupported {
             Some(reason) => format!("but {reason}"),
@@ -89,19 +89,19 @@ impl Forecast {
     }
 }
 
-/// How much memory an engine may take.
+/// The most memory that an engine may allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct MemoryLimit(u64);
 
 impl MemoryLimit {
-    /// At most `bytes`.
+    /// A limit of `bytes`.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Half of the memory that the machine has available now; 2 GiB where the machine does not say.
+    /// Half of the memory that is available now; 2 GiB if the operating system does not say.
     #[must_use]
     pub fn half_of_available() -> Self {
         sysinfo::System::new().map_or(Self(2 << 30), |mut system| {
@@ -110,7 +110,7 @@ impl MemoryLimit {
         })
     }
 
-    /// What is left of it where `bytes` are taken.
+    /// The rest of this limit after `bytes` are allocated; at least zero.
     #[must_use]
     pub fn less(self, bytes: u64) -> Self {
         Self(self.0.saturating_sub(bytes))
@@ -123,7 +123,7 @@ impl MemoryLimit {
     }
 }
 
-/// A network needs more memory than it may have, or cannot be taken by an engine at all.
+/// A network needs more memory than the limit, or the engine does not support it at all.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "too large for engine {} in {}: {} for {} cliques with {} table entries in all, {}; \
@@ -138,23 +138,23 @@ impl MemoryLimit {
     .forecast.largest_variables.join(", ")
 )]
 pub struct TooLarge {
-    /// What would be needed.
+    /// How much memory would be needed.
     pub forecast: Box<Forecast>,
-    /// What is allowed.
+    /// How much is allowed.
     pub limit: MemoryLimit,
 }
 
-/// A number of entries; sizes saturate, and the largest number stands for all beyond it.
+/// A number of entries as text. Sizes saturate, so the largest number means at least that many.
 fn in_words(entries: u64) -> String {
     if entries == u64::MAX { "more than 10^19".to_owned() } else { thousands(entries) }
 }
 
-/// `bytes` to three digits in the largest binary unit that leaves at least one.
+/// `bytes` to three digits in the largest binary unit that gives at least 1.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes == u64::MAX {
-        // Forecasts saturate: this is all that is known.
+        // The forecast has saturated.
         return "more than 16 EiB".to_owned();
     }
     if bytes < 1024 {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_has_memory() {
+    fn the_default_limit_is_not_tiny() {
         assert!(MemoryLimit::half_of_available().bytes() > 1 << 20);
     }
 }

@@ -1,5 +1,5 @@
-//! What every engine shares: the compiled network, the plan of messages, forecasts of cost,
-//! the watch that an engine reports to, and what comes out.
+//! What all engines share: the compiled network, the plan of messages, forecasts of memory,
+//! the watch that times a propagation, traces and posteriors.
 
 mod compile;
 mod forecast;

@@ -4,17 +4,17 @@ use crate::graph::{CliqueId, JunctionTree, SeparatorId};
 use crate::id::define_id;
 
 define_id! {
-    /// Names a message of one [`Plan`] by its place in the order of work.
+    /// The position of a message in a [`Plan`].
     MessageId
 }
 
-/// Toward the root or away from it.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Evidence is collected at the root: messages from child to parent.
+    /// From child to parent: evidence is collected at the root.
     Collect,
-    /// Evidence is distributed from the root: messages from parent to child.
+    /// From parent to child: evidence is distributed from the root.
     Distribute,
 }
 
@@ -29,7 +29,8 @@ impl Phase {
     }
 }
 
-/// One message: marginalise the table of `from` onto the separator, scatter that into `to`.
+/// One message: the table of `from` is marginalised onto the separator, and the result is
+/// multiplied into the table of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Collect or distribute.
@@ -40,16 +41,16 @@ pub struct Message {
     pub to: CliqueId,
     /// The separator between them.
     pub separator: SeparatorId,
-    /// Messages of one phase and one level depend on earlier levels only, never on each other's
-    /// results. In collect this is the height of the sender above its furthest leaf, in distribute
-    /// its distance from the root.
+    /// Messages of the same phase and level are independent of one another: they depend only on lower
+    /// levels and on the phase before. In collect, the level is the sender's height above its furthest
+    /// leaf; in distribute, its distance from the root.
     pub level: usize,
 }
 
-/// All messages of one propagation in an order in which each finds its inputs ready.
+/// All messages of one propagation, each after the messages it depends on.
 ///
-/// The order is depth-first, as in Algorithms 2 to 4 of Zheng, Mengshoel and Chong: 2 (n - 1)
-/// messages for n cliques, first all of collect, then all of distribute.
+/// The order is depth-first as in Algorithms 2 to 4 of Zheng, Mengshoel and Chong. A tree of n cliques
+/// has 2 (n - 1) messages: the first half collects, the second half distributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     messages: Vec<Message>,
@@ -91,24 +92,24 @@ impl Plan {
         Self { messages: collect.chain(distribute).collect() }
     }
 
-    /// All messages in the order of work.
+    /// All messages, in order.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// All message ids, in the order of work.
+    /// The ids of all messages, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = MessageId> + use<> {
         (0..self.messages.len()).map(MessageId::new)
     }
 
-    /// The messages toward the root.
+    /// The messages of the collect phase.
     #[must_use]
     pub fn collect(&self) -> &[Message] {
         &self.messages[..self.messages.len() / 2]
     }
 
-    /// The messages away from the root.
+    /// The messages of the distribute phase.
     #[must_use]
     pub fn distribute(&self) -> &[Message] {
         &self.messages[self.messages.len() / 2..]
@@ -132,7 +133,7 @@ impl std::ops::Index<MessageId> for Plan {
     }
 }
 
-/// Every clique before its descendants, a whole subtree before the next.
+/// All cliques, each before its descendants, one whole subtree after the other.
 fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut order = Vec::with_capacity(tree.cliques().len());
     let mut open = vec![tree.root()];
@@ -143,9 +144,9 @@ fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     order
 }
 
-/// Every clique after its descendants, a whole subtree before the next.
+/// All cliques, each after its descendants, one whole subtree after the other.
 fn postorder(tree: &JunctionTree) -> Vec<CliqueId> {
-    // The mirror image of a preorder that takes the children from last to first.
+    // The reverse of a preorder that visits children from last to first.
     let mut order = Vec::with_capacity(tree.cliques().len());
     let mut open = vec![tree.root()];
     while let Some(clique) = open.pop() {
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn collect_runs_leaves_first_and_distribute_root_first_depth_first() {
+    fn the_plan_is_depth_first_from_the_leaves_and_back() {
         let plan = Plan::depth_first(&small_tree());
         let ends = |messages: &[Message]| -> Vec<(usize, usize, usize)> {
             messages.iter().map(|m| (m.from.index(), m.to.index(), m.level)).collect()
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_found_by_its_separator() {
+    fn a_message_is_found_by_separator_and_phase() {
         let plan = Plan::depth_first(&small_tree());
         for id in plan.ids() {
             assert_eq!(plan.message_over(plan[id].separator, plan[id].phase), Some(id));

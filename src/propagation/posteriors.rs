@@ -8,20 +8,19 @@ use crate::network::{Network, VariableId};
 /// P(X = x | e) of every variable, and ln P(e).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posteriors {
-    /// Start of each variable's states in `values`, and the end of the last.
+    /// The index in `values` of each variable's first state, and the length of `values`.
     offsets: Arc<[usize]>,
     values: Vec<f64>,
     ln_p_evidence: f64,
 }
 
 impl Posteriors {
-    /// The posteriors of `network`'s variables, each the result of `distribution` called with the
-    /// variable and a slice of its states to fill, normalised here.
+    /// The posteriors of the variables of `network`. `distribution` is called for each variable to
+    /// fill a slice with one number for each state; the numbers are normalised here, unless all are
+    /// zero.
     ///
-    /// `ln_p_evidence` is that of the product of the factors' values; the power of two that the
-    /// network took out of them is put back here.
-    ///
-    /// A distribution may be given up to a factor; one that sums to zero is left as it is.
+    /// `ln_p_evidence` is the logarithm of the total of the product of all factors. The scale that
+    /// [`Network::ln_scale`] took out of the factors is added here.
     pub fn new(
         network: &Network,
         ln_p_evidence: f64,
@@ -35,8 +34,8 @@ impl Posteriors {
         posteriors
     }
 
-    /// Where the states of each variable begin when those of all lie one variable after another, and
-    /// the end of the last.
+    /// The index of each variable's first state in an array of the states of all variables in order,
+    /// and the length of that array.
     pub(crate) fn offsets(network: &Network) -> Arc<[usize]> {
         let mut offsets = vec![0];
         for variable in network.variables() {
@@ -45,15 +44,14 @@ impl Posteriors {
         offsets.into()
     }
 
-    /// The posteriors whose normalised `values` lie one variable after another, from `offsets` on;
-    /// the last offset is the end. For engines that fill them in an order of their own, and put back
-    /// what the network took out of P(e).
-    pub(crate) fn of_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
+    /// Posteriors from an array of normalised `values` with the [`offsets`](Self::offsets) of the
+    /// variables. Here the caller adds [`Network::ln_scale`] to `ln_p_evidence`.
+    pub(crate) fn from_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
         debug_assert_eq!(offsets.last(), Some(&values.len()));
         Self { offsets, values, ln_p_evidence }
     }
 
-    /// These posteriors with those of `variables` in place of what they were, as for
+    /// These posteriors with the distributions of `variables` replaced; the arguments are as for
     /// [`new`](Self::new).
     #[must_use]
     pub fn updated(
@@ -83,21 +81,23 @@ impl Posteriors {
         }
     }
 
-    /// P(X = x | e) for every state x of `variable`, in file order.
+    /// P(X = x | e) for every state x of `variable`, in the order of its states.
     #[must_use]
     pub fn of(&self, variable: VariableId) -> &[f64] {
         &self.values[self.range(variable)]
     }
 
-    /// Natural logarithm of the probability of the evidence; zero, up to rounding, where there is none.
+    /// Natural logarithm of the probability of the evidence; zero, up to rounding, without evidence.
     ///
-    /// With likelihood vectors, that of the product of prior and likelihoods, summed over all states.
+    /// With likelihood findings it is the logarithm of the sum over all configurations of prior
+    /// times likelihoods.
     #[must_use]
     pub fn ln_p_evidence(&self) -> f64 {
         self.ln_p_evidence
     }
 
-    /// All posteriors, one variable after another in file order, each in state order.
+    /// All posteriors, variable by variable in the order of the network, each in the order of its
+    /// states.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values

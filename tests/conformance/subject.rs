@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, LoadOptions, PaperOptions, PropagationError, Propagator};
+use cliquescope::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
@@ -63,7 +63,7 @@ impl Subject {
             precision: self.precision,
             threads: self.threads,
             memory: MemoryLimit::of_bytes(4 << 30),
-            paper: PaperOptions::default(),
+            ..LoadOptions::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cliquescope::engine::{self, LoadOptions, PaperOptions, RunError};
+use cliquescope::engine::{self, LoadOptions, RunError};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit};
@@ -69,7 +69,7 @@ impl CaseArgs {
                 precision: Precision::F64,
                 threads: options::threads(None),
                 memory,
-                paper: PaperOptions::default(),
+                ..LoadOptions::default()
             };
             let loaded = engine::default_engine().load(compiled, &loading);
             let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;

@@ -195,7 +195,7 @@ impl<T: Real> State<T> {
             }
             let exponent = plan.exponent + exponents[lane] + self.of_weights[lane];
             let ln = f64::ln(p_evidence[lane]) + exponent as f64 * LN_2 + ln_scale;
-            Ok(Posteriors::of_values(Arc::clone(offsets), values, ln))
+            Ok(Posteriors::from_values(Arc::clone(offsets), values, ln))
         };
         values.into_iter().enumerate().map(answer).collect()
     }

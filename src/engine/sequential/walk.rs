@@ -263,7 +263,7 @@ impl Passing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{LoadOptions, PaperOptions};
+    use crate::engine::LoadOptions;
     use crate::propagation::{CompileOptions, Home, Watch, compile};
 
     fn asia() -> (Arc<CompiledNetwork>, Evidence) {
@@ -342,7 +342,7 @@ mod tests {
             precision: Precision::F64,
             threads: 1,
             memory: MemoryLimit::of_bytes(1 << 30),
-            paper: PaperOptions::default(),
+            ..LoadOptions::default()
         };
         let mut engine = Sequential.load(&compiled, &options).unwrap();
         let posteriors = engine.run(&evidence, &Watch::untimed(CancelToken::new())).unwrap();

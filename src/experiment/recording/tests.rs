@@ -17,7 +17,7 @@ fn recording() -> (Recording, Arc<CompiledNetwork>) {
         precision: Precision::F64,
         threads: 1,
         memory: MemoryLimit::of_bytes(1 << 30),
-        paper: PaperOptions::default(),
+        ..LoadOptions::default()
     };
     let mut loaded = engine::by_name("sequential").unwrap().load(&compiled, &options).unwrap();
     let watch = Watch::timed(compiled.plan(), CancelToken::new());

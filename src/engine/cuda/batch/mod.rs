@@ -167,7 +167,7 @@ fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors,
     }
     let exponent = buffers.exponent + exponent + i64::from(power[0].to_bits() as i32);
     let ln = p_evidence.ln() + exponent as f64 * LN_2 + buffers.ln_scale;
-    Ok(Posteriors::of_values(Arc::clone(&buffers.offsets), values, ln))
+    Ok(Posteriors::from_values(Arc::clone(&buffers.offsets), values, ln))
 }
 
 #[cfg(test)]

@@ -85,6 +85,6 @@ impl Shape {
     ) -> Result<Posteriors, RunError> {
         let (mantissa, power) = p_evidence.parts().ok_or(RunError::Impossible)?;
         let ln = mantissa.ln() + (exponent + i64::from(power)) as f64 * LN_2 + self.ln_scale;
-        Ok(Posteriors::of_values(Arc::clone(&self.offsets), values, ln))
+        Ok(Posteriors::from_values(Arc::clone(&self.offsets), values, ln))
     }
 }
