@@ -1,5 +1,7 @@
 //! `cliquescope`: the window, and the same without one as commands.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod cli;
 
 #[cfg(feature = "allocator")]

@@ -6,6 +6,7 @@
 //! crash the next run finds it as [`Abandoned`].
 //!
 //! Nothing here knows what the bytes mean.
+#![allow(clippy::disallowed_methods, reason = "the thread that writes")]
 
 mod autosave;
 mod entries;

@@ -34,6 +34,7 @@ impl Dialog {
     ///
     /// # Errors
     /// If the operating system gives no thread.
+    #[expect(clippy::disallowed_methods, reason = "a dialog blocks its thread")]
     pub fn open(purpose: FilePurpose, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (sender, answer) = channel();
         std::thread::Builder::new().name("file dialog".to_owned()).spawn(move || {

@@ -7,6 +7,7 @@
 //!
 //! Nothing outside this module knows of CUDA, and all of its `unsafe` is here: kernels take raw
 //! device pointers, so a launch is as safe as the records it is given are right, which the twins show.
+#![allow(unsafe_code, reason = "kernels take raw device pointers")]
 
 mod batch;
 mod device;
