@@ -10,10 +10,9 @@ pub struct Work {
     /// Entries that a single thread reads: the sum of |X_i| + |X_k| over all messages, where X_i
     /// and X_k are the two cliques.
     pub sequential: f64,
-    /// Entries that threads read one after another if each separator entry has a thread of its own:
-    /// the sum of (|X_i| + |X_k|) / |S| (equation 4).
+    /// Entries that a thread reads if each separator entry has its own thread: the sum of (|X_i| + |X_k|) / |S| (equation 4).
     pub parallel: f64,
-    /// The same if no more threads run at once than the GPU has.
+    /// The same if the number of threads is limited to those of the GPU.
     pub capped: f64,
 }
 
@@ -31,13 +30,13 @@ impl Work {
         }
     }
 
-    /// Entries that the model counts for an engine: those of the threads of a GPU, or all of them.
+    /// Entries that the model counts for an engine: `parallel` on a GPU, `sequential` on a CPU.
     #[must_use]
     pub fn entries(&self, on_gpu: bool) -> f64 {
         if on_gpu { self.parallel } else { self.sequential }
     }
 
-    /// As [`entries`](Self::entries), with no more threads at once than the GPU has.
+    /// As [`entries`](Self::entries), with the number of threads limited to those of the GPU.
     #[must_use]
     pub fn capped_entries(&self, on_gpu: bool) -> f64 {
         if on_gpu { self.capped } else { self.sequential }

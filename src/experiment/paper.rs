@@ -5,7 +5,7 @@ use crate::engine::MappingLayout;
 /// A column of Table 1 (section 4): the junction tree of a network and its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperNetwork {
-    /// Name of the network, as that of the sample.
+    /// Name of the network in the paper and of the sample.
     pub name: &'static str,
     /// Number of cliques.
     pub cliques: u64,
@@ -86,7 +86,7 @@ pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
 /// The better one.
 pub const BETTER_LAYOUT: MappingLayout = MappingLayout::Interleaved;
 
-/// The platform (Table 2), for beside its figures.
+/// The platform of the paper's times (Table 2).
 pub const PLATFORM: &str = "the paper (GeForce GTX 460, Core 2 Quad)";
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Table {
     /// Adds a column of text.
     ///
     /// # Panics
-    /// If its length differs from that of the other columns.
+    /// If the column is longer or shorter than the others.
     #[must_use]
     pub fn text<S: Into<String>>(self, name: &str, cells: impl IntoIterator<Item = S>) -> Self {
         self.with(name, None, Cells::Text(cells.into_iter().map(Into::into).collect()))
@@ -69,7 +69,7 @@ impl Table {
     /// Adds a column of whole numbers. `origin` is `None` if it differs from row to row.
     ///
     /// # Panics
-    /// If its length differs from that of the other columns.
+    /// If the column is longer or shorter than the others.
     #[must_use]
     pub fn count<N: Into<Option<u64>>>(
         self,
@@ -83,7 +83,7 @@ impl Table {
     /// Adds a column of numbers. `origin` is `None` if it differs from row to row.
     ///
     /// # Panics
-    /// If its length differs from that of the other columns.
+    /// If the column is longer or shorter than the others.
     #[must_use]
     pub fn number<N: Into<Option<f64>>>(
         self,

@@ -23,7 +23,7 @@ pub struct BarLayout {
     pub top: f64,
 }
 
-/// A bar of which only the values are known.
+/// A bar whose vertical position is still a value, not a coordinate.
 pub(super) struct StackedBar {
     point: PointRef,
     left: f64,

@@ -20,7 +20,7 @@ pub(super) struct RunKind {
 /// How often a time is measured.
 ///
 /// All figures compare the times of `gpu` and `cpu`, so these are measured most often. Engines that
-/// pass one message after another are slow and vary little, so that a few propagations are enough.
+/// pass one message after another are slow and vary little, so a few propagations are enough.
 pub(super) fn effort(setup: &RecordingSetup, kind: &RunKind) -> Effort {
     let is_slow = kind.engine.capabilities.algorithm == Algorithm::Hugin;
     let (repeat, time_divisor, min_repeat) = match (kind.is_sweep, is_slow) {

@@ -56,54 +56,81 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let work = Work::of(&tree.messages(), threads);
         rows.push(Row { tree, engine, baseline, tuned_cpu: median(TUNED_CPU)?, work });
     }
-    // GPU engines process |S| entries at once, the others one.
-    let entries = |name: &str, work: &Work| work.entries(on_gpu(name));
-    let fit = |name: &str, us: fn(&Row) -> f64| {
-        let measured = rows.iter().map(|r| (r.work.messages, entries(name, &r.work), us(r)));
-        Fit::of(&measured.collect::<Vec<_>>())
-    };
-    let fits = fit(engine, |r| r.engine).zip(fit(baseline, |r| r.baseline));
-    let predicted: Vec<Option<f64>> = rows
-        .iter()
-        .map(|row| {
-            let (of_engine, of_baseline) = fits?;
-            let time = |fit: Fit, name| fit.predict(row.work.messages, entries(name, &row.work));
-            Some(time(of_baseline, baseline) / time(of_engine, engine))
-        })
-        .collect();
+    let predicted = predicted_speedups(&rows, engine, baseline);
     let origin = source.origin();
     record.tables.push(table(&rows, &predicted, origin));
     record.note(
         "The prediction is the time of the baseline over that of the engine, each by equation 6 with \
          its two constants fitted to all of these networks. Both axes are logarithmic.",
     );
-    let printed: Vec<_> = rows
+    let panels = vec![
+        panel(
+            format!("compared with {baseline}, as in the paper"),
+            speedup_series(&rows, &predicted, format!("{engine} over {baseline}"), origin),
+        ),
+        panel(
+            format!("compared with {TUNED_CPU}"),
+            vec![tuned_series(&rows, format!("{engine} over {TUNED_CPU}, all threads"), origin)],
+        ),
+    ];
+    record.figures.push(Figure { title: format!("Speedup of {engine}"), across: 2, panels });
+    Ok(())
+}
+
+/// The speedup of each network by equation 6, with its constants fitted to all networks. `None` if
+/// there are too few networks for a fit.
+fn predicted_speedups(rows: &[Row], engine: &str, baseline: &str) -> Vec<Option<f64>> {
+    let (engine_on_gpu, baseline_on_gpu) = (on_gpu(engine), on_gpu(baseline));
+    let fit = |on_gpu: bool, us: fn(&Row) -> f64| {
+        let measured = rows.iter().map(|r| (r.work.messages, r.work.entries(on_gpu), us(r)));
+        Fit::of(&measured.collect::<Vec<_>>())
+    };
+    let fits = fit(engine_on_gpu, |r| r.engine).zip(fit(baseline_on_gpu, |r| r.baseline));
+    let speedup = |work: &Work| {
+        let (engine_fit, baseline_fit) = fits?;
+        let time = |fit: Fit, on_gpu| fit.predict(work.messages, work.entries(on_gpu));
+        Some(time(baseline_fit, baseline_on_gpu) / time(engine_fit, engine_on_gpu))
+    };
+    rows.iter().map(|row| speedup(&row.work)).collect()
+}
+
+impl Row<'_> {
+    fn mean_separator(&self) -> f64 {
+        self.tree.compiled.statistics().mean_separator_entries
+    }
+}
+
+/// The speedups over the baseline: measured, predicted, and printed in the paper.
+fn speedup_series(
+    rows: &[Row],
+    predicted: &[Option<f64>],
+    label: String,
+    origin: Origin,
+) -> Vec<Series> {
+    let measured = rows
+        .iter()
+        .map(|row| (row.mean_separator(), row.baseline / row.engine, row.tree.name.clone()));
+    let model = rows
+        .iter()
+        .zip(predicted)
+        .filter_map(|(row, speedup)| Some((row.mean_separator(), (*speedup)?, String::new())));
+    let printed = rows
         .iter()
         .filter_map(|row| paper::table_1(&row.tree.name))
-        .map(|p| (p.mean_separator as f64, p.speedup, String::new()))
-        .collect();
-    let size = |row: &Row| row.tree.compiled.statistics().mean_separator_entries;
-    let name = |row: &Row| row.tree.name.clone();
-    let measured = rows.iter().map(|r| (size(r), r.baseline / r.engine, name(r)));
-    let model =
-        rows.iter().zip(&predicted).filter_map(|(r, p)| Some((size(r), (*p)?, String::new())));
-    let over_tuned = rows.iter().filter_map(|r| Some((size(r), r.tuned_cpu? / r.engine, name(r))));
-    let first = vec![
-        labelled_dots(format!("{engine} over {baseline}"), origin, measured),
+        .map(|printed| (printed.mean_separator as f64, printed.speedup, String::new()));
+    vec![
+        labelled_dots(label, origin, measured),
         labelled_dots("equation 6", Origin::Predicted, model),
         labelled_dots("printed", Origin::Paper, printed),
-    ];
-    let second =
-        vec![labelled_dots(format!("{engine} over {TUNED_CPU}, all threads"), origin, over_tuned)];
-    let titles = [format!("against {baseline}, as in the paper"), format!("against {TUNED_CPU}")];
-    let panels =
-        titles.into_iter().zip([first, second]).map(|(title, series)| panel(title, series));
-    record.figures.push(Figure {
-        title: format!("Speedup of {engine}"),
-        across: 2,
-        panels: panels.collect(),
+    ]
+}
+
+/// The speedups over the tuned CPU baseline.
+fn tuned_series(rows: &[Row], label: String, origin: Origin) -> Series {
+    let points = rows.iter().filter_map(|row| {
+        Some((row.mean_separator(), row.tuned_cpu? / row.engine, row.tree.name.clone()))
     });
-    Ok(())
+    labelled_dots(label, origin, points)
 }
 
 fn panel(title: String, mut series: Vec<Series>) -> Panel {
@@ -123,10 +150,9 @@ fn panel(title: String, mut series: Vec<Series>) -> Panel {
 
 fn table(rows: &[Row], predicted: &[Option<f64>], origin: Origin) -> Table {
     let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
-    let mean = |row: &Row| row.tree.compiled.statistics().mean_separator_entries;
     Table::new("speedups")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
-        .number("mean_separator", Origin::Exact, number(&|row| Some(mean(row))))
+        .number("mean_separator", Origin::Exact, number(&|row| Some(row.mean_separator())))
         .number("engine_us", origin, number(&|row| Some(row.engine)))
         .number("baseline_us", origin, number(&|row| Some(row.baseline)))
         .number("cpu_us", origin, number(&|row| row.tuned_cpu))

@@ -65,6 +65,7 @@ fn share(run: &RecordedRun) -> Option<f64> {
     Some((run.overhead_us? / run.propagate_us.median).min(1.0))
 }
 
+/// The table of times and overheads of one engine.
 fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin: Origin) -> Table {
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
@@ -90,12 +91,12 @@ fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> 
         trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
     let mut shares: Vec<_> = shares.collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let ((least, low), (most, high)) = (shares.first()?, shares.last()?);
+    let ((min_network, min), (max_network, max)) = (shares.first()?, shares.last()?);
     let percent = |part: f64| numbers::share(part, 1.0);
     Some(format!(
-        "{engine}: overhead is {} of the time for {most} and {} for {least}.",
-        percent(*high),
-        percent(*low)
+        "{engine}: overhead is {} of the time for {max_network} and {} for {min_network}.",
+        percent(*max),
+        percent(*min)
     ))
 }
 

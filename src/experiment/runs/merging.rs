@@ -30,8 +30,9 @@ struct Row {
     /// Which separators were merged away; `None` for the original tree.
     merged: Option<(u64, MergeRule)>,
     cliques: usize,
-    total: u64,
+    total_entries: u64,
     work: Work,
+    /// The time of each engine.
     times: Vec<Option<f64>>,
 }
 
@@ -76,7 +77,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
                 network: tree.name.clone(),
                 merged,
                 cliques: statistics.cliques,
-                total: statistics.total_clique_entries,
+                total_entries: statistics.total_clique_entries,
                 work: Work::of(&tree.messages(), threads),
                 times,
             });
@@ -107,8 +108,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
+/// Entries of equation 6 for an engine.
 fn entries(row: &Row, engine: &str) -> f64 {
-    if on_gpu(engine) { row.work.parallel } else { row.work.sequential }
+    row.work.entries(on_gpu(engine))
 }
 
 /// Equation 6 fitted to the original trees, or to all trees if there is only one network.
@@ -134,7 +136,7 @@ fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -
         .count("threshold", exact, rows.iter().map(Row::threshold))
         .count("cliques", exact, rows.iter().map(|row| row.cliques as u64))
         .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
-        .count("total_clique", exact, rows.iter().map(|row| row.total))
+        .count("total_clique", exact, rows.iter().map(|row| row.total_entries))
         .number("entries_in_turn", exact, rows.iter().map(|row| row.work.parallel));
     for (index, (engine, fit)) in engines.iter().zip(fits).enumerate() {
         let predicted = rows
@@ -185,7 +187,7 @@ fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
         let points = points.map(|row| (row.threshold() as f64, of(row) / base));
         Series::new(label, Origin::Exact, Shape::Line, points)
     };
-    let (entries, messages) = (|row: &Row| row.total as f64, |row: &Row| row.work.messages);
+    let (entries, messages) = (|row: &Row| row.total_entries as f64, |row: &Row| row.work.messages);
     Panel {
         title: format!("{network}: the tree"),
         x: Axis::log("largest separator merged away, entries"),
@@ -210,10 +212,10 @@ fn times_panel(
 ) -> Panel {
     let mut series = Vec::new();
     for (rule, name) in [(MergeRule::All, "all"), (MergeRule::Paying, "paying")] {
-        let of_rule = || rows.iter().filter(|row| row.is_on_curve(network, rule));
+        let curve = || rows.iter().filter(|row| row.is_on_curve(network, rule));
         let threshold = |row: &Row| row.threshold() as f64;
-        let measured = of_rule().filter_map(|row| Some((threshold(row), row.times[0]? / 1e3)));
-        let predicted = of_rule().filter_map(|row| {
+        let measured = curve().filter_map(|row| Some((threshold(row), row.times[0]? / 1e3)));
+        let predicted = curve().filter_map(|row| {
             Some((threshold(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))
         });
         // A single point is the original tree alone.

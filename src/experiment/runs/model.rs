@@ -27,7 +27,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// The times of a network, in microseconds.
+/// The work and the times of a network; times in microseconds.
 struct Row<'t> {
     tree: &'t NamedTree,
     work: Work,
@@ -39,7 +39,7 @@ struct Row<'t> {
 #[derive(Clone, Copy)]
 struct Fits {
     /// Equation 6 for the engine.
-    plain: Option<Fit>,
+    engine: Option<Fit>,
     /// The same with no more threads at once than the GPU has.
     capped: Option<Fit>,
     /// Equation 6 for the baseline, one entry after another.
@@ -90,7 +90,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 fn fit(rows: &[Row], on_gpu: bool) -> Fits {
-    let of = |point: &dyn Fn(&Row) -> Option<(f64, f64)>| {
+    let fit = |point: &dyn Fn(&Row) -> Option<(f64, f64)>| {
         let points = rows.iter().filter_map(|row| {
             let (entries, us) = point(row)?;
             Some((row.work.messages, entries, us))
@@ -98,15 +98,16 @@ fn fit(rows: &[Row], on_gpu: bool) -> Fits {
         Fit::of(&points.collect::<Vec<_>>())
     };
     Fits {
-        plain: of(&|row| Some((row.work.entries(on_gpu), row.engine))),
-        capped: of(&|row| Some((row.work.capped_entries(on_gpu), row.engine))),
-        baseline: of(&|row| Some((row.work.sequential, row.baseline))),
-        printed: of(&|row| {
+        engine: fit(&|row| Some((row.work.entries(on_gpu), row.engine))),
+        capped: fit(&|row| Some((row.work.capped_entries(on_gpu), row.engine))),
+        baseline: fit(&|row| Some((row.work.sequential, row.baseline))),
+        printed: fit(&|row| {
             paper::table_1(&row.tree.name).map(|printed| (row.work.parallel, printed.gpu_ms * 1e3))
         }),
     }
 }
 
+/// The table of constants: fitted ones, and those of the launches.
 fn constants(
     engine: &str,
     baseline: &str,
@@ -116,7 +117,7 @@ fn constants(
     origin: Origin,
 ) -> Table {
     let rows = [
-        (format!("{engine}: equation 6"), Origin::Predicted, fits.plain),
+        (format!("{engine}: equation 6"), Origin::Predicted, fits.engine),
         (format!("{engine}: at most {threads} threads"), Origin::Predicted, fits.capped),
         (format!("{baseline}: one entry after another"), Origin::Predicted, fits.baseline),
         ("GPU times of Table 1: equation 6".to_owned(), Origin::Predicted, fits.printed),
@@ -160,7 +161,7 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
         .number("entries_in_turn", exact, number(&|row| Some(row.work.parallel)))
         .number("entries_in_turn_capped", exact, number(&|row| Some(row.work.capped)))
         .number("engine_us", origin, number(&|row| Some(row.engine)))
-        .number("engine_predicted_us", predicted, number(&|row| plain(row, fits, on_gpu)))
+        .number("engine_predicted_us", predicted, number(&|row| engine_us(row, fits, on_gpu)))
         .number(
             "engine_capped_us",
             predicted,
@@ -169,7 +170,7 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
             }),
         )
         .number("baseline_us", origin, number(&|row| Some(row.baseline)))
-        .number("baseline_predicted_us", predicted, number(&|row| sequential(row, fits)))
+        .number("baseline_predicted_us", predicted, number(&|row| baseline_us(row, fits)))
         .number("speedup", origin, number(&|row| Some(row.baseline / row.engine)))
         .number("speedup_predicted", predicted, number(&|row| speedup(row, fits, on_gpu)))
         .count("lower_bound", exact, rows.iter().map(|row| sizes(row).min_separator_entries))
@@ -182,18 +183,21 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
         )
 }
 
-fn plain(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
-    Some(fits.plain?.predict(row.work.messages, row.work.entries(on_gpu)))
+/// The time of the engine by equation 6, in microseconds.
+fn engine_us(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
+    Some(fits.engine?.predict(row.work.messages, row.work.entries(on_gpu)))
 }
 
-fn sequential(row: &Row, fits: Fits) -> Option<f64> {
+/// The time of the baseline by equation 6, in microseconds.
+fn baseline_us(row: &Row, fits: Fits) -> Option<f64> {
     Some(fits.baseline?.predict(row.work.messages, row.work.sequential))
 }
 
 fn speedup(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
-    Some(sequential(row, fits)? / plain(row, fits, on_gpu)?)
+    Some(baseline_us(row, fits)? / engine_us(row, fits, on_gpu)?)
 }
 
+/// Notes on the bounds of the speedup, and on the networks that violate the lower one.
 fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) {
     record.note(
         "The bounds min |S| <= speedup <= max |S| of section 3.4 only count entries. They ignore \
@@ -201,32 +205,33 @@ fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) 
          thread much longer than a CPU.",
     );
     for row in rows {
-        let least = row.tree.compiled.statistics().min_separator_entries;
-        let found = row.baseline / row.engine;
-        if found < least as f64 {
+        let bound = row.tree.compiled.statistics().min_separator_entries;
+        let speedup = row.baseline / row.engine;
+        if speedup < bound as f64 {
             let launches = launch_us.map_or_else(String::new, |launch| {
                 let share = (launch * row.work.messages / row.engine).min(1.0);
                 format!(" Launches alone take {:.0}% of the time.", 100.0 * share)
             });
-            let entry = fits.plain.zip(fits.baseline).filter(|(_, b)| b.entry_us > 0.0);
+            let entry = fits.engine.zip(fits.baseline).filter(|(_, b)| b.entry_us > 0.0);
             let slower = entry.map_or_else(String::new, |(engine, baseline)| {
                 let times = engine.entry_us / baseline.entry_us;
                 format!(" An entry takes a GPU thread {times:.0} times as long as the baseline.")
             });
             record.note(format!(
-                "{}: the lower bound says {least} times faster; the measured speedup is \
-                 {found:.2}.{launches}{slower}",
+                "{}: the lower bound says {bound} times faster; the measured speedup is \
+                 {speedup:.2}.{launches}{slower}",
                 row.tree.name
             ));
         }
     }
 }
 
+/// Predicted time by measured time.
 fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
-    let points = |of: &dyn Fn(&Row) -> Option<f64>, named: bool| {
+    let points = |us: &dyn Fn(&Row) -> Option<f64>, has_names: bool| {
         let point = |row: &Row| {
-            let name = if named { row.tree.name.clone() } else { String::new() };
-            Some((row.engine / 1e3, of(row)? / 1e3, name))
+            let name = if has_names { row.tree.name.clone() } else { String::new() };
+            Some((row.engine / 1e3, us(row)? / 1e3, name))
         };
         rows.iter().filter_map(point).collect::<Vec<_>>()
     };
@@ -235,7 +240,7 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
     let mut series = vec![labelled_dots(
         "equation 6",
         Origin::Predicted,
-        points(&|row| plain(row, fits, on_gpu), true),
+        points(&|row| engine_us(row, fits, on_gpu), true),
     )];
     if on_gpu {
         series.push(labelled_dots("limited threads", Origin::Predicted, points(&limited, false)));
@@ -257,6 +262,7 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
     }
 }
 
+/// The speedup and its bounds for each network.
 fn bounds_panel(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
     let sizes = |row: &Row| row.tree.compiled.statistics().clone();
     Panel {

@@ -21,7 +21,7 @@ pub(super) struct Merging {
     merged_tree: Option<MergedTree>,
 }
 
-/// A merged tree and what it was made from.
+/// A merged tree, with the original and the request it was made for.
 struct MergedTree {
     original: Arc<CompiledNetwork>,
     request: (u64, MergeRule),

@@ -47,7 +47,7 @@ impl Parameters {
         !self.open && !self.samples.contains(&true)
     }
 
-    /// The experiment as it is to be run.
+    /// The request to run the experiment with these choices.
     pub fn request(&self, experiment: &Experiment, model: &Model) -> ExperimentRequest {
         let chosen = SAMPLES.iter().zip(&self.samples).filter(|(_, chosen)| **chosen);
         let mut networks: Vec<NetworkSource> =

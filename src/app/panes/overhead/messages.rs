@@ -33,7 +33,7 @@ impl PartialEq for Run {
     }
 }
 
-/// All runs: that of this machine, then the recorded ones.
+/// All runs: first the one on this machine, then the recorded ones.
 pub(super) fn runs(document: &Document) -> Vec<Run> {
     let here = document.result.iter().filter(|result| document.is_of_this_tree(result));
     let here = here.map(|result| Run::Here(Arc::clone(result)));
@@ -131,9 +131,9 @@ impl MessagePlot {
             Run::Here(_) => None,
         });
         let here = launch.map(|launch| (launch.as_secs_f64() * 1e6, Origin::Live));
-        if let Some((floor, origin)) = here.or(recorded) {
-            let label = format!("one launch: {}", numbers::nanoseconds(floor * 1e3));
-            marks.push(Mark { label, origin, position: MarkPosition::Y(floor) });
+        if let Some((launch_us, origin)) = here.or(recorded) {
+            let label = format!("one launch: {}", numbers::nanoseconds(launch_us * 1e3));
+            marks.push(Mark { label, origin, position: MarkPosition::Y(launch_us) });
         }
         let summary = compare(runs, &series, &mut marks);
         let panel = Panel {
@@ -170,11 +170,11 @@ impl MessagePlot {
 
     /// The points of `message`, one for each run that has it.
     pub fn points_of(&self, message: MessageId) -> Vec<PointRef> {
-        let of = |(series, messages): (usize, &Vec<MessageId>)| {
+        let point = |(series, messages): (usize, &Vec<MessageId>)| {
             let point = messages.iter().position(|known| *known == message)?;
             Some(PointRef { series, point })
         };
-        self.messages.iter().enumerate().filter_map(of).collect()
+        self.messages.iter().enumerate().filter_map(point).collect()
     }
 }
 
@@ -203,10 +203,10 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
             )
         }
         Crossover::SecondAlways => {
-            format!("Messages of {fast} are faster than those of {slow} for every table size.")
+            format!("Messages of {fast} are faster than messages of {slow} for every table size.")
         }
         Crossover::FirstAlways => {
-            format!("Messages of {slow} are faster than those of {fast} for every table size.")
+            format!("Messages of {slow} are faster than messages of {fast} for every table size.")
         }
         Crossover::Unknown => format!("{fast} and {slow} have no table sizes in common."),
     }

@@ -28,11 +28,13 @@ const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 pub struct OverheadPane {
     /// The engine whose bars the user chose.
     engine: Option<String>,
+    /// Whether bars show shares of the time instead of times.
     as_share: bool,
     /// Whether the pane shows the messages if there is room for one plot only.
     shows_messages: bool,
     /// Names of the runs that the user has shown (true) or hidden (false).
     chosen: Vec<(String, bool)>,
+    /// The plot of the messages, kept while its runs stay the same.
     plot: Option<Arc<MessagePlot>>,
 }
 
@@ -67,11 +69,11 @@ impl OverheadPane {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
         let paper = || {
-            let of_figure = |recorded: &Recorded| {
+            let is_in_figure_7 = |recorded: &Recorded| {
                 let layout = recorded.run.paper.map(|paper| paper.layout);
                 layout == Some(MappingLayout::Interleaved) && recorded.run.overhead_us.is_some()
             };
-            let title = on_gpus(model).find(of_figure)?.engine();
+            let title = on_gpus(model).find(is_in_figure_7)?.engine();
             engines.iter().find(|engine| **engine == title)
         };
         chosen.or_else(here).or_else(paper).or(engines.first()).cloned()
@@ -200,7 +202,7 @@ fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<Highlighted> {
     highlighted
 }
 
-/// Recorded runs on a GPU of all networks.
+/// All recorded runs on a GPU.
 fn on_gpus(model: &Model) -> impl Iterator<Item = Recorded> + '_ {
     model.recordings.iter().flat_map(|recording| {
         recording.networks.iter().flat_map(move |network| {

@@ -13,7 +13,7 @@ use crate::experiment::chart::{Figure, Legend, Panel, Scale};
 
 pub use hit::describe;
 pub use legend::show_legend;
-pub use panel::{Highlighted, PanelView};
+pub use panel::{Highlighted, PanelView, fixed_plot};
 
 /// Width of the narrowest panel, in points.
 const MIN_WIDTH: f32 = 300.0;

@@ -29,7 +29,7 @@ pub struct Highlighted {
 /// A panel and how to draw it.
 #[derive(Clone, Copy)]
 pub struct PanelView<'a> {
-    /// The same in every frame, and unlike that of any other panel.
+    /// An id that stays the same in every frame and that no other panel has.
     pub id: Id,
     /// The panel.
     pub panel: &'a Panel,
@@ -171,8 +171,8 @@ impl PanelView<'_> {
     }
 }
 
-/// A plot that cannot be moved or scaled.
-fn fixed_plot<'a>(id: Id, height: f32) -> Plot<'a> {
+/// A plot that cannot be moved or scaled, `height` points high with its axes.
+pub fn fixed_plot<'a>(id: impl std::hash::Hash + std::fmt::Debug, height: f32) -> Plot<'a> {
     Plot::new(id)
         .height(height)
         .allow_drag(false)
