@@ -1,4 +1,4 @@
-//! `cliquescope`: the window, and the same without one as commands.
+//! The program: opens the window, or runs a command in the terminal.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 

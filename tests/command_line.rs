@@ -373,7 +373,7 @@ fn an_evidence_file_that_is_no_case_is_told_where() {
         let (_folder, path) = file(name, content);
         let path = path.to_str().unwrap();
         let (code, _, err) = run(&["query", "asia", "--evidence-file", path]);
-        assert_eq!((code, err), (0, format!("warning: {path}: it holds no cases\n")));
+        assert_eq!((code, err), (0, format!("warning: {path}: no cases in the file\n")));
     }
 }
 
@@ -407,7 +407,10 @@ fn a_wrong_number_and_an_unknown_command_are_told_what_was_expected() {
             "'-1' for '--seed <N>': expected a whole number from 0",
         ),
         (&["query", "asia", "--block-size", "5"], "expected a whole number from 16 to 1024"),
-        (&["info", "asia", "--triangulation-budget", "-1"], "expected a number of seconds, as 0.5"),
+        (
+            &["info", "asia", "--triangulation-budget", "-1"],
+            "expected a number of seconds, such as 0.5",
+        ),
         (&["infos", "asia"], "expected one of the commands info, query, convert"),
         (&["munin4", "pigs"], "or a single NETWORK"),
     ];
@@ -501,10 +504,10 @@ fn convert_writes_another_format_and_says_what_is_lost() {
     let (code, out, err) = run(&["convert", net, &target("a.bif.gz")]);
     assert_eq!((code, &*out), (0, ""), "{err}");
     assert!(
-        err.contains("warning: ") && err.contains("a.bif.gz: BIF has no place for titles of 1"),
+        err.contains("warning: ") && err.contains("a.bif.gz: BIF cannot represent titles of 1"),
         "{err}"
     );
-    assert!(err.contains("BIF has no place for 1 attributes that only Hugin NET has"), "{err}");
+    assert!(err.contains("BIF cannot represent 1 attributes that only Hugin NET has"), "{err}");
     let packed = std::fs::read(target("a.bif.gz")).unwrap();
     assert_eq!(packed[..2], [0x1f, 0x8b]);
     let found = json(&["query", &target("a.bif.gz"), "--json"]);
@@ -512,14 +515,17 @@ fn convert_writes_another_format_and_says_what_is_lost() {
 
     let (code, _, err) = run(&["convert", net, &target("a.bif.gz")]);
     assert_eq!(code, 1);
-    assert!(err.contains("is there already; --force replaces it"), "{err}");
+    assert!(err.contains("already exists; use --force to replace it"), "{err}");
     assert_eq!(std::fs::read(target("a.bif.gz")).unwrap(), packed);
     assert_eq!(run(&["convert", "asia", &target("a.bif.gz"), "--force"]).0, 0);
     assert_eq!(json(&["info", &target("a.bif.gz"), "--json"])["variables"], 8);
 
     let (code, _, err) = run(&["convert", "asia", &target("asia.txt")]);
     assert_eq!(code, 1);
-    assert!(err.contains("the ending names no format; expected one of bif, net, uai"), "{err}");
+    assert!(
+        err.contains("the extension is not that of a format; use one of bif, net, uai"),
+        "{err}"
+    );
     assert_eq!(run(&["convert", "asia", &target("asia.txt"), "--to", "UAI"]).0, 0);
     assert!(std::fs::read_to_string(target("asia.txt")).unwrap().starts_with("BAYES\n8\n"));
     let (code, _, err) = run(&["convert", "asia", &target("asia.dne")]);

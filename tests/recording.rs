@@ -43,18 +43,18 @@ fn a_recording_goes_on_where_it_ended_or_is_replaced_when_that_is_said() {
 
     let (code, err) = record(out, &["cancer", "asia", "--commit", "abc", "--resume"]);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("holds asia already"), "{err}");
+    assert!(err.contains("already has asia"), "{err}");
     assert!(!err.contains("asia, auto: "), "measured again: {err}");
     let (_, both) = recording(out);
     assert_eq!(both.names(), ["asia", "cancer"]);
     assert_eq!(both.networks[..first.networks.len()], first.networks);
     assert_eq!(both.provenance.date, first.provenance.date);
     let (code, err) = record(out, &["cancer", "--commit", "abc", "--resume"]);
-    assert!(code == 0 && err.contains("there is nothing left to measure"), "{err}");
+    assert!(code == 0 && err.contains("nothing left to measure"), "{err}");
 
     let bytes = std::fs::read(&path).unwrap();
     let cases: [(&[&str], &str); 4] = [
-        (&["asia", "--commit", "abc"], "--resume goes on with it, --force replaces it"),
+        (&["asia", "--commit", "abc"], "use --resume to continue it or --force to replace it"),
         (&["asia", "--commit", "abd", "--resume"], "it was measured from version "),
         (&["asia", "--resume"], "it was measured from version "),
         (&["asia", "--commit", "abc", "--repeat", "3", "--resume"], "now with repeat 3, threads 2"),

@@ -1,4 +1,4 @@
-//! `cliquescope convert`: a network from one format to another.
+//! `cliquescope convert`: writes a network in another format.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,24 +14,24 @@ pub struct Args {
     /// Path of a file, or name of a sample
     input: String,
 
-    /// The file to write; its ending names the format
+    /// The file to write. Its extension chooses the format
     output: PathBuf,
 
-    /// Format to write, whatever the ending: its name or usual ending, as bif, net, uai, xml or xdsl
-    #[arg(long, value_name = "FORMAT", value_parser = format_called)]
+    /// Format to write, whatever the extension: a name or extension such as bif, net, uai, xml or xdsl
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     to: Option<Format>,
 
-    /// Replace OUTPUT if it is there
+    /// Replace OUTPUT if it exists
     #[arg(long)]
     force: bool,
 }
 
-fn format_called(name: &str) -> Result<Format, String> {
-    Format::by_name(name).ok_or_else(|| format!("expected {}", written()))
+fn parse_format(name: &str) -> Result<Format, String> {
+    Format::by_name(name).ok_or_else(|| format!("expected {}", written_extensions()))
 }
 
-/// The formats that are written, with their endings.
-fn written() -> String {
+/// The usual extensions of all formats that can be written.
+fn written_extensions() -> String {
     let written = Format::ALL.iter().filter(|format| format.is_written());
     written.map(|format| format.extensions()[0]).collect::<Vec<_>>().join(", ")
 }
@@ -41,25 +41,29 @@ pub fn run(args: &Args) -> Outcome {
     let name = path.display();
     let format = args.to.or_else(|| Format::by_extension(&path.to_string_lossy()));
     let format = format.ok_or_else(|| {
-        format!("{name}: the ending names no format; expected one of {}, or --to", written())
+        format!(
+            "{name}: the extension is not that of a format; use one of {}, or --to",
+            written_extensions()
+        )
     })?;
     if path.exists() && !args.force {
-        return Err(format!("{name} is there already; --force replaces it"));
+        return Err(format!("{name} already exists; use --force to replace it"));
     }
     let read = options::open(&args.input)?;
     let written =
         format::write(&read.network, format).map_err(|error| format!("{name}: {error}"))?;
     for lost in &written.lost {
-        output::note(&format!("warning: {name}: {} has no place for {lost}", format.name()));
+        output::note(&format!("warning: {name}: {} cannot represent {lost}", format.name()));
     }
     write(path, written.text.as_bytes()).map_err(|error| format!("{name}: {error}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes `bytes`, packed if the name ends so.
+/// Writes `bytes`, compressed if the extension is `gz`.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
-    if is_packed {
+    let is_compressed =
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    if is_compressed {
         write_atomically(path, &format::gzip(bytes))
     } else {
         write_atomically(path, bytes)

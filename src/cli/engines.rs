@@ -1,4 +1,4 @@
-//! `cliquescope engines`: what there is to propagate with.
+//! `cliquescope engines`: lists the engines.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ struct Record {
     default: bool,
     precisions: &'static [Precision],
     available: bool,
-    /// Why it cannot run here; null if it can.
+    /// Why it cannot run on this machine; null if it can.
     reason: Option<String>,
 }
 
@@ -47,15 +47,15 @@ pub fn run(args: &Args) -> Outcome {
         output::print_json(&records)?;
     } else {
         let mut table = Table::new([Align::Left; 4]);
-        table.row(["engine", "precisions", "here", "what it is"]);
+        table.row(["engine", "precisions", "available", "description"]);
         for record in &records {
             let precisions: Vec<_> = record.precisions.iter().map(|p| p.name()).collect();
-            let here = match (&record.reason, record.default) {
+            let available = match (&record.reason, record.default) {
                 (None, true) => "yes, default".to_owned(),
                 (None, false) => "yes".to_owned(),
                 (Some(reason), _) => format!("no: {reason}"),
             };
-            table.row([record.engine, &precisions.join(" "), &here, record.summary]);
+            table.row([record.engine, &precisions.join(" "), &available, record.summary]);
         }
         output::print(&table.to_string())?;
     }

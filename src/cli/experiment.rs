@@ -1,4 +1,4 @@
-//! `cliquescope experiment`: the paper's table, figures and formulas on this machine.
+//! `cliquescope experiment`: runs the paper's experiments.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,22 +21,22 @@ use super::output;
 
 /// Run one of the paper's experiments: a table, a figure or a formula
 ///
-/// Writes NAME.json, NAME.svg, and a CSV file for each table to a folder. Engines that cannot run
-/// here are taken from a recording that is part of the program, and marked as such.
+/// Writes NAME.json, NAME.svg, and a CSV file per table into a folder. The times of engines that
+/// cannot run on this machine come from a recording that is part of the program, and are marked.
 ///
-/// table1  junction trees and times, the paper's beside ours
+/// table1  junction trees and times, next to those of the paper
 /// fig4    histograms of separator sizes
-/// fig5    time against the threads of a block
-/// fig6    speed-up against the mean separator size
-/// fig7    kernel overhead against execution
-/// fig8    naive against interleaved mapping tables
-/// model   equations 4 to 6 against what is measured
+/// fig5    time by threads per block
+/// fig6    speed-up by mean separator size
+/// fig7    kernel overhead and execution time
+/// fig8    naive and interleaved mapping tables
+/// model   equations 4 to 6 and measured times
 /// merging merging small separators, the paper's future work
-/// ladder  from the paper's kernel to engine gpu, and the floor
+/// ladder  from the paper's kernel to engine gpu, and a lower bound
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Which experiment, or all
+    /// Name of the experiment, or all
     #[arg(value_parser = names())]
     name: String,
 
@@ -44,42 +44,42 @@ pub struct Args {
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
 
-    /// Paths of files, or names of samples [default: those of the paper's table or figure]
+    /// Paths of files, or names of samples [default: the networks of the paper's table or figure]
     #[arg(long, value_name = "NETWORK", num_args = 1..)]
     networks: Vec<String>,
 
-    /// The engine that is looked at [default: gpu-paper]
+    /// Engine under study [default: gpu-paper]
     #[arg(long, value_parser = options::engine_names())]
     engine: Option<String>,
 
-    /// The engine that it is compared with [default: sequential]
+    /// Engine to compare with [default: sequential]
     #[arg(long, value_parser = options::engine_names())]
     baseline: Option<String>,
 
-    /// How the moral graph is triangulated; weighted-min-fill gives the paper's own trees
+    /// How to triangulate the moral graph; weighted-min-fill gives the paper's trees
     #[arg(long, value_name = "METHOD", default_value = "weighted-min-fill")]
     #[arg(value_parser = options::triangulations())]
     triangulation: String,
 
-    /// Propagations for each time [default: 10]
+    /// Propagations measured for each time [default: 10]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u32::MAX))]
     repeat: Option<u32>,
 
-    /// Threads that an engine may use [default: as many as the machine runs at once]
+    /// Threads that an engine may use [default: all that the machine has]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Largest separator that experiment merging merges away besides those that it tries anyway, in
+    /// Another threshold for experiment merging, which merges away separators of at most this many
     /// entries
     #[arg(long, value_name = "ENTRIES", value_parser = options::whole(0..=u64::MAX))]
     threshold: Option<u64>,
 
-    /// Memory that an engine may take, as 2GiB, 500MB or a number of bytes [default: half of what
-    /// is available]
+    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of the
+    /// available memory]
     #[arg(long, value_name = "SIZE", value_parser = options::memory)]
     memory_limit: Option<MemoryLimit>,
 
-    /// Show the recording even where the engine runs
+    /// Use the recording even if the engine can run on this machine
     #[arg(long)]
     recorded: bool,
 
@@ -94,8 +94,8 @@ fn names() -> PossibleValuesParser {
 }
 
 impl Args {
-    /// The options that are given and make no difference to `experiment`.
-    fn unheeded(&self, experiment: &Experiment) -> impl Iterator<Item = &'static str> {
+    /// The given options that `experiment` does not use.
+    fn unused_options(&self, experiment: &Experiment) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.engine.is_some(), Parameter::Engine, "--engine"),
             (self.baseline.is_some(), Parameter::Baseline, "--baseline"),
@@ -108,11 +108,10 @@ impl Args {
                 "--block-size and --layout",
             ),
         ];
-        let parameters = experiment.parameters;
-        let unheeded = given
-            .into_iter()
-            .filter(|(given, parameter, _)| *given && !parameters.contains(parameter));
-        unheeded.map(|(_, _, option)| option)
+        let used = experiment.parameters;
+        let unused =
+            given.into_iter().filter(|(given, parameter, _)| *given && !used.contains(parameter));
+        unused.map(|(_, _, option)| option)
     }
 }
 
@@ -123,8 +122,8 @@ pub fn run(args: &Args) -> Outcome {
     for experiment in experiment::all().iter().filter(chosen) {
         output::note(experiment.title);
         if args.name != "all" {
-            for option in args.unheeded(experiment) {
-                output::note(&format!("warning: {} does not depend on {option}", experiment.name));
+            for option in args.unused_options(experiment) {
+                output::note(&format!("warning: {} does not use {option}", experiment.name));
             }
         }
         let setup = setup(args, experiment, &mut opened)?;
@@ -137,7 +136,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `experiment` is run on and how. A network that is `opened` already is not read again.
+/// The networks and settings for `experiment`. Networks in `opened` are not read again.
 fn setup(
     args: &Args,
     experiment: &Experiment,
@@ -168,8 +167,8 @@ fn setup(
     Ok(setup)
 }
 
-/// Writes the record as JSON, as SVG, and each of its tables as CSV: the first as NAME.csv, the
-/// others as NAME-TABLE.csv.
+/// Writes the record as JSON and SVG, and each of its tables as CSV: the first to NAME.csv, the others
+/// to NAME-TABLE.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
     for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);
@@ -180,17 +179,17 @@ fn write(folder: &Path, record: &Record) -> Result<(), String> {
     Ok(())
 }
 
-/// Progress that is told on standard error, a line a step.
+/// Progress that prints a line to standard error for each step.
 pub fn progress() -> Progress {
-    Progress::new(CancelToken::new()).with_listener(|status| output::note(&in_a_line(status)))
+    Progress::new(CancelToken::new()).with_listener(|status| output::note(&progress_line(status)))
 }
 
-/// An estimate of a time, without fractions of a second that would pretend to more.
+/// An estimated time in whole seconds, in words.
 pub fn seconds(time: Duration) -> String {
     numbers::counted(time.as_secs().max(1) as usize, "second", "seconds")
 }
 
-fn in_a_line(status: &Status) -> String {
+fn progress_line(status: &Status) -> String {
     let share = format!("{:3.0}%", status.share * 100.0);
     match status.remaining {
         Some(left) if left >= Duration::from_secs(1) => {

@@ -1,4 +1,4 @@
-//! `cliquescope info`: a network and its junction tree in numbers.
+//! `cliquescope info`: the sizes of a network and its junction tree.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ struct Record {
     variables: usize,
     states: usize,
     arcs: usize,
-    /// Of a Markov network, which has no arcs.
+    /// For a Markov network, which has no arcs.
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<usize>,
     triangulation: &'static str,
@@ -46,14 +46,14 @@ struct Record {
     forecasts: Vec<ForecastRecord>,
 }
 
-/// What an engine would allocate.
+/// The memory that an engine would allocate.
 #[derive(Serialize)]
 struct ForecastRecord {
     engine: &'static str,
     precision: Precision,
     bytes: u64,
     fits: bool,
-    /// What keeps the engine from taking the network whatever the limit.
+    /// Why the engine cannot load the network, whatever the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     obstacle: Option<String>,
 }
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Outcome {
     if args.json {
         output::print_json(&record)?;
     } else {
-        output::print(&in_words(&record))?;
+        output::print(&as_text(&record))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +99,7 @@ fn forecasts(compiled: &CompiledNetwork) -> impl Iterator<Item = Forecast> {
     })
 }
 
-fn in_words(record: &Record) -> String {
+fn as_text(record: &Record) -> String {
     let tree = &record.tree;
     let mut table = Table::new([Align::Left, Align::Right]);
     let mut count = |name: &str, number: u64| table.row([name.to_owned(), thousands(number)]);
@@ -139,16 +139,16 @@ fn in_words(record: &Record) -> String {
     table.row(["engine", "precision", "memory", ""]);
     for forecast in &record.forecasts {
         let limit = human_bytes(record.memory_limit_bytes);
-        let remark = match &forecast.obstacle {
-            Some(obstacle) => format!("but {obstacle}"),
+        let note = match &forecast.obstacle {
+            Some(obstacle) => obstacle.clone(),
             None if forecast.fits => String::new(),
-            None => format!("more than the limit of {limit}"),
+            None => format!("exceeds the limit of {limit}"),
         };
         table.row([
             forecast.engine,
             forecast.precision.name(),
             &human_bytes(forecast.bytes),
-            &remark,
+            &note,
         ]);
     }
     let _ = write!(text, "{table}");

@@ -1,6 +1,6 @@
-//! The command line: arguments to the window or to a command, one file a command.
+//! The command line: opens the window or runs a command. Each command has a file.
 //!
-//! Exit codes: 0 all is well, 1 an input or a case failed, 2 the command line is not understood.
+//! Exit codes: 0 success, 1 an input or a case failed, 2 the command line is wrong.
 
 mod bench;
 mod convert;
@@ -21,8 +21,8 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// See, set and time exact inference in Bayesian networks.
 ///
-/// Without a command the window opens, on NETWORK if one is given. A NETWORK is the path of a file
-/// or the name of a sample; a file that is called like a command is given with its folder, as ./info.
+/// Without a command, opens the window, with NETWORK if given. A NETWORK is the path of a file or the
+/// name of a sample. If a file has the name of a command, give its folder too, as in ./info.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 struct Cli {
@@ -33,7 +33,7 @@ struct Cli {
     window: window::Args,
 }
 
-// What is said here of a command takes the place of what its arguments say of it at length.
+// A comment here would replace the long help in the doc comment of a command's `Args`.
 #[derive(Subcommand)]
 enum Command {
     /// Describe a network and its junction tree
@@ -43,16 +43,16 @@ enum Command {
     /// Write a network in another format
     Convert(convert::Args),
     Bench(bench::Args),
-    /// List the engines and whether they can run here
+    /// List the engines and whether they can run on this machine
     Engines(engines::Args),
     Experiment(experiment::Args),
     Record(record::Args),
 }
 
-/// What a command comes to: the exit code, or a message that ends it.
+/// How a command ends: with an exit code or an error message.
 type Outcome = Result<ExitCode, String>;
 
-/// Runs what the command line asks for.
+/// Runs the program as the command line says.
 pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let outcome = match cli.command {
@@ -73,7 +73,7 @@ pub fn main() -> ExitCode {
 
 /// The command line with all its commands.
 fn command_line() -> clap::Command {
-    // A number below zero is a wrong number, which its parser tells, and not an unknown option.
+    // Without this, clap reports a negative number as an unknown option.
     let numbers = |arg: Arg| {
         let takes_value = arg.get_action().takes_values() && !arg.is_positional();
         arg.allow_negative_numbers(takes_value)
@@ -91,7 +91,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
         if !unknown {
             return error;
         }
-        // What stands first was taken for a network.
+        // Clap took the first argument for a network.
         let names = command.get_subcommands().map(clap::Command::get_name).collect::<Vec<_>>();
         let names = names.join(", ");
         let message = format!("expected one of the commands {names}, or a single NETWORK");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_described_at_the_length_that_it_has() {
+    fn every_command_has_help() {
         for mut command in command_line().get_subcommands().cloned() {
             let name = command.get_name().to_owned();
             assert!(command.get_about().is_some(), "{name}");
@@ -118,7 +118,7 @@ mod tests {
             let part = match name.as_str() {
                 "bench" => "compile_ms is building the junction tree",
                 "experiment" => "\nfig4    histograms of separator sizes\n",
-                "record" => "--resume goes on from there",
+                "record" => "--resume continues from there",
                 _ => "Usage:",
             };
             assert!(

@@ -1,4 +1,4 @@
-//! Options that several commands share, and what is done with them.
+//! Options that several commands share.
 
 use std::fmt::Display;
 use std::io::Read;
@@ -19,25 +19,25 @@ use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, com
 
 use super::output;
 
-/// How a network is compiled, and what it may cost.
+/// How to compile a network, and the memory limit.
 #[derive(clap::Args)]
 pub struct CompileArgs {
-    /// How the moral graph is triangulated
+    /// How to triangulate the moral graph
     #[arg(long, value_name = "METHOD", default_value = Triangulation::default().name())]
     #[arg(value_parser = triangulations())]
     triangulation: String,
 
-    /// Determines how ties are broken, and with that the junction tree; one other than 0 makes auto
-    /// search even where a good tree is known
+    /// Seed for breaking ties, which affects the junction tree. With a seed other than 0, auto
+    /// searches even if it knows a good tree
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
-    /// Longest time that auto searches for a small junction tree where none is known [default: 1]
+    /// Longest time for which auto searches if it knows no good junction tree [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     triangulation_budget: Option<Duration>,
 
-    /// Memory that an engine may take, as 2GiB, 500MB or a number of bytes [default: half of what
-    /// is available]
+    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of the
+    /// available memory]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory_limit: Option<MemoryLimit>,
 }
@@ -54,7 +54,7 @@ impl CompileArgs {
         let mut triangulation =
             TriangulationOptions { method, seed: self.seed, ..Default::default() };
         if let Some(budget) = self.triangulation_budget {
-            // Time alone is the limit that was asked for.
+            // Search until the time is up, however many steps that is.
             triangulation = TriangulationOptions { budget, steps: u64::MAX, ..triangulation };
         }
         compile(Arc::clone(network), &CompileOptions { triangulation }, &CancelToken::new())
@@ -62,26 +62,26 @@ impl CompileArgs {
             .map_err(|error| error.to_string())
     }
 
-    /// The method asked for.
+    /// The chosen method.
     pub fn triangulation(&self) -> Result<Triangulation, String> {
         Triangulation::from_str(&self.triangulation)
     }
 
-    /// Memory that an engine may take.
+    /// The memory that an engine may use.
     pub fn memory(&self) -> MemoryLimit {
         self.memory_limit.unwrap_or_else(MemoryLimit::half_of_available)
     }
 }
 
-/// What engine gpu-paper is asked for.
+/// Options of engine gpu-paper.
 #[derive(clap::Args)]
 pub struct PaperArgs {
-    /// Threads of a block, for engine gpu-paper
+    /// Threads per block, for engine gpu-paper
     #[arg(long, value_name = "N", default_value_t = PaperOptions::default().block_size)]
     #[arg(value_parser = whole(16..=1024_u32))]
     block_size: u32,
 
-    /// How the mapping tables lie in memory, naive or interleaved, for engine gpu-paper
+    /// Layout of the mapping tables in memory, naive or interleaved, for engine gpu-paper
     #[arg(long, default_value_t = PaperOptions::default().layout)]
     layout: MappingLayout,
 }
@@ -98,7 +98,7 @@ pub fn engine_names() -> PossibleValuesParser {
     engine::all().iter().map(|engine| engine.name()).collect::<Vec<_>>().into()
 }
 
-/// The engine called `name`, which the parser has let through, or the default one.
+/// The engine called `name`, or the default engine.
 pub fn engine(name: Option<&str>) -> Result<&'static dyn Engine, String> {
     match name {
         None => Ok(engine::default_engine()),
@@ -106,18 +106,18 @@ pub fn engine(name: Option<&str>) -> Result<&'static dyn Engine, String> {
     }
 }
 
-/// The precision asked for, or the one that `engine` prefers.
-pub fn precision(engine: &dyn Engine, asked: Option<Precision>) -> Precision {
-    asked.unwrap_or(engine.precisions()[0])
+/// The requested precision, or the default of `engine`.
+pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision {
+    requested.unwrap_or(engine.precisions()[0])
 }
 
-/// The threads asked for, or as many as the machine runs at once.
-pub fn threads(asked: Option<u16>) -> usize {
-    let here = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    asked.map_or_else(here, usize::from)
+/// The requested number of threads, or as many as the machine has.
+pub fn threads(requested: Option<u16>) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    requested.map_or_else(available, usize::from)
 }
 
-/// Opens a network and tells the user of what was put right in it.
+/// Opens a network and prints the reader's warnings.
 pub fn open(spec: &str) -> Result<ReadNetwork, String> {
     let read = format::open(spec).map_err(|error| error.to_string())?;
     for warning in &read.warnings {
@@ -126,7 +126,7 @@ pub fn open(spec: &str) -> Result<ReadNetwork, String> {
     Ok(read)
 }
 
-/// A finding as it is written, if it can be one.
+/// Checks that `text` has the form `VAR=STATE`. It can be split only when the network is known.
 pub fn finding(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((variable, state)) if !variable.is_empty() && !state.is_empty() => Ok(text.to_owned()),
@@ -134,18 +134,18 @@ pub fn finding(text: &str) -> Result<String, String> {
     }
 }
 
-/// Splits `VAR=STATE` at the first `=` on whose left stands a variable of `network`, because names
-/// may hold the sign; at the first of all if there is none.
+/// Splits `VAR=STATE` at the first `=` that follows the name of a variable, because names can contain
+/// the sign; otherwise at the first `=`.
 pub fn split_finding<'f>(network: &Network, finding: &'f str) -> (&'f str, &'f str) {
-    let mut places = finding.match_indices('=').map(|(at, _)| at);
-    let known = places.clone().find(|&at| network.find(&finding[..at]).is_some());
-    match known.or_else(|| places.next()) {
+    let mut positions = finding.match_indices('=').map(|(at, _)| at);
+    let split = positions.clone().find(|&at| network.find(&finding[..at]).is_some());
+    match split.or_else(|| positions.next()) {
         Some(at) => (&finding[..at], &finding[at + 1..]),
         None => (finding, ""),
     }
 }
 
-/// The evidence that findings of the form `VAR=STATE` are.
+/// The evidence given by findings of the form `VAR=STATE`.
 pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, String> {
     let mut evidence = Evidence::none();
     for (index, finding) in findings.iter().enumerate() {
@@ -159,8 +159,8 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, `-` being standard input, each with its name if it has one; or one without
-/// evidence if there is no file.
+/// The cases in `file`, where `-` is standard input, each with its name if it has one. Without a file,
+/// one case without evidence.
 pub fn cases(
     network: &Network,
     file: Option<&PathBuf>,
@@ -180,27 +180,27 @@ pub fn cases(
         output::note(&format!("warning: {warning}"));
     }
     if read.cases.is_empty() {
-        output::note(&format!("warning: {title}: it holds no cases"));
+        output::note(&format!("warning: {title}: no cases in the file"));
     }
     let names = read.names.into_iter().chain(std::iter::repeat(None));
     Ok(names.zip(read.cases).collect())
 }
 
-/// Width and height in points, as `1440x900`.
+/// Parses a width and height in points, such as `1440x900`.
 pub fn size(text: &str) -> Result<(f32, f32), String> {
     let side = |text: &str| text.parse::<u16>().ok().filter(|&side| side > 0).map(f32::from);
     text.split_once(['x', 'X'])
         .and_then(|(width, height)| Some((side(width)?, side(height)?)))
-        .ok_or_else(|| "expected WIDTHxHEIGHT in points, as 1440x900".to_owned())
+        .ok_or_else(|| "expected WIDTHxHEIGHT in points, such as 1440x900".to_owned())
 }
 
-/// A time in seconds, as `0.5`.
+/// Parses a time in seconds, such as `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "expected a number of seconds, as 0.5".to_owned())
+    seconds.ok_or_else(|| "expected a number of seconds, such as 0.5".to_owned())
 }
 
-/// What reads a whole number in `range`, and says so where it finds another.
+/// A parser of whole numbers in `range`.
 pub fn whole<N>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
@@ -209,12 +209,12 @@ where
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        let (least, most) = (range.start(), range.end());
-        number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+        let (min, max) = (range.start(), range.end());
+        number.ok_or_else(|| format!("expected a whole number from {min} to {max}"))
     }
 }
 
-/// A number of bytes, as `2GiB`, `500MB` or `1048576`.
+/// Parses a number of bytes, such as `2GiB`, `500MB` or `1048576`.
 pub fn memory(text: &str) -> Result<MemoryLimit, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -240,7 +240,7 @@ mod tests {
     use cliquescope::network::{Cpt, Variable, VariableId};
 
     #[test]
-    fn sizes_are_read_in_their_units() {
+    fn numbers_are_parsed_with_their_units() {
         let bytes = |text| memory(text).map(MemoryLimit::bytes);
         assert_eq!(bytes("1048576"), Ok(1 << 20));
         assert_eq!(bytes("2GiB"), Ok(2 << 30));
@@ -254,10 +254,10 @@ mod tests {
         for wrong in ["", "-1", "soon", "nan", "1e300"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }
-        let some = whole(2..=1024_u32);
-        assert_eq!((some("2"), some("1024")), (Ok(2), Ok(1024)));
+        let parse = whole(2..=1024_u32);
+        assert_eq!((parse("2"), parse("1024")), (Ok(2), Ok(1024)));
         for wrong in ["", "1", "1025", "-3", "2.5", "many", "99999999999"] {
-            let error = some(wrong).unwrap_err();
+            let error = parse(wrong).unwrap_err();
             assert_eq!(error, "expected a whole number from 2 to 1024", "{wrong}");
         }
         assert_eq!(size("1440x900"), Ok((1440.0, 900.0)));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_split_where_a_variable_ends() {
+    fn findings_are_split_after_the_name_of_a_variable() {
         let variable = |name: &str| Variable::new(name, ["x", "y=z"]);
         let cpt = |index| Cpt::new(VariableId::new(index), vec![], vec![0.5, 0.5]);
         let variables = vec![variable("a=b"), variable("c")];

@@ -1,10 +1,10 @@
-//! Writing to the terminal.
+//! Output to the terminal.
 
 use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
 
-/// Writes `text` to standard output. A reader that has gone away, as `head` does, is no mistake.
+/// Writes `text` to standard output. It is no error if the reader has closed the pipe, as `head` does.
 pub fn print(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -22,30 +22,30 @@ pub fn print_json(value: &impl Serialize) -> Result<(), String> {
     print(&text)
 }
 
-/// Writes a line to standard error, if anybody reads it.
+/// Writes a line to standard error. Errors are ignored: there is nowhere else to report them.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Which side of its column a cell stands on.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Rows of cells in columns that are as wide as they need to be.
+/// A text table whose columns are as wide as their widest cells.
 pub struct Table {
-    align: Vec<Align>,
+    columns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with a column for each of `align`.
-    pub fn new(align: impl Into<Vec<Align>>) -> Self {
-        Self { align: align.into(), rows: Vec::new() }
+    /// An empty table with these columns.
+    pub fn new(columns: impl Into<Vec<Align>>) -> Self {
+        Self { columns: columns.into(), rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -60,10 +60,10 @@ impl std::fmt::Display for Table {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..self.align.len()).map(width).collect();
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         for row in &self.rows {
             let mut line = String::new();
-            for ((cell, &width), align) in row.iter().zip(&widths).zip(&self.align) {
+            for ((cell, &width), align) in row.iter().zip(&widths).zip(&self.columns) {
                 match align {
                     Align::Left => line += &format!("{cell:<width$}  "),
                     Align::Right => line += &format!("{cell:>width$}  "),
@@ -75,7 +75,7 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// Whole milliseconds and their thousandths.
+/// `duration` in milliseconds.
 pub fn milliseconds(duration: std::time::Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }

@@ -1,4 +1,4 @@
-//! `cliquescope query`: the posteriors of all variables.
+//! `cliquescope query`: computes the posteriors of all variables.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -20,27 +20,28 @@ pub struct Args {
     /// Path of a file, or name of a sample
     network: String,
 
-    /// A variable that is known to be in a state; may be repeated. Holds in every case of an
-    /// evidence file, in place of what the case says of that variable
+    /// Observe a variable in a state; can be repeated. Applies to every case of an evidence file and
+    /// replaces the case's own finding on the variable
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
     evidence: Vec<String>,
 
-    /// Cases in JSON, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; - is standard input.
-    /// JSON is one or an array of {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}}; a table has
-    /// a header of variables, a case a row, and nothing or * where a variable was not observed
+    /// File of cases: JSON, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; - is standard
+    /// input. JSON is one object {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}} or an array of
+    /// them. A table has a header of variables and a row per case; a cell that is empty or * is not
+    /// observed
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 
-    /// What propagates
+    /// Engine to propagate with
     #[arg(long, value_parser = options::engine_names())]
     #[arg(default_value = engine::default_engine().name())]
     engine: String,
 
-    /// Number type of the tables, f32 or f64 [default: the engine's own]
+    /// Number type of the tables, f32 or f64 [default: the engine's default]
     #[arg(long)]
     precision: Option<Precision>,
 
-    /// Threads that the engine may use [default: as many as the machine runs at once]
+    /// Threads that the engine may use [default: all that the machine has]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
@@ -90,10 +91,10 @@ pub fn run(args: &Args) -> Outcome {
         for (index, (case, answer)) in cases.iter().zip(&answers).enumerate() {
             let name = names[index].as_ref().map_or_else(String::new, |name| format!(": {name}"));
             if several || !name.is_empty() {
-                let apart = if index > 0 { "\n" } else { "" };
-                let _ = writeln!(text, "{apart}case {}{name}", index + 1);
+                let separator = if index > 0 { "\n" } else { "" };
+                let _ = writeln!(text, "{separator}case {}{name}", index + 1);
             }
-            in_words(&mut text, network, case, answer.as_ref().ok());
+            as_text(&mut text, network, case, answer.as_ref().ok());
         }
         output::print(&text)?;
         for (index, answer) in answers.iter().enumerate() {
@@ -105,12 +106,12 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if answers.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The cases of the file with the findings of the command line in each, and their names.
+/// The names and the evidence of all cases, with the findings of the command line in each.
 fn cases(network: &Network, args: &Args) -> Result<(Vec<Option<String>>, Vec<Evidence>), String> {
-    let everywhere = options::evidence(network, &args.evidence)?;
+    let shared = options::evidence(network, &args.evidence)?;
     let mut cases = options::cases(network, args.evidence_file.as_ref())?;
     for (_, case) in &mut cases {
-        for (variable, finding) in everywhere.iter() {
+        for (variable, finding) in shared.iter() {
             case.insert(variable, finding.clone());
         }
     }
@@ -143,12 +144,7 @@ fn record(
     Value::Object(record)
 }
 
-fn in_words(
-    text: &mut String,
-    network: &Network,
-    case: &Evidence,
-    posteriors: Option<&Posteriors>,
-) {
+fn as_text(text: &mut String, network: &Network, case: &Evidence, posteriors: Option<&Posteriors>) {
     for (variable, finding) in case.iter() {
         let _ = match finding {
             Finding::Observed(state) => {
@@ -165,7 +161,7 @@ fn in_words(
         return;
     };
     let ln = posteriors.ln_p_evidence();
-    // Without a normalised joint distribution it is the sum over what agrees with the evidence.
+    // In a Markov network the joint distribution is not normalised.
     let name = if network.is_bayesian() { "P(e)" } else { "Z(e)" };
     let _ = writeln!(text, "ln {name}     {ln:.9}\n{name}        {}\n", probability(ln));
     let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
@@ -178,7 +174,7 @@ fn in_words(
     let _ = write!(text, "{table}");
 }
 
-/// exp(`ln`) to six digits, also where that is too small for a floating point number.
+/// exp(`ln`) in decimal, even where it is outside the range of f64.
 fn probability(ln: f64) -> String {
     let p = ln.exp();
     if p == 0.0 || p.is_subnormal() || p.is_infinite() {
@@ -193,7 +189,7 @@ mod tests {
     use super::probability;
 
     #[test]
-    fn probabilities_are_written_whatever_their_size() {
+    fn probabilities_outside_the_range_of_f64_are_written() {
         assert_eq!(probability(0.0), "1.000000000");
         assert_eq!(probability(-20.0), "2.06115e-9");
         assert_eq!(probability(-1000.0), "5.07596e-435");

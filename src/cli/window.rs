@@ -1,4 +1,4 @@
-//! No command: the window.
+//! Without a command: opens the window.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ pub struct Args {
     /// Path of a file, or name of a sample
     network: Option<String>,
 
-    /// Open with this evidence; may be repeated
+    /// Observe a variable in a state; can be repeated
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
     evidence: Vec<String>,
 
-    /// Write a picture of the window to FILE once the posteriors are there, and quit
+    /// Write a picture of the window to FILE once the posteriors are shown, and quit
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
 
@@ -24,23 +24,23 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = options::size)]
     size: Option<(f32, f32)>,
 
-    /// Dark or light [default: as the settings have it]
+    /// Colour theme, dark or light [default: as in the settings]
     #[arg(long)]
     theme: Option<Theme>,
 
-    /// How the moral graph is triangulated, in place of what was chosen in the window
+    /// How to triangulate the moral graph, in place of the setting in the window
     #[arg(long, value_name = "METHOD", value_parser = options::triangulations())]
     triangulation: Option<String>,
 
-    /// What propagates, in place of what was chosen in the window
+    /// Engine to propagate with, in place of the setting in the window
     #[arg(long, value_parser = options::engine_names())]
     engine: Option<String>,
 
-    /// Number type of the tables, f32 or f64, in place of what was chosen in the window
+    /// Number type of the tables, f32 or f64, in place of the setting in the window
     #[arg(long)]
     precision: Option<Precision>,
 
-    /// Memory that an engine may take, in place of what was chosen in the window
+    /// Memory that an engine may use, in place of the setting in the window
     #[arg(long, value_name = "SIZE", value_parser = options::memory)]
     memory_limit: Option<MemoryLimit>,
 }
@@ -51,7 +51,7 @@ enum Theme {
     Light,
 }
 
-/// Opens the window, if there is one.
+/// Opens the window, if the program was built with it.
 pub fn run(args: Args) -> Outcome {
     let evidence = findings(&args)?;
     check_engine(&args)?;
@@ -75,13 +75,12 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
         memory: args.memory_limit,
     };
     let outcome = cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS);
-    outcome.map_err(|message| without_place(&message))
+    outcome.map_err(|message| without_source_path(&message))
 }
 
-/// `message` without the line of a source file, of no use to who reads it, that the system's
-/// libraries put before what went wrong.
+/// `message` without the path of a source file that winit puts before the reason.
 #[cfg(any(feature = "app", test))]
-fn without_place(message: &str) -> String {
+fn without_source_path(message: &str) -> String {
     let Some((before, rest)) = message.split_once("winit EventLoopError: os error at ") else {
         return message.to_owned();
     };
@@ -94,11 +93,11 @@ fn without_place(message: &str) -> String {
 fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
     let _ = (args.screenshot, args.size, args.theme, args.triangulation, args.memory_limit);
     Err("this program was built without the window; \
-         'cliquescope --help' lists the commands that it has"
+         'cliquescope --help' lists its commands"
         .to_owned())
 }
 
-/// Says what keeps the engine that was asked for from running, before a window opens with another.
+/// Checks that the requested engine can run, rather than open the window with another one.
 fn check_engine(args: &Args) -> Result<(), String> {
     let Some(name) = &args.engine else { return Ok(()) };
     let engine = options::engine(Some(name))?;
@@ -111,16 +110,16 @@ fn check_engine(args: &Args) -> Result<(), String> {
     }
 }
 
-/// The findings as variable and state by name.
+/// The findings as names of variables and states.
 ///
-/// They can only be told apart with the network at hand, so it is read here once; a mistake in
-/// either is reported where the user still looks, in the terminal.
+/// Splitting them requires the network, so it is read here too. That way a mistake in either is
+/// reported in the terminal, before the window opens.
 fn findings(args: &Args) -> Result<Vec<(String, String)>, String> {
     if args.evidence.is_empty() {
         return Ok(Vec::new());
     }
     let Some(spec) = &args.network else {
-        return Err("--evidence needs a NETWORK that it is about".to_owned());
+        return Err("--evidence needs a NETWORK".to_owned());
     };
     let read = cliquescope::format::open(spec).map_err(|error| error.to_string())?;
     let network = &read.network;
@@ -134,17 +133,17 @@ fn findings(args: &Args) -> Result<Vec<(String, String)>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_place;
+    use super::without_source_path;
 
     #[test]
-    fn where_a_library_failed_is_left_out() {
+    fn the_path_of_a_source_file_is_left_out() {
         let message = "the window cannot be opened: winit EventLoopError: os error at \
                        /home/a.rs/winit/src/mod.rs:765: neither A: nor B is set.";
         assert_eq!(
-            without_place(message),
+            without_source_path(message),
             "the window cannot be opened: neither A: nor B is set; \
              'cliquescope --help' lists the commands that need no display"
         );
-        assert_eq!(without_place("out.png: it is a folder"), "out.png: it is a folder");
+        assert_eq!(without_source_path("out.png: it is a folder"), "out.png: it is a folder");
     }
 }

@@ -1,59 +1,58 @@
-//! What a file says about a network beside the model: titles, places, colours, remarks.
+//! What a file says in addition to the model: titles, positions, colours, comments.
 //!
-//! Nothing here bears on a probability. What several formats have in common is spelt out, so that it
-//! survives from one format to another; what only one has is kept word for word, and is written
-//! again where that format is written.
+//! None of this affects a probability. Properties that several formats share have fields, so they
+//! survive conversion between formats. Attributes of a single format are stored verbatim and are
+//! written only to files of that format.
 
 use crate::network::VariableId;
 
-/// What a file says beside the model, of the network and of each variable.
+/// The annotations of a network and of its variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
-    /// Of the network itself.
+    /// Annotation of the network itself.
     pub network: Annotation,
-    /// Of each variable, by position; what lies beyond the end has none.
+    /// Annotation of each variable, by position; those after the end have none.
     variables: Vec<Annotation>,
 }
 
-/// What a file says of one thing beside the model.
+/// What a file says about the network or one variable in addition to the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotation {
-    /// What people should read in place of the name.
+    /// The text to display instead of the name.
     pub title: Option<String>,
-    /// A remark, of any number of lines.
+    /// A comment, of any number of lines.
     pub comment: Option<String>,
-    /// The centre of the node in the drawing: x to the right and y downwards, in the units of the
-    /// file, which are about a pixel or a point.
+    /// The centre of the node in the drawing, `[x, y]` with y downwards, in the units of the file
+    /// (about a pixel or a point).
     pub position: Option<[f64; 2]>,
     /// The colour of the node: red, green, blue.
     pub colour: Option<[u8; 3]>,
-    /// What only one format has, in the order of the file.
+    /// Attributes of a single format, in file order.
     pub attributes: Vec<Attribute>,
 }
 
-/// An attribute that means something in one format only.
+/// An attribute that only one format has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// The name of that format, as [`Format::name`](crate::format::Format::name) gives it.
+    /// The name of the format, as [`Format::name`](crate::format::Format::name) gives it.
     pub format: &'static str,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it says, as the format spells it.
+    /// Its value, as written in the file.
     pub value: String,
 }
 
-/// What is said where nothing is.
-static NOTHING: Annotation =
+static EMPTY: Annotation =
     Annotation { title: None, comment: None, position: None, colour: None, attributes: Vec::new() };
 
 impl Annotations {
-    /// What is said of `variable`.
+    /// The annotation of `variable`.
     #[must_use]
     pub fn of(&self, variable: VariableId) -> &Annotation {
-        self.variables.get(variable.index()).unwrap_or(&NOTHING)
+        self.variables.get(variable.index()).unwrap_or(&EMPTY)
     }
 
-    /// The place at which to put what is said of `variable`.
+    /// The annotation of `variable`, to be changed.
     pub fn of_mut(&mut self, variable: VariableId) -> &mut Annotation {
         if self.variables.len() <= variable.index() {
             self.variables.resize(variable.index() + 1, Annotation::default());
@@ -61,13 +60,12 @@ impl Annotations {
         &mut self.variables[variable.index()]
     }
 
-    /// What is said, of the network first and then of the variables in their order.
+    /// All annotations: the network's and then the variables', in file order.
     pub fn all(&self) -> impl Iterator<Item = &Annotation> {
         std::iter::once(&self.network).chain(&self.variables)
     }
 
-    /// Where the file puts each of `count` variables, if it puts all of them somewhere and not all
-    /// at one place.
+    /// The positions of the first `count` variables. `None` unless all have one and they differ.
     #[must_use]
     pub fn positions(&self, count: usize) -> Option<Vec<[f64; 2]>> {
         let positions: Vec<_> = (0..count)
@@ -78,10 +76,10 @@ impl Annotations {
 }
 
 impl Annotation {
-    /// Whether nothing is said.
+    /// Whether there is no annotation.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == NOTHING
+        *self == EMPTY
     }
 
     /// The attributes of the format called `format`.
@@ -95,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_is_found_and_nothing_else() {
+    fn an_annotation_belongs_to_one_variable() {
         let mut annotations = Annotations::default();
         let id = VariableId::new(2);
         annotations.of_mut(id).title = Some("Two".to_owned());
@@ -110,7 +108,7 @@ mod tests {
         annotations.of_mut(VariableId::new(0)).position = Some([1.0, 2.0]);
         assert_eq!(annotations.positions(2), None);
         annotations.of_mut(VariableId::new(1)).position = Some([1.0, 2.0]);
-        assert_eq!(annotations.positions(2), None, "all at one place");
+        assert_eq!(annotations.positions(2), None, "all at the same position");
         annotations.of_mut(VariableId::new(1)).position = Some([3.0, 2.0]);
         assert_eq!(annotations.positions(2), Some(vec![[1.0, 2.0], [3.0, 2.0]]));
     }

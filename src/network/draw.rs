@@ -1,4 +1,4 @@
-//! Drawing cases from a network's own distribution.
+//! Sampling evidence from a network's joint distribution.
 
 use rand::Rng;
 use rand::RngExt;
@@ -6,33 +6,32 @@ use rand::RngExt;
 use crate::network::{Evidence, Network};
 
 impl Evidence {
-    /// Observes `count` of the variables in the states of one sample of the joint distribution.
+    /// Draws a sample of the joint distribution, and observes `count` variables, chosen at random, in
+    /// their states of the sample; all variables if there are fewer.
     ///
-    /// Forward sampling: every variable is drawn given its parents. The evidence is therefore
-    /// possible, and as probable as evidence is in practice; states drawn one by one at random
-    /// rarely are.
-    ///
-    /// All variables are observed if there are fewer than `count`.
+    /// By forward sampling, which draws every variable given its parents. The evidence is therefore
+    /// possible, and about as probable as evidence in practice.
     ///
     /// # Panics
-    /// If `network` is a Markov network, which cannot be sampled so: [`draw`](crate::engine::draw) can.
+    /// If `network` is a Markov network; use [`engine::draw`](crate::engine::draw) for those.
     #[must_use]
     pub fn drawn(network: &Network, count: usize, rng: &mut impl Rng) -> Self {
         assert!(network.is_bayesian(), "a Markov network is sampled by propagation");
         let states = sample(network, rng);
         let mut variables: Vec<_> = network.ids().collect();
         let mut evidence = Self::none();
-        for taken in 0..count.min(variables.len()) {
-            let other = rng.random_range(taken..variables.len());
-            variables.swap(taken, other);
-            let variable = variables[taken];
+        // The first steps of a Fisher-Yates shuffle.
+        for index in 0..count.min(variables.len()) {
+            let other = rng.random_range(index..variables.len());
+            variables.swap(index, other);
+            let variable = variables[index];
             evidence.observe(network, variable, states[variable.index()]);
         }
         evidence
     }
 }
 
-/// A state for every variable, in file order, drawn from the joint distribution.
+/// A sample of the joint distribution: a state for every variable, in file order.
 fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
     let mut states = vec![0; network.variables().len()];
     for variable in network.topological_order() {
@@ -48,18 +47,19 @@ fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
     states
 }
 
-/// The state that the share `share`, from 0 to 1, of a distribution ends in.
+/// The inverse of the cumulative distribution: the first state at which the sum of `distribution`
+/// exceeds `share`, a number from 0 to 1.
 ///
 /// # Panics
-/// If nothing is possible.
+/// If all probabilities are zero.
 #[must_use]
 pub fn state_at(distribution: &[f64], share: f64) -> usize {
-    let mut left = share;
+    let mut remaining = share;
     let found = distribution.iter().position(|&probability| {
-        left -= probability;
-        left < 0.0
+        remaining -= probability;
+        remaining < 0.0
     });
-    // They sum to one up to rounding: what is left over belongs to the last state that can be.
+    // The sum may be slightly below one by rounding; the rest belongs to the last possible state.
     let found = found.or_else(|| distribution.iter().rposition(|&probability| probability > 0.0));
     found.expect("a distribution sums to one")
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_possible_and_as_often_as_it_should_be() {
+    fn samples_follow_the_joint_distribution() {
         let network = repeats();
         let mut rng = Pcg64Mcg::seed_from_u64(3);
         let mut ones = 0;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_variables_are_observed_as_asked_for_and_any_of_them() {
+    fn the_given_number_of_variables_is_observed_at_random() {
         let network = repeats();
         let mut rng = Pcg64Mcg::seed_from_u64(5);
         for (count, observed) in [(0, 0), (1, 1), (2, 2), (7, 2)] {

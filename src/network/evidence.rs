@@ -1,18 +1,18 @@
-//! Evidence: what is known of some variables.
+//! Evidence: what is known about some variables.
 
 use std::collections::BTreeMap;
 
 use crate::network::{Network, VariableId};
 
-/// What is known of one variable.
+/// What is known about one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// The variable is in this state (hard evidence).
     Observed(usize),
-    /// One weight of at least zero for each state, in file order (soft or virtual evidence).
+    /// A non-negative weight for each state, in file order (virtual evidence).
     ///
-    /// Only ratios matter to the posteriors; ln P(e) of likelihoods is that of their product with
-    /// the prior, so it moves by the logarithm when all weights are multiplied by one factor.
+    /// Multiplying all weights by a number leaves the posteriors unchanged and adds its logarithm to
+    /// ln P(e).
     Likelihood(Box<[f64]>),
 }
 
@@ -27,15 +27,15 @@ impl Finding {
     }
 }
 
-/// Why something cannot be entered as evidence.
+/// Why a finding cannot be entered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvidenceError {
-    /// No variable has this name.
+    /// The network has no variable of this name.
     #[error("there is no variable '{name}'{}", hint(.similar))]
     UnknownVariable {
-        /// The name that was asked for.
+        /// The name.
         name: String,
-        /// Names of the network that differ only in case or begin alike.
+        /// Up to three names that differ only in case, or of which one is a prefix of the other.
         similar: Vec<String>,
     },
     /// The variable has no state with this label.
@@ -43,12 +43,12 @@ pub enum EvidenceError {
     UnknownState {
         /// The variable.
         variable: String,
-        /// The label that was asked for.
+        /// The label.
         state: String,
-        /// The labels there are.
+        /// The labels of the variable.
         states: Vec<String>,
     },
-    /// A likelihood vector has the wrong length.
+    /// A likelihood has the wrong number of weights.
     #[error(
         "the likelihood of '{variable}' has {found} numbers, expected {expected}, one for each state"
     )]
@@ -57,11 +57,13 @@ pub enum EvidenceError {
         variable: String,
         /// Number of states.
         expected: usize,
-        /// Numbers given.
+        /// Number of weights given.
         found: usize,
     },
-    /// A likelihood vector holds something that is not a weight, or nothing above zero.
-    #[error("the likelihood of '{variable}' must be finite numbers of at least zero, not all zero")]
+    /// A weight is negative or not finite, or all weights are zero.
+    #[error(
+        "the likelihood of '{variable}' must be finite numbers, none negative and not all zero"
+    )]
     LikelihoodValues {
         /// The variable.
         variable: String,
@@ -75,10 +77,10 @@ fn hint(similar: &[String]) -> String {
     }
 }
 
-/// Findings on some of a network's variables, at most one a variable.
+/// Findings on some of a network's variables, at most one per variable.
 ///
-/// Iteration is in the network's variable order, so two equal sets of findings are entered alike
-/// whatever the order in which a person clicked them.
+/// Findings are ordered by variable, whatever the order in which they were entered, so equal evidence
+/// gives results with identical bits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     findings: BTreeMap<VariableId, Finding>,
@@ -91,7 +93,7 @@ impl Evidence {
         Self::default()
     }
 
-    /// Enters that `variable` is in state number `state`, in place of what was known of it.
+    /// Observes `variable` in the state at position `state`, replacing any earlier finding.
     ///
     /// # Panics
     /// If the variable has no such state.
@@ -104,10 +106,10 @@ impl Evidence {
         self.findings.insert(variable, Finding::Observed(state));
     }
 
-    /// Enters the state labelled `state` of the variable called `variable`.
+    /// Observes the variable called `variable` in the state labelled `state`.
     ///
     /// # Errors
-    /// If the network has no such variable, or the variable no such state.
+    /// If there is no such variable or state.
     pub fn observe_named(
         &mut self,
         network: &Network,
@@ -124,10 +126,10 @@ impl Evidence {
         Ok(())
     }
 
-    /// Enters one weight for each state of `variable`, in place of what was known of it.
+    /// Enters a weight for each state of `variable`, replacing any earlier finding.
     ///
     /// # Errors
-    /// If there is not one weight a state, a weight is negative or not finite, or all are zero.
+    /// If the number of weights is wrong, a weight is negative or not finite, or all are zero.
     pub fn set_likelihood(
         &mut self,
         network: &Network,
@@ -155,7 +157,7 @@ impl Evidence {
     /// [`set_likelihood`](Self::set_likelihood) for the variable called `variable`.
     ///
     /// # Errors
-    /// As there, and if the network has no such variable.
+    /// As above, and if there is no such variable.
     pub fn set_likelihood_named(
         &mut self,
         network: &Network,
@@ -165,28 +167,28 @@ impl Evidence {
         self.set_likelihood(network, find_variable(network, variable)?, weights)
     }
 
-    /// Forgets what was known of `variable`, and returns it.
+    /// Removes and returns the finding on `variable`.
     pub fn retract(&mut self, variable: VariableId) -> Option<Finding> {
         self.findings.remove(&variable)
     }
 
-    /// Enters a finding that was taken from evidence on the same network.
+    /// Enters a finding from other evidence on the same network, replacing any earlier finding.
     pub fn insert(&mut self, variable: VariableId, finding: Finding) {
         self.findings.insert(variable, finding);
     }
 
-    /// Forgets everything.
+    /// Removes all findings.
     pub fn clear(&mut self) {
         self.findings.clear();
     }
 
-    /// What is known of `variable`.
+    /// The finding on `variable`.
     #[must_use]
     pub fn get(&self, variable: VariableId) -> Option<&Finding> {
         self.findings.get(&variable)
     }
 
-    /// The state in which `variable` was observed.
+    /// The state in which `variable` is observed; `None` also for a likelihood.
     #[must_use]
     pub fn observed(&self, variable: VariableId) -> Option<usize> {
         match self.findings.get(&variable) {
@@ -200,19 +202,19 @@ impl Evidence {
         self.findings.iter().map(|(&variable, finding)| (variable, finding))
     }
 
-    /// Number of variables of which something is known.
+    /// Number of findings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.findings.len()
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no findings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Only the findings on `variables`.
+    /// The findings on `variables` only.
     #[must_use]
     pub fn restricted_to(&self, variables: &[VariableId]) -> Self {
         let keep = |v: &VariableId| self.findings.get(v).map(|finding| (*v, finding.clone()));
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_there_is() {
+    fn errors_list_the_alternatives() {
         let (network, mut evidence) = (rain(), Evidence::none());
         let error = evidence.observe_named(&network, "rain", "yes").unwrap_err();
         assert_eq!(error.to_string(), "there is no variable 'rain'; did you mean Rain?");

@@ -1,18 +1,18 @@
-//! Factors: what the joint distribution of a network is a product of.
+//! Factors, whose product is the joint distribution of a network.
 
 use crate::id::define_id;
 use crate::network::VariableId;
 
 define_id! {
-    /// Names a factor of one [`Network`](crate::network::Network). In a Bayesian network factor
-    /// number v is the table of variable number v.
+    /// Identifies a factor of one [`Network`](crate::network::Network). In a Bayesian network, factor
+    /// v is the CPT of variable v.
     FactorId
 }
 
-/// A function of some variables with values of at least zero, as a table.
+/// A non-negative function of some variables, as a table.
 ///
 /// `values` is row-major: the first variable of the scope is the slowest index, the last the
-/// fastest. A factor of no variable is a constant, of one value.
+/// fastest. A factor with an empty scope is a constant with one value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     scope: Vec<VariableId>,
@@ -21,9 +21,9 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The function of `scope` with these values.
+    /// The factor with this scope and these values.
     ///
-    /// Sizes and values are checked by [`Network::markov`](crate::network::Network::markov).
+    /// Sizes and values are checked later, by [`Network::markov`](crate::network::Network::markov).
     #[must_use]
     pub fn new(scope: Vec<VariableId>, values: Vec<f64>) -> Self {
         Self { scope, values, exponent: 0 }
@@ -35,7 +35,7 @@ impl Factor {
         &self.scope
     }
 
-    /// The values, to be multiplied by two to the power of [`exponent`](Self::exponent).
+    /// The values, without their common scale of two to the power of [`exponent`](Self::exponent).
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
@@ -43,8 +43,7 @@ impl Factor {
 
     /// The power of two that was taken out of the values; zero for a probability table.
     ///
-    /// The largest value of a factor in a network is at most one, as it is in a probability table:
-    /// engines need not expect others.
+    /// Engines can rely on it that no value of a factor in a network is greater than one.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent
@@ -54,13 +53,13 @@ impl Factor {
         &mut self.values
     }
 
-    /// Takes a power of two out, such that the largest value is in (1/2, 1], unless all are zero.
+    /// Takes out the power of two that brings the largest value into (1/2, 1], unless all are zero.
     pub(super) fn scale(&mut self) {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {
             return;
         }
-        // Two steps, because the power itself may be out of range.
+        // In two steps, because the power itself may be out of range.
         let exponent = largest.log2().ceil() as i32;
         let half = exponent / 2;
         let (first, second) = (2_f64.powi(-half), 2_f64.powi(half - exponent));
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_power_of_two_is_taken_out_and_no_digit_lost() {
+    fn taking_out_a_power_of_two_is_exact() {
         for (values, exponent) in [
             (vec![3.0, 0.7, 0.0], 2),
             (vec![1.0, 0.3], 0),

@@ -3,11 +3,11 @@
 use crate::id::define_id;
 
 define_id! {
-    /// Names a variable of one [`Network`](crate::network::Network) by its position in the file.
+    /// Identifies a variable of one [`Network`](crate::network::Network): its position in the file.
     VariableId
 }
 
-/// A discrete random variable: a name and one label for each state, in file order.
+/// A discrete random variable: a name, and a label for each state in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     name: String,
@@ -15,10 +15,10 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// A variable called `name` whose states are `states`, in this order.
+    /// A variable called `name` with the given states.
     ///
-    /// Whether the labels are usable (at least one, no two alike) is checked by
-    /// [`Network::new`](crate::network::Network::new), which can say of which variable it speaks.
+    /// [`Network::new`](crate::network::Network::new) checks that there is at least one state and
+    /// that no two have the same label.
     pub fn new(
         name: impl Into<String>,
         states: impl IntoIterator<Item = impl Into<String>>,

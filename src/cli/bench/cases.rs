@@ -1,4 +1,4 @@
-//! The cases that are timed.
+//! The cases to propagate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::cli::options;
 
 #[derive(clap::Args)]
 pub struct CaseArgs {
-    /// Cases, as for query, each timed by itself [default: one case without evidence]
+    /// File of cases, as for query; each is timed separately [default: one case without evidence]
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 
-    /// Draws cases in place of a file: this share of the variables, as 20% or 0.2, is observed in the
-    /// states of a sample of the joint distribution
+    /// Draw random cases: this share of the variables, such as 20% or 0.2, is observed in the states of
+    /// a sample of the joint distribution
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "evidence_file")]
     observed: Option<f64>,
 
-    /// Number of cases to draw, each with variables and states of its own
+    /// Number of cases to draw; each observes other variables
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     cases: u32,
 
-    /// Determines which cases are drawn
+    /// Seed for drawing cases
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
     #[arg(value_parser = options::whole(0..=u64::MAX))]
     case_seed: u64,
@@ -38,18 +38,18 @@ pub struct CaseArgs {
 /// How cases were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Drawn {
-    /// Share of the variables that are observed.
+    /// Share of the variables that is observed.
     observed: f64,
-    /// Variables that are observed in each.
+    /// Number of observed variables per case.
     variables: usize,
     cases: u32,
     seed: u64,
 }
 
 impl CaseArgs {
-    /// The cases, and how they were drawn if they were.
+    /// The cases, and how they were drawn unless they come from a file.
     ///
-    /// Cases of a Markov network are drawn by propagation, in at most `memory`.
+    /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
     pub fn of(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -75,14 +75,16 @@ impl CaseArgs {
             let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;
             let draw = |_| engine::draw(&mut *loaded, network, variables, &mut rng);
             let drawn: Result<_, RunError> = (0..self.cases).map(draw).collect();
-            drawn.map_err(|_| "no case can be drawn: no configuration has a weight".to_owned())?
+            drawn.map_err(|_| {
+                "no case can be drawn: all configurations have weight zero".to_owned()
+            })?
         };
         let (number, seed) = (self.cases, self.case_seed);
         Ok((cases, Some(Drawn { observed, variables, cases: number, seed })))
     }
 }
 
-/// A share, as `20%` or `0.2`.
+/// Parses a share, such as `20%` or `0.2`.
 fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
@@ -91,7 +93,7 @@ fn share(text: &str) -> Result<f64, String> {
     let share = number.trim().parse::<f64>().ok().map(|number| number * unit);
     share
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "expected a share from 0 to 1, as 0.2 or 20%".to_owned())
+        .ok_or_else(|| "expected a share from 0 to 1, such as 0.2 or 20%".to_owned())
 }
 
 #[cfg(test)]
@@ -99,7 +101,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn shares_are_read_as_numbers_and_as_percentages() {
+    fn shares_are_parsed_as_numbers_and_as_percentages() {
         assert_eq!(share("0.25"), Ok(0.25));
         assert_eq!(share("25%"), Ok(0.25));
         assert_eq!(share("1"), Ok(1.0));

@@ -1,4 +1,4 @@
-//! One finding after another.
+//! Timing the propagation after each change of a finding.
 
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ use serde::Serialize;
 use super::measure::spread;
 use crate::cli::output::milliseconds;
 
-/// What propagating after every change of one finding gave.
+/// Times of propagations after each change of one finding.
 #[derive(Serialize)]
 pub struct Changes {
-    /// Findings set, taken back, and exchanged for another state of the same variable.
+    /// Number of findings set, retracted, and replaced by another state of the same variable.
     pub set: usize,
     pub retracted: usize,
     pub exchanged: usize,
-    /// Time of one propagation with all posteriors: for each change the least of all passes.
+    /// Time of one propagation with all posteriors: for each change, the fastest repetition.
     pub change_ms: Quantiles,
     pub worst: Worst,
 }
 
-/// The change that took longest.
+/// The slowest change.
 #[derive(Serialize)]
 pub struct Worst {
     /// Its position among the changes, counted from zero.
     pub change: usize,
     pub kind: Kind,
     pub ms: f64,
-    /// What it took.
+    /// What its propagation reused.
     pub savings: Savings,
 }
 
-/// What becomes of one finding.
+/// How a finding changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -48,7 +48,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What became of the finding, in a word.
+    /// The past participle.
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -58,12 +58,12 @@ impl Kind {
     }
 }
 
-/// Changes one finding at a time, `count` times, beginning with `evidence`, and all that `repeat`
-/// times over.
+/// Changes one finding at a time, `count` times, starting with `evidence`, and times the propagation
+/// after each change. The whole sequence is repeated `repeat` times.
 ///
-/// The changes are drawn once. A variable that becomes known is in a state drawn from its posterior,
-/// so it is possible; an exchange that is impossible is left out. Of each change the least time
-/// counts: what the machine does beside it would else be taken for the worst change.
+/// The changes are drawn once. A new finding is drawn from the posterior of its variable, so it is
+/// possible; impossible replacements are left out. The fastest repetition of each change counts, so
+/// that other activity of the machine is not mistaken for a slow change.
 pub fn run(
     propagator: &mut dyn Propagator,
     network: &Network,
@@ -73,31 +73,31 @@ pub fn run(
 ) -> Result<Changes, String> {
     let impossible = |_| "the evidence is impossible".to_owned();
     let changes = draw(propagator, network, evidence, count)?;
-    let mut found = vec![(Duration::MAX, Savings::default()); changes.len()];
+    let mut fastest = vec![(Duration::MAX, Savings::default()); changes.len()];
     for _ in 0..repeat {
         propagator.forget();
         propagator.run(evidence, &Watch::untimed(CancelToken::new())).map_err(impossible)?;
-        for ((_, changed), least) in changes.iter().zip(&mut found) {
+        for ((_, changed), best) in changes.iter().zip(&mut fastest) {
             let watch = Watch::untimed(CancelToken::new());
             let started = Instant::now();
             propagator.run(changed, &watch).map_err(impossible)?;
             let elapsed = started.elapsed();
-            if elapsed < least.0 {
-                *least = (elapsed, watch.trace().savings);
+            if elapsed < best.0 {
+                *best = (elapsed, watch.trace().savings);
             }
         }
     }
-    let of = |kind| changes.iter().filter(|(own, _)| *own == kind).count();
-    let times: Vec<Duration> = found.iter().map(|(time, _)| *time).collect();
+    let count_of = |kind| changes.iter().filter(|(own, _)| *own == kind).count();
+    let times: Vec<Duration> = fastest.iter().map(|(time, _)| *time).collect();
     let worst = (0..times.len()).max_by_key(|&change| times[change]);
-    let change = worst.expect("at least one change is asked for");
-    let (time, savings) = found[change];
+    let change = worst.expect("the option requires at least one change");
+    let (time, savings) = fastest[change];
     let worst = Worst { change, kind: changes[change].0, ms: milliseconds(time), savings };
-    let [set, retracted, exchanged] = [Kind::Set, Kind::Retracted, Kind::Exchanged].map(of);
+    let [set, retracted, exchanged] = [Kind::Set, Kind::Retracted, Kind::Exchanged].map(count_of);
     Ok(Changes { set, retracted, exchanged, change_ms: spread(&times), worst })
 }
 
-/// So many changes, each with the evidence after it.
+/// Draws `count` changes, each with the evidence after it.
 fn draw(
     propagator: &mut dyn Propagator,
     network: &Network,

@@ -1,4 +1,4 @@
-//! What is timed.
+//! The measurements.
 
 use std::time::Duration;
 
@@ -12,22 +12,23 @@ use serde::Serialize;
 
 use crate::cli::output::milliseconds;
 
-/// Cases of a batch that are also propagated one at a time.
-const ONE_AT_A_TIME: usize = 200;
+/// Number of cases of a batch that are also propagated one at a time, for comparison. More would
+/// make the comparison steadier and the command slower.
+const SINGLE_CASES: usize = 200;
 
-/// How at least one duration is spread, in milliseconds.
+/// Quantiles of at least one duration, in milliseconds.
 pub fn spread(times: &[Duration]) -> Quantiles {
     let times: Vec<f64> = times.iter().copied().map(milliseconds).collect();
     Quantiles::of(&times).expect("something was timed")
 }
 
-/// What repeating one propagation gave.
+/// The result of repeating one propagation.
 pub struct Runs {
     pub propagate_ms: Quantiles,
     pub savings: Savings,
 }
 
-/// Propagates `repeat` times after one that warms up.
+/// Times `repeat` propagations after one for warming up.
 pub fn time(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -58,23 +59,23 @@ fn time_once(
     posteriors.map(|_| elapsed).map_err(|error| error.to_string())
 }
 
-/// What it costs to time every message.
+/// The cost of timing every message.
 #[derive(Serialize)]
 pub struct TimingCost {
-    /// The same propagation without and with a watch that times messages, by turns.
+    /// Times of the same propagation without and with timing of messages, measured alternately.
     pub untimed_ms: Quantiles,
     pub timed_ms: Quantiles,
-    /// Messages that were timed.
+    /// Number of messages that were timed.
     pub messages: usize,
-    /// The median of what a timed propagation takes longer than the untimed one before or after it,
-    /// as a share of the median untimed one.
+    /// The median difference between a timed propagation and the untimed one next to it, divided by
+    /// the median untimed time.
     pub share: f64,
-    /// What the kernel alone takes without and with the stamps by which it times messages, in
-    /// microseconds, if it is one that has them: the rest of the difference is reading them.
+    /// Time of the kernel alone without and with recording timestamps, in microseconds, for engines
+    /// that do so. The rest of the difference is the copying of timestamps.
     pub kernel_us: Option<[f64; 2]>,
 }
 
-/// Propagates `repeat` times without and with the timing of messages, by turns.
+/// Propagates `repeat` times each without and with timing messages, alternately.
 pub fn timing_cost(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -84,7 +85,7 @@ pub fn timing_cost(
     let (mut untimed, mut timed) = (Vec::new(), Vec::new());
     let mut messages = 0;
     for pair in 0..=repeat {
-        // Each is first as often as the other: what comes second finds more in the caches.
+        // Swap the order in every pair: the second run benefits from warm caches.
         for is_timed in [pair % 2 == 1, pair % 2 == 0] {
             let cancel = CancelToken::new();
             let watch = match is_timed {
@@ -92,7 +93,7 @@ pub fn timing_cost(
                 false => Watch::untimed(cancel),
             };
             time_once(propagator, compiled, evidence, &watch)?;
-            // By the watch's own clock, which leaves out that a device's times are fetched afterwards.
+            // The watch's own time excludes fetching the timestamps from a GPU afterwards.
             let elapsed = watch.trace().elapsed;
             if is_timed { &mut timed } else { &mut untimed }.push(elapsed);
             messages = messages.max(watch.progress().0);
@@ -101,39 +102,40 @@ pub fn timing_cost(
     untimed.remove(0);
     timed.remove(0);
     let pairs = untimed.iter().zip(&timed);
-    let more = pairs.map(|(a, b)| milliseconds(*b) - milliseconds(*a));
-    let more = median(more).expect("something was timed");
+    let differences = pairs.map(|(a, b)| milliseconds(*b) - milliseconds(*a));
+    let difference = median(differences).expect("something was timed");
     let untimed_ms = spread(&untimed);
-    let share = more / untimed_ms.median;
+    let share = difference / untimed_ms.median;
     let kernel_us = propagator.gpu().and_then(|gpu| gpu.kernel_times(repeat));
     let kernel_us = kernel_us.map(|times| times.map(|time| 1e3 * milliseconds(time)));
     Ok(Box::new(TimingCost { untimed_ms, timed_ms: spread(&timed), messages, share, kernel_us }))
 }
 
-/// What propagating many cases at once gave.
+/// The result of propagating many cases together.
 #[derive(Serialize)]
 pub struct Batch {
-    /// Cases, and those among them of probability zero.
+    /// Number of cases, and how many of them have probability zero.
     pub cases: usize,
     pub impossible: usize,
-    /// Time of all cases.
+    /// Time for all cases together.
     pub batch_ms: Quantiles,
-    /// Cases a second, by the median.
+    /// Cases per second, by the median time.
     pub cases_per_second: f64,
-    /// The same where each case is a run of its own.
+    /// The same with one propagation per case.
     pub one_at_a_time: OneAtATime,
 }
 
-/// What propagating the first cases of a batch one after another gave.
+/// The result of propagating the first cases of a batch one at a time.
 #[derive(Serialize)]
 pub struct OneAtATime {
     pub cases: usize,
     pub cases_per_second: f64,
-    /// Largest difference between a posterior of the batch and the same of a run.
+    /// Largest absolute difference between a posterior of the batch and of a single propagation.
     pub largest_deviation: f64,
 }
 
-/// Propagates all cases at once, `repeat` times after one that warms up; and some one at a time.
+/// Times `repeat` propagations of all cases together after one for warming up, and compares with some
+/// cases one at a time.
 pub fn batch(
     propagator: &mut dyn Propagator,
     cases: &[Evidence],
@@ -151,15 +153,15 @@ pub fn batch(
     }
     times.remove(0);
     let batch_ms = spread(&times);
-    let first = &cases[..cases.len().min(ONE_AT_A_TIME)];
+    let first = &cases[..cases.len().min(SINGLE_CASES)];
     propagator.forget();
     let mut elapsed = Duration::ZERO;
     let mut largest_deviation: f64 = 0.0;
     for (case, answer) in first.iter().zip(&answers) {
         let started = Instant::now();
-        let alone = propagator.run(case, &watch);
+        let single = propagator.run(case, &watch);
         elapsed += started.elapsed();
-        largest_deviation = largest_deviation.max(deviation(answer, &alone)?);
+        largest_deviation = largest_deviation.max(deviation(answer, &single)?);
     }
     Ok(Batch {
         cases: cases.len(),
@@ -174,7 +176,7 @@ pub fn batch(
     })
 }
 
-/// The largest difference between two answers' posteriors.
+/// The largest absolute difference between the posteriors of two answers to one case.
 pub fn deviation(
     one: &Result<Posteriors, RunError>,
     other: &Result<Posteriors, RunError>,
@@ -185,6 +187,6 @@ pub fn deviation(
             Ok(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
         }
         (Err(one), Err(other)) if one == other => Ok(0.0),
-        _ => Err("the answers to one case differ in whether it is possible".to_owned()),
+        _ => Err("a case is possible in the batch and impossible alone, or the reverse".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! `cliquescope bench`: how long a propagation takes.
+//! `cliquescope bench`: times propagations.
 
 mod cases;
 mod changes;
@@ -20,55 +20,54 @@ use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs};
 use super::output::{self, milliseconds};
 use cases::CaseArgs;
-use record::{Batched, Changed, Loaded, Record, Timed};
+use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 
-/// Time the propagation.
+/// Time propagations.
 ///
-/// A propagation is: evidence in, all posteriors of all variables out, computed anew; what an engine
-/// would keep for the same evidence is forgotten before each. One more than asked for runs first and
-/// is not counted. load_ms is reading the file; compile_ms is building the junction tree and loading
-/// it into the engine. peak_bytes is what the engine holds at most. For engines that launch kernels,
-/// launch_us is the time of one launch, overhead_us that of the same launches and copies with empty
-/// kernels, and execution_us the median less that.
+/// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
+/// engine could reuse is dropped before each. One extra propagation runs first, for warming up.
+/// load_ms is the time for reading the file; compile_ms is for building the junction tree and loading
+/// it into the engine. peak_bytes is the most memory that the engine uses. For engines on a GPU,
+/// launch_us is the time of one kernel launch, overhead_us that of all launches and copies with empty
+/// kernels, and execution_us the median time minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
     network: Vec<String>,
 
-    /// What propagates; may be repeated
+    /// Engine to propagate with; can be repeated
     #[arg(long, value_parser = options::engine_names())]
     #[arg(default_value = engine::default_engine().name())]
     engine: Vec<String>,
 
-    /// Number type of the tables, f32 or f64 [default: the engine's own]
+    /// Number type of the tables, f32 or f64 [default: the engine's default]
     #[arg(long)]
     precision: Option<Precision>,
 
-    /// Threads that an engine may use [default: as many as the machine runs at once]
+    /// Threads that an engine may use [default: all that the machine has]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
     #[command(flatten)]
     cases: CaseArgs,
 
-    /// Propagate all cases in one call, and tell how many it answers in a second beside a run for
-    /// each
+    /// Propagate all cases together, and compare the cases per second with one propagation per case
     #[arg(long)]
     batch: bool,
 
-    /// Change one finding of each case after another, so many times, and tell how long the
-    /// propagation after a change takes; nothing is forgotten in between. All of it is repeated, and
-    /// of each change the least time counts
+    /// Make N random changes to the findings of each case, one at a time, and time the propagation
+    /// after each, which can reuse earlier results. All changes are repeated, and the fastest time of
+    /// each counts
     #[arg(long, value_name = "N", conflicts_with = "batch")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     changes: Option<u32>,
 
-    /// Propagations that are counted
+    /// Number of propagations to time
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
 
-    /// Also tell what timing every message costs: as many propagations with it as without, by turns
+    /// Also measure the cost of timing every message, by propagating alternately with and without it
     #[arg(long)]
     timing_cost: bool,
 
@@ -93,7 +92,7 @@ pub fn run(args: &Args) -> Outcome {
     if args.json {
         output::print_json(&records)?;
     } else {
-        output::print(&record::in_words(&records))?;
+        output::print(&record::as_text(&records))?;
     }
     let failed = records.iter().any(|record| matches!(record, Record::Failed { .. }));
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -147,32 +146,32 @@ fn bench_engine(
         Err(error) => return fail(records, title, Some(engine.name()), None, error.to_string()),
     };
     let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
-    let loaded = Loaded {
+    let info = RunInfo {
         network: title.clone(),
         engine: engine.name(),
         precision: options.precision,
         threads: propagator.threads(),
         drawn: prepared.drawn,
     };
-    let what = format!("{title}: {} {}", engine.name(), options.precision);
+    let label = format!("{title}: {} {}", engine.name(), options.precision);
     if args.batch {
-        output::note(&format!("{what}, {} cases at once", cases.len()));
+        output::note(&format!("{label}, {} cases together", cases.len()));
         match measure::batch(&mut *propagator, cases, args.repeat) {
             Ok(batch) => {
                 let peak_bytes = propagator.peak_bytes();
-                records.push(Record::Batch(Batched { loaded, batch, peak_bytes }));
+                records.push(Record::Batch(BatchRecord { info, batch, peak_bytes }));
             }
             Err(error) => fail(records, title, Some(engine.name()), None, error),
         }
         return;
     }
     for (case, evidence) in cases.iter().enumerate() {
-        output::note(&format!("{what}, case {case}"));
+        output::note(&format!("{label}, case {case}"));
         if let Some(count) = args.changes {
             match changes::run(&mut *propagator, compiled.network(), evidence, count, args.repeat) {
                 Ok(changes) => {
-                    let loaded = loaded.clone();
-                    records.push(Record::Changes(Changed { loaded, case, changes }));
+                    let info = info.clone();
+                    records.push(Record::Changes(ChangesRecord { info, case, changes }));
                 }
                 Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
             }
@@ -190,8 +189,8 @@ fn bench_engine(
                 let launch = overhead.and_then(|_| engine::launch_time());
                 let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
                 let statistics = compiled.statistics();
-                records.push(Record::Timed(Timed {
-                    loaded: loaded.clone(),
+                records.push(Record::Timed(TimedRecord {
+                    info: info.clone(),
                     case,
                     load_ms: milliseconds(prepared.load),
                     compile_ms,

@@ -1,4 +1,4 @@
-//! What is told of what was timed.
+//! The results as JSON and as tables.
 
 use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
@@ -11,13 +11,13 @@ use super::changes::Changes;
 use super::measure::{Batch, TimingCost};
 use crate::cli::output::{Align, Table};
 
-/// One line of the result.
+/// One row of the result.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Record {
-    Timed(Timed),
-    Batch(Batched),
-    Changes(Changed),
+    Timed(TimedRecord),
+    Batch(BatchRecord),
+    Changes(ChangesRecord),
     Failed {
         network: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,9 +28,9 @@ pub enum Record {
     },
 }
 
-/// A network that was loaded into an engine.
+/// What was run: a network, loaded into an engine.
 #[derive(Clone, Serialize)]
-pub struct Loaded {
+pub struct RunInfo {
     pub network: String,
     pub engine: &'static str,
     pub precision: Precision,
@@ -40,16 +40,16 @@ pub struct Loaded {
 }
 
 #[derive(Serialize)]
-pub struct Timed {
+pub struct TimedRecord {
     #[serde(flatten)]
-    pub loaded: Loaded,
+    pub info: RunInfo,
     /// Position of the case in the evidence file, counted from zero.
     pub case: usize,
     pub load_ms: f64,
     pub compile_ms: f64,
     pub propagate_ms: Quantiles,
-    /// What one launch costs, what all of them cost, and the median without that; for engines that
-    /// launch kernels.
+    /// Time of one launch, of all launches and copies with empty kernels, and of the rest of the
+    /// median propagation; for engines on a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,25 +66,25 @@ pub struct Timed {
 }
 
 #[derive(Serialize)]
-pub struct Batched {
+pub struct BatchRecord {
     #[serde(flatten)]
-    pub loaded: Loaded,
+    pub info: RunInfo,
     #[serde(flatten)]
     pub batch: Batch,
     pub peak_bytes: u64,
 }
 
 #[derive(Serialize)]
-pub struct Changed {
+pub struct ChangesRecord {
     #[serde(flatten)]
-    pub loaded: Loaded,
+    pub info: RunInfo,
     pub case: usize,
     #[serde(flatten)]
     pub changes: Changes,
 }
 
-/// A table of the records of each kind.
-pub fn in_words(records: &[Record]) -> String {
+/// A table for each kind of record.
+pub fn as_text(records: &[Record]) -> String {
     let timed = table(
         records,
         &[
@@ -94,22 +94,30 @@ pub fn in_words(records: &[Record]) -> String {
             "min ms",
             "median ms",
             "max ms",
-            "timing",
+            "timing cost",
             "cliques",
             "entries",
             "messages",
-            "peak",
+            "peak memory",
         ],
         |record| match record {
-            Record::Timed(timed) => Some((&timed.loaded, timed.cells())),
+            Record::Timed(timed) => Some((&timed.info, timed.cells())),
             _ => None,
         },
     );
     let batches = table(
         records,
-        &["cases", "impossible", "batch ms", "cases/s", "one at a time", "deviation", "peak"],
+        &[
+            "cases",
+            "impossible",
+            "batch ms",
+            "cases/s",
+            "one at a time",
+            "deviation",
+            "peak memory",
+        ],
         |record| match record {
-            Record::Batch(batched) => Some((&batched.loaded, batched.cells())),
+            Record::Batch(batch) => Some((&batch.info, batch.cells())),
             _ => None,
         },
     );
@@ -123,11 +131,11 @@ pub fn in_words(records: &[Record]) -> String {
             "min ms",
             "median ms",
             "max ms",
-            "worst",
-            "made",
+            "slowest",
+            "rebuilt entries",
         ],
         |record| match record {
-            Record::Changes(changed) => Some((&changed.loaded, changed.cells())),
+            Record::Changes(changes) => Some((&changes.info, changes.cells())),
             _ => None,
         },
     );
@@ -135,25 +143,25 @@ pub fn in_words(records: &[Record]) -> String {
     filled.collect::<Vec<_>>().join("\n")
 }
 
-/// A table of the records that `cells` has something to tell of, if there are any: what was loaded, and
-/// a number under each of `heads`.
+/// A table of the records for which `cells` returns what was run and a number for each of `headings`.
+/// `None` if there are none.
 fn table(
     records: &[Record],
-    heads: &[&str],
-    cells: impl Fn(&Record) -> Option<(&Loaded, Vec<String>)>,
+    headings: &[&str],
+    cells: impl Fn(&Record) -> Option<(&RunInfo, Vec<String>)>,
 ) -> Option<String> {
-    let loaded = ["network", "engine", "", "threads"];
-    let sides = (0..loaded.len() + heads.len())
+    let info_headings = ["network", "engine", "precision", "threads"];
+    let columns = (0..info_headings.len() + headings.len())
         .map(|column| if column < 3 { Align::Left } else { Align::Right });
-    let mut table = Table::new(sides.collect::<Vec<_>>());
-    table.row(loaded.iter().chain(heads).copied());
+    let mut table = Table::new(columns.collect::<Vec<_>>());
+    table.row(info_headings.iter().chain(headings).copied());
     let mut is_empty = true;
-    for (loaded, numbers) in records.iter().filter_map(cells) {
+    for (info, numbers) in records.iter().filter_map(cells) {
         is_empty = false;
-        let Loaded { network, engine, precision, threads, .. } = loaded;
-        let first =
+        let RunInfo { network, engine, precision, threads, .. } = info;
+        let info =
             [network.clone(), (*engine).to_owned(), precision.to_string(), threads.to_string()];
-        table.row(first.into_iter().chain(numbers));
+        table.row(info.into_iter().chain(numbers));
     }
     (!is_empty).then(|| table.to_string())
 }
@@ -166,7 +174,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-impl Timed {
+impl TimedRecord {
     fn cells(&self) -> Vec<String> {
         vec![
             self.case.to_string(),
@@ -184,7 +192,7 @@ impl Timed {
     }
 }
 
-impl Batched {
+impl BatchRecord {
     fn cells(&self) -> Vec<String> {
         let Batch { cases, impossible, batch_ms, cases_per_second, one_at_a_time } = &self.batch;
         vec![
@@ -199,7 +207,7 @@ impl Batched {
     }
 }
 
-impl Changed {
+impl ChangesRecord {
     fn cells(&self) -> Vec<String> {
         let Changes { set, retracted, exchanged, change_ms, worst } = &self.changes;
         vec![
