@@ -1,4 +1,4 @@
-//! What the sortable tables share: header cells, rows that can be clicked and focused, arrow keys.
+//! Parts of sortable tables: header cells, rows that can be clicked and focused, arrow keys.
 
 use std::cmp::Ordering;
 
@@ -8,12 +8,12 @@ use eframe::egui::{
 };
 use egui_extras::TableRow;
 
-/// Height of a row of text.
+/// Height of a row in points.
 pub const ROW_HEIGHT: f32 = 20.0;
-/// Width of an empty last column, so that the scroll bar covers no number.
+/// Width in points of an empty last column, which keeps the scroll bar off the numbers.
 pub const MARGIN: f32 = 8.0;
 
-/// By which column a table is sorted.
+/// The column that a table is sorted by, and the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort<C> {
     /// The column.
@@ -35,14 +35,14 @@ impl<C: Copy + PartialEq> Sort<C> {
         Self { column, descending: true }
     }
 
-    /// `ordering`, turned around if the largest comes first.
+    /// `ordering`, reversed if the largest comes first.
     #[must_use]
     pub fn apply(self, ordering: Ordering) -> Ordering {
         if self.descending { ordering.reverse() } else { ordering }
     }
 
-    /// A header cell over text that sorts by `column` when clicked, and turns the order around
-    /// when clicked again. `largest_first` is the order of the first click.
+    /// A left-aligned header cell that sorts by `column` when clicked, and reverses the order when
+    /// clicked again. `largest_first` is the order after the first click.
     pub fn header(
         &mut self,
         row: &mut TableRow<'_, '_>,
@@ -58,7 +58,7 @@ impl<C: Copy + PartialEq> Sort<C> {
         });
     }
 
-    /// As [`header`](Self::header), over numbers, which stand flush right.
+    /// As [`header`](Self::header), right-aligned for a column of numbers.
     pub fn number(
         &mut self,
         row: &mut TableRow<'_, '_>,
@@ -94,24 +94,24 @@ impl<C: Copy + PartialEq> Sort<C> {
     }
 }
 
-/// How a row looks and what it says.
+/// The appearance of a row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Tells the row from all others, in every frame alike.
+    /// Unique, and the same in every frame.
     pub id: Id,
     /// The horizontal extent of the table.
     pub span: Rangef,
     /// The row is selected.
     pub selected: bool,
-    /// The row lights up, because what it stands for is pointed at somewhere.
+    /// The item of the row is hovered, here or in another pane.
     pub hovered: bool,
     /// What a screen reader says.
     pub label: String,
 }
 
 impl Row {
-    /// The first cell of the row, with `add_contents` in it, and the whole row as one widget that
-    /// can be clicked and focused. The first column of the table must not clip.
+    /// Draws the first cell with `add_contents`, and makes the whole row one widget that can be clicked
+    /// and focused. The first column of the table must not be clipped.
     pub fn first_cell(
         self,
         row: &mut TableRow<'_, '_>,
@@ -120,33 +120,33 @@ impl Row {
         row.set_selected(self.selected);
         let mut response = None;
         row.col(|ui| {
-            // Labels that can be selected as text would take the clicks of the row.
+            // Selectable labels would intercept clicks on the row.
             ui.style_mut().interaction.selectable_labels = false;
             let height = ui.max_rect().y_range();
             let rect =
                 Rect::from_x_y_ranges(self.span, height.expand(0.5 * ui.spacing().item_spacing.y));
-            let whole = ui.interact(rect, self.id, Sense::click());
+            let row_response = ui.interact(rect, self.id, Sense::click());
             let visuals = ui.visuals();
-            if !self.selected && (whole.hovered() || self.hovered) {
+            if !self.selected && (row_response.hovered() || self.hovered) {
                 ui.painter().rect_filled(rect, 0, visuals.widgets.hovered.weak_bg_fill);
             }
-            if whole.has_focus() {
+            if row_response.has_focus() {
                 let stroke = visuals.selection.stroke;
                 let inside = eframe::egui::StrokeKind::Inside;
                 ui.painter().rect_stroke(rect, 2, stroke, inside);
             }
             let (selected, label) = (self.selected, self.label);
-            whole.widget_info(|| {
+            row_response.widget_info(|| {
                 WidgetInfo::selected(WidgetType::SelectableLabel, true, selected, label.clone())
             });
             ui.with_layout(Layout::left_to_right(Align::Center), add_contents);
-            response = Some(whole);
+            response = Some(row_response);
         });
-        response.expect("a cell is drawn when it is added")
+        response.expect("`col` calls its closure")
     }
 }
 
-/// A cell of text.
+/// A cell with left-aligned text.
 pub fn cell(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     row.col(|ui| {
         ui.style_mut().interaction.selectable_labels = false;
@@ -154,7 +154,7 @@ pub fn cell(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     });
 }
 
-/// A cell with a number, flush right.
+/// A cell with a right-aligned number.
 pub fn number(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     row.col(|ui| {
         ui.style_mut().interaction.selectable_labels = false;
@@ -162,12 +162,12 @@ pub fn number(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     });
 }
 
-/// Which row has the keyboard, and when to scroll to the selected one.
+/// Keyboard focus within a table, and scrolling to the selected row.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<T> {
-    /// What was selected in the frame before.
+    /// The item that was selected in the last frame.
     selected: Option<T>,
-    /// The row that takes the focus as soon as it is drawn.
+    /// The item whose row takes the focus as soon as it is drawn.
     focus: Option<T>,
 }
 
@@ -178,8 +178,8 @@ impl<T> Default for Cursor<T> {
 }
 
 impl<T: Copy + PartialEq> Cursor<T> {
-    /// The row to scroll to, if the selection has changed since the frame before; `row_of` gives
-    /// the row of an item.
+    /// The row to scroll to if the selection has changed since the last frame. `row_of` maps an item to
+    /// its row.
     pub fn reveal(
         &mut self,
         selected: Option<T>,
@@ -189,8 +189,8 @@ impl<T: Copy + PartialEq> Cursor<T> {
         if before == selected { None } else { row_of(selected?) }
     }
 
-    /// What the row `response` of `item`, number `index` of `count`, asks to select: itself when it
-    /// is clicked (or Enter is pressed), another one when an arrow key leads there.
+    /// The item that the user selects with row `index` of `count`, which shows `item` and has `response`:
+    /// `item` itself if the row is clicked or Enter is pressed, another one if an arrow key moves there.
     pub fn follow(
         &mut self,
         response: &Response,
@@ -202,9 +202,9 @@ impl<T: Copy + PartialEq> Cursor<T> {
         if self.focus == Some(item) {
             self.focus = None;
             response.request_focus();
-            // A row keeps the arrow keys to itself only from its second frame with the focus on.
+            // egui passes arrow keys to a row only from its second frame with the focus.
             response.ctx.request_repaint();
-            // The key that led here may be of this very frame, and must not lead on.
+            // The key that moved the focus here may still be pressed in this frame; ignore it.
             return None;
         }
         if response.clicked() {
@@ -217,7 +217,7 @@ impl<T: Copy + PartialEq> Cursor<T> {
     }
 }
 
-/// Where the arrow keys lead from row `index` of `count` while `row` has the focus.
+/// The row that the keys move to from row `index` of `count` while `row` has the focus.
 fn key_target(row: &Response, index: usize, count: usize) -> Option<usize> {
     if !row.has_focus() || count == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Named evidence: a list to keep and recall cases, and their posteriors side by side.
+//! Cases: evidence saved under a name, and the posteriors of all cases side by side.
 
 mod differences;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
 
-use crate::app::panes::common::describe_finding;
+use crate::app::panes::common::{describe_finding, empty_state};
 use crate::app::state::cases::Case;
 use crate::app::state::command::{CaseCommand, Command, Commands, WindowCommand};
 use crate::app::state::file_purpose::FilePurpose;
@@ -15,18 +15,18 @@ use crate::app::theme::Palette;
 
 use differences::Comparison;
 
-/// Findings of a case that are told where the pointer is over it.
-const MOST_TOLD: usize = 12;
+/// Maximum number of findings in the tooltip of a case.
+const MAX_FINDINGS: usize = 12;
 
-/// The pane.
+/// The list of cases, the comparison, and their view state.
 #[derive(Default)]
 pub struct CasesPane {
-    /// The name under which the evidence is to be kept.
+    /// The name for the next case.
     name: String,
-    /// The case that is being renamed, and its name so far.
+    /// The case that is being renamed, and the name typed so far.
     renaming: Option<(u64, String)>,
     comparison: Comparison,
-    /// Cases that are not compared.
+    /// Cases that are left out of the comparison.
     hidden: BTreeSet<u64>,
 }
 
@@ -34,21 +34,21 @@ impl CasesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(document) = &model.document else {
-            ui.weak("No network is open.");
+            empty_state(ui, "Open a network to save evidence as cases.");
             return;
         };
         let width = (0.3 * ui.available_width()).clamp(150.0, 300.0);
         Panel::left("cases").default_size(width).min_size(140.0).show(ui, |ui| {
-            self.keep(ui, commands);
+            self.save_controls(ui, commands);
             self.list(ui, document, commands);
         });
         let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
         egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
             if document.cases.is_empty() {
-                ui.label("A case is evidence under a name, kept until it is forgotten.");
+                ui.label("A case is evidence saved under a name. It is kept until you delete it.");
                 ui.weak(
-                    "Click states to enter evidence, then keep it here. A click on a case enters its \
-                     evidence again; the posteriors of all cases stand side by side.",
+                    "Click states to enter evidence, then save it here. Click a case to enter its \
+                     evidence again. The posteriors of all cases are shown side by side.",
                 );
                 return;
             }
@@ -61,18 +61,18 @@ impl CasesPane {
         });
     }
 
-    fn keep(&mut self, ui: &mut Ui, commands: &mut Commands) {
+    fn save_controls(&mut self, ui: &mut Ui, commands: &mut Commands) {
         ui.horizontal(|ui| {
-            let keep = ui.button("Keep").on_hover_text("Keep the evidence under this name");
-            keep.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, "Keep the evidence"));
-            let edit = egui::TextEdit::singleline(&mut self.name).hint_text("the evidence as");
+            let add = ui.button("Add").on_hover_text("Save the evidence as a case of this name");
+            add.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, "Add case"));
+            let edit = egui::TextEdit::singleline(&mut self.name).hint_text("name of the new case");
             let response = ui.add(edit.desired_width(ui.available_width() - 8.0));
             response.widget_info(|| {
                 WidgetInfo::labeled(WidgetType::TextEdit, true, "Name of the case")
             });
             let entered =
                 response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-            if keep.clicked() || entered {
+            if add.clicked() || entered {
                 commands.push(CaseCommand::Add(std::mem::take(&mut self.name)));
             }
         });
@@ -96,7 +96,8 @@ impl CasesPane {
     }
 
     fn row(&mut self, ui: &mut Ui, document: &Document, case: &Case, commands: &mut Commands) {
-        if let Some((_, name)) = self.renaming.as_mut().filter(|(of, _)| *of == case.number) {
+        if let Some((_, name)) = self.renaming.as_mut().filter(|(number, _)| *number == case.number)
+        {
             let response = ui.text_edit_singleline(name);
             if response.lost_focus() {
                 if !name.trim().is_empty() {
@@ -109,7 +110,7 @@ impl CasesPane {
             return;
         }
         let mut compared = !self.hidden.contains(&case.number);
-        let toggle = ui.checkbox(&mut compared, "").on_hover_text("Compare it");
+        let toggle = ui.checkbox(&mut compared, "").on_hover_text("Show it in the comparison");
         toggle.widget_info(|| {
             let label = format!("Compare {}", case.name);
             WidgetInfo::selected(WidgetType::Checkbox, true, compared, label)
@@ -127,14 +128,15 @@ impl CasesPane {
                 ui.label(text).on_hover_text(impossible.to_string());
             }
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                let now = case.evidence == document.evidence;
-                let button = egui::Button::selectable(now, &case.name).truncate();
+                let is_current = case.evidence == document.evidence;
+                let button = egui::Button::selectable(is_current, &case.name).truncate();
                 let recall = ui.add(button);
                 recall.widget_info(|| {
                     let label = format!("Recall {}", case.name);
-                    WidgetInfo::selected(WidgetType::SelectableLabel, true, now, label)
+                    WidgetInfo::selected(WidgetType::SelectableLabel, true, is_current, label)
                 });
-                let hint = format!("{}\n{}\nClick: enter it", case.name, known(document, case));
+                let hint =
+                    format!("{}\n{}\nClick to enter it", case.name, findings(document, case));
                 if recall.on_hover_text(hint).clicked() {
                     commands.push(CaseCommand::Enter(case.number));
                 }
@@ -155,21 +157,21 @@ impl CasesPane {
             self.renaming = Some((case.number, case.name.clone()));
         }
         let replace = Command::Case(CaseCommand::Replace(case.number));
-        item(ui, "Put the present evidence in its place", Some(replace));
-        item(ui, "Forget the case", Some(Command::Case(CaseCommand::Remove(case.number))));
+        item(ui, "Replace with the current evidence", Some(replace));
+        item(ui, "Delete the case", Some(Command::Case(CaseCommand::Remove(case.number))));
     }
 }
 
-/// What is known in `case`, a finding a line.
-fn known(document: &Document, case: &Case) -> String {
+/// The findings of `case`, one per line.
+fn findings(document: &Document, case: &Case) -> String {
     let all = case.evidence.len();
-    let findings = case.evidence.iter().take(MOST_TOLD);
+    let listed = case.evidence.iter().take(MAX_FINDINGS);
     let mut lines: Vec<String> =
-        findings.map(|(variable, finding)| describe_finding(document, variable, finding)).collect();
+        listed.map(|(variable, finding)| describe_finding(document, variable, finding)).collect();
     if all == 0 {
         lines.push("no evidence".to_owned());
-    } else if all > MOST_TOLD {
-        lines.push(format!("and {} more findings", all - MOST_TOLD));
+    } else if all > MAX_FINDINGS {
+        lines.push(format!("and {} more findings", all - MAX_FINDINGS));
     }
     lines.join("\n")
 }

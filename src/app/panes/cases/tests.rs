@@ -7,8 +7,8 @@ use crate::app::state::command::{CaseCommand, Command};
 use crate::app::testing::{Bench, drive_model, model_with};
 use crate::network::Evidence;
 
-/// Asia with `xray = yes` on screen and two cases: `well`, which knows nothing, and `ill`, which is
-/// what is on screen.
+/// Asia with the evidence `xray = yes` and two cases: `well` without evidence, and `ill` with the same
+/// evidence as the document.
 fn bench() -> egui_kittest::Harness<'static, Bench> {
     let mut model = model_with("asia", "sequential", &[("xray", "yes")]);
     let document = model.document.as_mut().unwrap();
@@ -28,7 +28,7 @@ fn bench() -> egui_kittest::Harness<'static, Bench> {
 }
 
 #[test]
-fn cases_are_kept_recalled_and_forgotten() {
+fn cases_are_added_recalled_and_deleted() {
     let mut harness = bench();
     harness.run_steps(3);
     harness.get_by_label("Recall well").click();
@@ -37,11 +37,11 @@ fn cases_are_kept_recalled_and_forgotten() {
     harness.run_steps(2);
     harness.get_by_label("Name of the case").type_text("third");
     harness.run_steps(2);
-    harness.get_by_label("Keep the evidence").click();
+    harness.get_by_label("Add case").click();
     harness.run_steps(2);
     harness.get_by_label("More about ill").click();
     harness.run_steps(3);
-    harness.get_by_label("Forget the case").click();
+    harness.get_by_label("Delete the case").click();
     harness.run_steps(2);
     let expected = [
         Command::Case(CaseCommand::Enter(1)),
@@ -52,7 +52,7 @@ fn cases_are_kept_recalled_and_forgotten() {
 }
 
 #[test]
-fn a_case_is_renamed_in_its_place() {
+fn a_case_is_renamed_in_the_list() {
     let mut harness = bench();
     harness.run_steps(3);
     harness.get_by_label("More about well").click();
@@ -70,12 +70,16 @@ fn a_case_is_renamed_in_its_place() {
 }
 
 #[test]
-fn posteriors_stand_side_by_side_and_as_differences() {
+fn posteriors_are_shown_side_by_side_or_as_differences() {
     let mut harness = bench();
     harness.run_steps(3);
     // lung = yes without evidence and with it.
     harness.get_by_label("5.5%");
-    assert_eq!(harness.get_all_by_label("48.9%").count(), 2, "now, and the case that is the same");
+    assert_eq!(
+        harness.get_all_by_label("48.9%").count(),
+        2,
+        "the current evidence, and the case with the same evidence"
+    );
     harness.get_by_label("Compare ill").click();
     harness.run_steps(3);
     assert_eq!(harness.get_all_by_label("48.9%").count(), 1);

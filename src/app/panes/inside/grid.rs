@@ -1,4 +1,4 @@
-//! A table of any length of which only the rows in sight are made.
+//! A table of any length that computes only its visible rows.
 
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
@@ -9,109 +9,109 @@ use eframe::egui::{
 use crate::app::theme::{self, Palette};
 use crate::palette::SEPARATOR_ENTRIES;
 
-/// Height of a row.
-pub const ROW: f32 = 18.0;
-/// Height of the title with the names of the columns.
-const HEAD: f32 = 36.0;
-/// Width of the scroll bar.
-const BAR: f32 = 9.0;
+/// Height of a row in points.
+pub const ROW_HEIGHT: f32 = 18.0;
+/// Height of the title and the column names in points.
+const HEAD_HEIGHT: f32 = 36.0;
+/// Width of the scroll bar in points.
+const BAR_WIDTH: f32 = 9.0;
 
-/// Where a table is scrolled to, in rows. Pixels would be too coarse for millions of rows.
+/// The scroll position in rows. In pixels an `f32` would be too coarse for millions of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scroll {
     first: f64,
-    /// The row that was last brought into sight.
+    /// The row that was last scrolled into view.
     followed: Option<usize>,
 }
 
-/// The rows in sight, and where they are.
+/// The visible part of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
-    /// The table with its rows.
-    pub rows: Rect,
+pub struct VisibleRows {
+    /// Where the rows are on the screen.
+    pub rect: Rect,
     first: f64,
     count: usize,
 }
 
-impl Window {
-    /// The middle of a row, if it is in sight.
+impl VisibleRows {
+    /// The vertical centre of a row, if it is visible.
     pub fn y_of(&self, row: usize) -> Option<f32> {
-        let y = self.rows.top() + (row as f64 - self.first) as f32 * ROW + 0.5 * ROW;
-        (row < self.count && self.rows.y_range().contains(y)).then_some(y)
+        let y = self.rect.top() + (row as f64 - self.first) as f32 * ROW_HEIGHT + 0.5 * ROW_HEIGHT;
+        (row < self.count && self.rect.y_range().contains(y)).then_some(y)
     }
 
-    /// The rows that can be seen at least in part.
-    pub fn visible(&self) -> std::ops::Range<usize> {
+    /// The rows that are at least partly visible.
+    pub fn range(&self) -> std::ops::Range<usize> {
         let from = self.first.floor() as usize;
-        let shown = (self.rows.height() / ROW).ceil() as usize + 1;
-        from..(from + shown).min(self.count)
+        let count = (self.rect.height() / ROW_HEIGHT).ceil() as usize + 1;
+        from..(from + count).min(self.count)
     }
 }
 
 /// A column.
 pub struct Column {
-    /// What stands above it.
+    /// Its name.
     pub title: String,
-    /// Its share of the width that is left by the others, or its width in points above 1.
+    /// Above 1: its width in points. Otherwise: its share of the width that those columns leave.
     pub width: f32,
-    /// Numbers stand flush right.
+    /// Right-aligned, as for numbers.
     pub right: bool,
 }
 
-/// One row as it looks.
+/// One row.
 pub struct Row {
-    /// What stands in each column.
+    /// The text of each column.
     pub cells: Vec<String>,
-    /// The colour of the separator's entry that it belongs to.
+    /// The colour of the separator entry that it belongs to.
     pub colour: Color32,
-    /// Has its part in the message been done?
+    /// Its step has been done.
     pub done: bool,
-    /// Belongs to the present step.
-    pub present: bool,
-    /// Belongs to the same separator entry as the present step.
+    /// It is part of the current step.
+    pub current: bool,
+    /// It belongs to the same separator entry as the current step.
     pub related: bool,
     /// What a screen reader says.
     pub label: String,
 }
 
-/// A table.
+/// A table that is drawn in one frame.
 pub struct Grid<'a> {
-    /// Tells it from others.
+    /// Unique in the pane.
     pub name: &'static str,
-    /// What stands above it.
+    /// The title.
     pub title: String,
     /// The columns.
     pub columns: Vec<Column>,
-    /// How many rows there are.
+    /// The number of rows.
     pub count: usize,
-    /// Makes a row.
+    /// Computes a row.
     pub row: Box<dyn Fn(usize) -> Row + 'a>,
 }
 
 impl Grid<'_> {
-    /// Draws the table at `rect`, with row `follow` in sight if it is a new one. Gives what is in
-    /// sight, and the row that was clicked.
+    /// Draws the table at `rect`. If `follow` has changed, scrolls to that row. Returns the visible rows,
+    /// and the row that was clicked.
     pub fn show(
         &self,
         ui: &mut Ui,
         rect: Rect,
         scroll: &mut Scroll,
         follow: Option<usize>,
-    ) -> (Window, Option<usize>) {
+    ) -> (VisibleRows, Option<usize>) {
         let visuals = ui.visuals().clone();
-        let rows = Rect::from_min_max(pos2(rect.left(), rect.top() + HEAD), rect.max);
-        let fit = f64::from(rows.height() / ROW);
-        let most = (self.count as f64 - fit).max(0.0);
-        self.scroll(ui, rows, scroll, (fit, most), follow);
-        let window = Window { rows, first: scroll.first, count: self.count };
-        let lefts = self.places(rect.width() - BAR - 4.0);
+        let rows = Rect::from_min_max(pos2(rect.left(), rect.top() + HEAD_HEIGHT), rect.max);
+        let fit = f64::from(rows.height() / ROW_HEIGHT);
+        let max_first = (self.count as f64 - fit).max(0.0);
+        self.scroll(ui, rows, scroll, (fit, max_first), follow);
+        let visible = VisibleRows { rect: rows, first: scroll.first, count: self.count };
+        let places = self.places(rect.width() - BAR_WIDTH - 4.0);
         let painter = ui.painter_at(rect);
-        let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD));
+        let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD_HEIGHT));
         let head = ui.painter_at(clip);
         let at = pos2(rect.left() + 4.0, rect.top());
         let font = FontId::proportional(13.0);
         head.text(at, Align2::LEFT_TOP, &self.title, font, visuals.strong_text_color());
-        for (column, &(left, width)) in self.columns.iter().zip(&lefts) {
+        for (column, &(left, width)) in self.columns.iter().zip(&places) {
             let ink = visuals.weak_text_color();
             self.text(
                 ui,
@@ -125,43 +125,44 @@ impl Grid<'_> {
             );
         }
         let titles: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
-        let whole = ui.interact(clip, Id::new(("inside", self.name, "head")), Sense::hover());
-        whole.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
+        let head_response =
+            ui.interact(clip, Id::new(("inside", self.name, "head")), Sense::hover());
+        head_response.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
         let mut clicked = None;
-        for index in window.visible() {
-            let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW;
+        for index in visible.range() {
+            let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW_HEIGHT;
             let place = Rect::from_min_size(
                 pos2(rect.left(), top),
-                Vec2::new(rect.width() - BAR - 2.0, ROW),
+                Vec2::new(rect.width() - BAR_WIDTH - 2.0, ROW_HEIGHT),
             );
             let row = (self.row)(index);
-            let ground = visuals.extreme_bg_color;
-            let strength = if row.related || row.present { 0.45 } else { 0.22 };
-            let fill = ground.lerp_to_gamma(row.colour, strength);
+            let background = visuals.extreme_bg_color;
+            let strength = if row.related || row.current { 0.45 } else { 0.22 };
+            let fill = background.lerp_to_gamma(row.colour, strength);
             let painter = painter.with_clip_rect(rows);
             painter.rect_filled(place.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
-            let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW));
+            let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW_HEIGHT));
             painter.rect_filled(swatch.shrink2(Vec2::new(0.0, 0.5)), 0, row.colour);
             let ink =
                 if row.done { visuals.strong_text_color() } else { visuals.weak_text_color() };
-            for ((column, &(left, width)), text) in self.columns.iter().zip(&lefts).zip(&row.cells)
+            for ((column, &(left, width)), text) in self.columns.iter().zip(&places).zip(&row.cells)
             {
                 let y = place.center().y;
                 self.text(ui, rect.left() + left, width, y, column, text, ink, rows);
             }
-            if row.present {
+            if row.current {
                 let stroke = Stroke::new(2.0, Palette::of(ui).active);
                 painter.rect_stroke(place, 1, stroke, StrokeKind::Inside);
             }
-            let seen = place.intersect(rows);
-            if seen.height() > 2.0 {
+            let visible_part = place.intersect(rows);
+            if visible_part.height() > 2.0 {
                 let id = Id::new(("inside", self.name, index));
-                let response = ui.interact(seen, id, Sense::click());
+                let response = ui.interact(visible_part, id, Sense::click());
                 response.widget_info(|| {
                     WidgetInfo::selected(
                         WidgetType::SelectableLabel,
                         true,
-                        row.present,
+                        row.current,
                         row.label.clone(),
                     )
                 });
@@ -181,54 +182,55 @@ impl Grid<'_> {
         }
         let frame = visuals.widgets.noninteractive.bg_stroke;
         painter.rect_stroke(rect, 2, frame, StrokeKind::Inside);
-        self.bar(ui, rows, scroll, (fit, most));
-        (window, clicked)
+        self.bar(ui, rows, scroll, (fit, max_first));
+        (visible, clicked)
     }
 
-    /// The wheel, and what must be in sight.
+    /// Scrolls by the mouse wheel, and to row `follow` if it is a new one. `fit` rows fit the table.
     fn scroll(
         &self,
         ui: &Ui,
         rows: Rect,
         scroll: &mut Scroll,
-        (fit, most): (f64, f64),
+        (fit, max_first): (f64, f64),
         follow: Option<usize>,
     ) {
-        if most > 0.0 && ui.rect_contains_pointer(rows) {
+        if max_first > 0.0 && ui.rect_contains_pointer(rows) {
             let wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
-            scroll.first -= f64::from(wheel / ROW);
+            scroll.first -= f64::from(wheel / ROW_HEIGHT);
         }
         if scroll.followed != follow {
             scroll.followed = follow;
-            let in_sight =
+            let is_visible =
                 |row: usize| row as f64 >= scroll.first && (row + 1) as f64 <= scroll.first + fit;
-            if let Some(row) = follow.filter(|row| !in_sight(*row)) {
+            if let Some(row) = follow.filter(|row| !is_visible(*row)) {
                 scroll.first = (row as f64 - 0.4 * fit).floor();
             }
         }
-        scroll.first = scroll.first.clamp(0.0, most);
+        scroll.first = scroll.first.clamp(0.0, max_first);
     }
 
-    fn bar(&self, ui: &mut Ui, rows: Rect, scroll: &mut Scroll, (fit, most): (f64, f64)) {
-        if most <= 0.0 {
+    /// Draws the scroll bar and lets it be dragged.
+    fn bar(&self, ui: &mut Ui, rows: Rect, scroll: &mut Scroll, (fit, max_first): (f64, f64)) {
+        if max_first <= 0.0 {
             return;
         }
-        let track = Rect::from_min_max(pos2(rows.right() - BAR, rows.top()), rows.max);
+        let track = Rect::from_min_max(pos2(rows.right() - BAR_WIDTH, rows.top()), rows.max);
         let height = ((fit / self.count as f64) as f32 * track.height()).max(18.0);
         let room = track.height() - height;
-        let top = track.top() + (scroll.first / most) as f32 * room;
-        let handle = Rect::from_min_size(pos2(track.left(), top), Vec2::new(BAR, height));
+        let top = track.top() + (scroll.first / max_first) as f32 * room;
+        let handle = Rect::from_min_size(pos2(track.left(), top), Vec2::new(BAR_WIDTH, height));
         let id = Id::new(("inside", self.name, "bar"));
         let response = ui.interact(track, id, Sense::click_and_drag());
         if let Some(pos) = response.interact_pointer_pos() {
             let share = f64::from((pos.y - track.top() - 0.5 * height) / room.max(1.0));
-            scroll.first = (share * most).clamp(0.0, most);
+            scroll.first = (share * max_first).clamp(0.0, max_first);
         }
         let colour = ui.visuals().widgets.style(&response).fg_stroke.color;
         ui.painter().rect_filled(handle.shrink(1.5), 3, colour.gamma_multiply(0.6));
     }
 
-    /// Left edge and width of every column.
+    /// Left edge and width of every column, in points.
     fn places(&self, width: f32) -> Vec<(f32, f32)> {
         let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
         let room = (width - 8.0 - fixed).max(20.0);
@@ -241,6 +243,7 @@ impl Grid<'_> {
         self.columns.iter().map(place).collect()
     }
 
+    /// Writes the text of one cell, centred at `y`, with an ellipsis if it does not fit.
     #[allow(clippy::too_many_arguments)]
     fn text(
         &self,

@@ -1,4 +1,5 @@
-//! The mapping tables in memory in both layouts, with what one warp reads in one step (Figure 8).
+//! The mapping tables in memory in both layouts, with the words that one warp reads in one step
+//! (Figure 8 of the paper).
 
 use eframe::egui::{
     Align, Align2, FontId, Label, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
@@ -14,15 +15,16 @@ use crate::engine::{MappingLayout, SECTOR, WARP, sectors};
 use crate::numbers::{counted, thousands};
 use crate::potential::MappingTables;
 
-/// Height of the cells.
-const CELL: f32 = 18.0;
-/// Width of the words before the cells.
-const NAME: f32 = 210.0;
+/// Height of the cells in points.
+const CELL_HEIGHT: f32 = 18.0;
+/// Width of the text before the cells in points.
+const TEXT_WIDTH: f32 = 210.0;
 
-/// What a warp reads of the mapping tables of one side.
-struct Step<'a> {
+/// What a warp reads from the mapping tables of one clique in one step.
+struct WarpStep<'a> {
     tables: &'a MappingTables,
     warp: usize,
+    /// Which element each thread reads from its mapping table.
     n: usize,
 }
 
@@ -33,27 +35,27 @@ pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &StepPlayer) {
     let tables = if receiver { &passing.to } else { &passing.from };
     let [from, separator, to] = scene.names();
     let clique = if receiver { to } else { from };
-    let step = Step { tables, warp, n };
+    let step = WarpStep { tables, warp, n };
     let before = ui.cursor().min;
     let threads = warp * WARP..((warp + 1) * WARP).min(tables.entries());
     let title = format!(
-        "Mapping tables of {clique} onto {separator} in memory: threads {} to {} take element {n}",
+        "Mapping tables of {clique} onto {separator} in memory: threads {} to {} read element {n}",
         threads.start,
         threads.end - 1
     );
     ui.add(Label::new(RichText::new(title).strong()).truncate()).on_hover_text(format!(
-        "{}. A GPU runs {WARP} threads, a warp, in step, and reads memory in sectors of {} bytes.",
+        "{}. A GPU runs {WARP} threads, a warp, in lockstep, and reads memory in sectors of {} bytes.",
         scene.threads(),
         4 * SECTOR
     ));
     for layout in MappingLayout::ALL {
-        one(ui, &step, layout);
+        show_layout(ui, &step, layout);
     }
     let rect = Rect::from_two_pos(before, pos2(ui.min_rect().right(), ui.cursor().top()));
     targets::mark_rect(ui.ctx(), rect, "memory of a message");
 }
 
-fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
+fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
     let words = layout.words_of_warp(entries, count, step.warp, step.n);
     let fetched = sectors(&words);
@@ -66,11 +68,11 @@ fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
     let fetched_bytes = thousands((fetched * SECTOR * 4) as u64);
     let used = thousands(4 * words.len() as u64);
     let hover = format!(
-        "Words {all}\n{fetched_bytes} bytes fetched for {used} used\nWhere there is no room for cells, to scale"
+        "Words {all}\n{fetched_bytes} bytes fetched for {used} used\nWithout room for cells, words are drawn to scale"
     );
-    let below = ui.available_width() < 2.0 * NAME;
+    let on_own_line = ui.available_width() < 2.0 * TEXT_WIDTH;
     let strip = |ui: &mut Ui| {
-        let size = Vec2::new(ui.available_width(), CELL + 4.0);
+        let size = Vec2::new(ui.available_width(), CELL_HEIGHT + 4.0);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         response.widget_info(|| {
             let label = format!("Memory, {layout}: words {all}; {fetched} sectors");
@@ -81,50 +83,52 @@ fn one(ui: &mut Ui, step: &Step<'_>, layout: MappingLayout) {
     };
     ui.horizontal(|ui| {
         let name = Label::new(&text).truncate().halign(Align::LEFT);
-        ui.add_sized(Vec2::new(NAME, CELL), name).on_hover_text(&hover);
-        if !below {
+        ui.add_sized(Vec2::new(TEXT_WIDTH, CELL_HEIGHT), name).on_hover_text(&hover);
+        if !on_own_line {
             strip(ui);
         }
     });
-    if below {
+    if on_own_line {
         strip(ui);
     }
 }
 
-/// The words from the first to the last that is read, as cells where they fit and else to scale.
-fn cells(ui: &Ui, rect: Rect, step: &Step<'_>, layout: MappingLayout, words: &[usize]) {
+/// Draws the words from the first to the last one read: as cells if they fit, or else as lines at their
+/// positions.
+fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words: &[usize]) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
     let total = entries * count;
     let (Some(&first), Some(&last)) = (words.iter().min(), words.iter().max()) else { return };
-    let most = (rect.width() / 5.0) as usize;
-    let start = if total <= most { 0 } else { first / SECTOR * SECTOR };
+    let max_cells = (rect.width() / 5.0) as usize;
+    let start = if total <= max_cells { 0 } else { first / SECTOR * SECTOR };
     let needed = (last + 1).next_multiple_of(SECTOR).min(total).max(start + 1);
-    let end = if total <= most { total } else { needed.max((start + most / 2).min(total)) };
+    let end =
+        if total <= max_cells { total } else { needed.max((start + max_cells / 2).min(total)) };
     let span = end - start;
     let width = (rect.width() / span as f32).min(26.0);
     let painter = ui.painter_at(rect);
-    let row = Rect::from_min_size(rect.min, Vec2::new(width * span as f32, CELL));
+    let row = Rect::from_min_size(rect.min, Vec2::new(width * span as f32, CELL_HEIGHT));
     let palette = Palette::of(ui);
     let place = |word: usize| {
         let left = rect.left() + width * (word - start) as f32;
-        Rect::from_min_size(pos2(left, row.top()), Vec2::new(width, CELL))
+        Rect::from_min_size(pos2(left, row.top()), Vec2::new(width, CELL_HEIGHT))
     };
     if width < 3.0 {
         painter.rect_filled(row, 2, ui.visuals().extreme_bg_color);
         for &word in words {
-            let at = place(word).left();
-            painter.vline(at, row.y_range(), Stroke::new(1.5, palette.active));
+            let x = place(word).left();
+            painter.vline(x, row.y_range(), Stroke::new(1.5, palette.active));
         }
         return;
     }
-    let ground = ui.visuals().extreme_bg_color;
+    let background = ui.visuals().extreme_bg_color;
     for word in start..end {
         let (j, n) = match layout {
             MappingLayout::Naive => (word / count, word % count),
             MappingLayout::Interleaved => (word % entries, word / entries),
         };
         let read = words.contains(&word);
-        let fill = ground.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
+        let fill = background.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
         let cell = place(word);
         painter.rect_filled(cell.shrink(0.5), 1, fill);
         if width >= 18.0 {

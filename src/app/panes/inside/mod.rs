@@ -1,4 +1,4 @@
-//! How a message is computed: its three tables, its steps one by one, and the memory they touch.
+//! Inside a message: its three tables, its steps one by one, and the memory that they read.
 
 mod grid;
 mod memory;
@@ -23,19 +23,19 @@ use grid::Scroll;
 use player::StepPlayer;
 use scene::Scene;
 
-/// Height that the tables have at least.
-const LEAST: f32 = 150.0;
-/// Height of the picture of the memory below the tables.
-const MEMORY: f32 = 84.0;
-/// From this width on the memory stands beside the tables.
-const WIDE: f32 = 1050.0;
-/// Below this width the tables leave out what can be told from the rest.
-const ROOMY: f32 = 840.0;
+/// Minimum height of the tables in points.
+const MIN_TABLE_HEIGHT: f32 = 150.0;
+/// Height of the memory below the tables in points.
+const MEMORY_HEIGHT: f32 = 84.0;
+/// Width in points from which the memory is to the right of the tables.
+const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
+/// Width in points from which the tables also have columns that repeat what others say.
+const MIN_WIDE_TABLES: f32 = 840.0;
 
-/// The pane.
+/// The message and its view state.
 #[derive(Default)]
 pub struct InsidePane {
-    /// The message that is shown. A newer one takes its place when its numbers are there.
+    /// The message that is shown, until the numbers of a newer one arrive.
     shown: Option<Arc<Passing>>,
     player: StepPlayer,
     scrolls: [Scroll; 3],
@@ -49,13 +49,13 @@ impl InsidePane {
             return;
         };
         let Some(message) = message_of(model, compiled) else {
-            self.invite(ui, compiled, commands);
+            self.show_invitation(ui, compiled, commands);
             return;
         };
         commands.push(ViewCommand::Explain(message));
         match &model.explained {
             Some((question, Ok(passing))) if Arc::ptr_eq(&question.compiled, compiled) => {
-                self.take(passing);
+                self.set_message(passing);
             }
             Some((question, Err(reason))) if question.message == message => {
                 self.shown = None;
@@ -68,8 +68,8 @@ impl InsidePane {
             empty_state(ui, "The tables are being computed.");
             return;
         };
-        let whole = ui.available_width();
-        let scene = Scene::new(compiled, &passing, whole >= ROOMY);
+        let full_width = ui.available_width();
+        let scene = Scene::new(compiled, &passing, full_width >= MIN_WIDE_TABLES);
         self.player.handle_keys(ui, &passing);
         self.player.advance(ui, &passing);
         header(ui, compiled, &scene);
@@ -77,27 +77,27 @@ impl InsidePane {
         ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
         let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
         area.show(ui, |ui| {
-            let beside = whole >= WIDE;
+            let in_columns = full_width >= MIN_WIDTH_FOR_COLUMNS;
             let height = ui.available_height();
-            let height = if beside { height } else { height - MEMORY };
-            let width = if beside { 0.7 * whole } else { whole };
-            let size = Vec2::new(width, height.max(LEAST));
+            let height = if in_columns { height } else { height - MEMORY_HEIGHT };
+            let width = if in_columns { 0.7 * full_width } else { full_width };
+            let size = Vec2::new(width, height.max(MIN_TABLE_HEIGHT));
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
                 self.tables(ui, rect, &scene);
                 targets::mark_rect(ui.ctx(), rect, "tables of a message");
-                if beside {
+                if in_columns {
                     ui.vertical(|ui| memory::show(ui, &scene, &self.player));
                 }
             });
-            if !beside {
+            if !in_columns {
                 memory::show(ui, &scene, &self.player);
             }
         });
     }
 
-    /// Shows `passing` from now on, with its steps done unless they play.
-    fn take(&mut self, passing: &Arc<Passing>) {
+    /// Shows `passing`, if it is a new one.
+    fn set_message(&mut self, passing: &Arc<Passing>) {
         if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, passing)) {
             return;
         }
@@ -122,27 +122,27 @@ impl InsidePane {
         let follow = self.player.rows_to_follow(scene.passing);
         let mut clicked = None;
         let grids = scene.grids(&self.player);
-        let mut windows = Vec::new();
+        let mut visible_rows = Vec::new();
         for (index, (grid, place)) in grids.into_iter().zip(places).enumerate() {
             let scroll = &mut self.scrolls[index];
-            let (window, click) = grid.show(ui, place, scroll, follow[index]);
-            windows.push(window);
+            let (visible, click) = grid.show(ui, place, scroll, follow[index]);
+            visible_rows.push(visible);
             clicked = clicked.or(click.map(|entry| (index, entry)));
         }
-        scene.links(ui, &self.player, &windows);
+        scene.links(ui, &self.player, &visible_rows);
         if let Some((table, entry)) = clicked {
             self.player.jump_to_entry(scene.passing, table, entry);
         }
     }
 
-    fn invite(&self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
+    fn show_invitation(&self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         if compiled.plan().messages().is_empty() {
             empty_state(ui, "The junction tree is a single clique: there are no messages to pass.");
             return;
         }
         ui.vertical_centered(|ui| {
             ui.add_space(0.3 * ui.available_height());
-            ui.weak("Select a message to see how it is computed, or walk through all of them.");
+            ui.weak("Select a message to see how it is computed, or step through all of them.");
             if ui.button("Step through the messages").on_hover_text("F8").clicked() {
                 commands.push(StepCommand::Begin);
             }
@@ -150,14 +150,14 @@ impl InsidePane {
     }
 }
 
-/// The message that the walk is at, or else the selected one.
+/// The current message of stepping, or else the selected one.
 fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
-    let present = model.stepping.as_ref().and_then(|stepping| stepping.current_message(compiled));
+    let current = model.stepping.as_ref().and_then(|stepping| stepping.current_message(compiled));
     let selected = match model.selected() {
         Some(&Item::Message(message)) => Some(message),
         _ => None,
     };
-    let message = present.or(selected)?;
+    let message = current.or(selected)?;
     (message.index() < compiled.plan().messages().len()).then_some(message)
 }
 
@@ -170,7 +170,7 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
         if scene.passing.power != 0 {
-            ui.weak(format!("all numbers times 2^{}", scene.passing.power));
+            ui.weak(format!("all numbers are scaled by 2^{}", scene.passing.power));
             ui.separator();
         }
         let both = format!("{},   {}", equations.marginalise, equations.scatter);

@@ -1,10 +1,10 @@
-//! One message as three tables that belong together.
+//! One message as three tables: sender, separator and receiver.
 
 use std::sync::Arc;
 
 use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
 
-use super::grid::{Column, Grid, Row, Window, colour};
+use super::grid::{Column, Grid, Row, VisibleRows, colour};
 use super::player::StepPlayer;
 use super::words;
 use crate::app::theme::Palette;
@@ -16,20 +16,20 @@ use crate::numbers::{counted, scientific, thousands};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
 
-/// Lines that are drawn at most on either side of the separator.
-const LINES: usize = 64;
+/// Maximum number of lines on either side of the separator.
+const MAX_LINES: usize = 64;
 
 /// What one frame of the pane is drawn from.
 pub struct Scene<'a> {
     pub passing: &'a Arc<Passing>,
     compiled: &'a CompiledNetwork,
-    /// There is room for columns that can be told from the others.
-    roomy: bool,
+    /// There is room for columns that repeat what others say.
+    wide: bool,
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>, roomy: bool) -> Self {
-        Self { passing, compiled, roomy }
+    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>, wide: bool) -> Self {
+        Self { passing, compiled, wide }
     }
 
     fn network(&self) -> &'a Network {
@@ -42,19 +42,19 @@ impl<'a> Scene<'a> {
         [clique_id(message.from), separator_id(message.separator), clique_id(message.to)]
     }
 
-    /// What the present step does, with its numbers.
+    /// A sentence on what the current step does, with its numbers.
     pub fn sentence(&self, player: &StepPlayer) -> String {
         let (passing, network) = (self.passing, self.network());
         let [from, _, to] = self.names();
-        let who = |j| match player.progress().order() {
+        let actor = |j| match player.progress().order() {
             Order::Entries => "The processor".to_owned(),
             Order::Threads => format!("Thread {j}"),
         };
         let j_is = |j| words::assignment(network, &passing.separator, j);
         match player.present(passing) {
             Some(Step::Add { j, entry, .. }) => format!(
-                "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is {} now",
-                who(j),
+                "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
+                actor(j),
                 words::assignment(network, &passing.sender, entry),
                 scientific(passing.sender_values[entry]),
                 j_is(j),
@@ -62,7 +62,7 @@ impl<'a> Scene<'a> {
             ),
             Some(Step::Divide { j }) => format!(
                 "{} divides: φ*/φ for {} is {} / {} = {}",
-                who(j),
+                actor(j),
                 j_is(j),
                 scientific(passing.after[j]),
                 scientific(passing.before[j]),
@@ -70,7 +70,7 @@ impl<'a> Scene<'a> {
             ),
             Some(Step::Multiply { j, entry, .. }) => format!(
                 "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
-                who(j),
+                actor(j),
                 words::assignment(network, &passing.receiver, entry),
                 scientific(passing.receiver_values[entry]),
                 scientific(passing.quotient(j)),
@@ -78,8 +78,8 @@ impl<'a> Scene<'a> {
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
-                "All done: {}, {}, {}. Entries of one colour belong to one separator entry, \
-                 and to one thread.",
+                "All done: {}, {}, {}. Entries of the same colour belong to the same \
+                 separator entry, and to the same thread.",
                 counted(passing.sender_values.len(), "entry added", "entries added"),
                 counted(passing.before.len(), "quotient", "quotients"),
                 counted(passing.receiver_values.len(), "entry multiplied", "entries multiplied"),
@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
                 cells: vec![entry.to_string(), states, value, format!("> {j}")],
                 colour: colour(j),
                 done: player.progress().has_added(passing, entry),
-                present: matches!(present, Some(Step::Add { entry: at, .. }) if at == entry),
+                current: matches!(present, Some(Step::Add { entry: at, .. }) if at == entry),
                 related: present.is_some_and(|step| step.j() == j),
             }
         };
@@ -134,7 +134,7 @@ impl<'a> Scene<'a> {
         let present = player.present(passing);
         let row = move |j: usize| {
             let divided = player.progress().has_divided(passing, j);
-            // The last digits of a sum depend on the order of its terms: show what was stored.
+            // Sums in another order differ in the last digits: once it is complete, show the stored one.
             let sum = if divided { passing.after[j] } else { player.progress().sum(j) };
             let quotient = if divided { scientific(passing.quotient(j)) } else { "…".to_owned() };
             let before = scientific(passing.before[j]);
@@ -148,7 +148,7 @@ impl<'a> Scene<'a> {
                 cells: vec![j.to_string(), states, before, scientific(sum), quotient],
                 colour: colour(j),
                 done: divided,
-                present: present.is_some_and(|step| step.j() == j),
+                current: present.is_some_and(|step| step.j() == j),
                 related: present.is_some_and(|step| step.j() == j),
             }
         };
@@ -162,7 +162,7 @@ impl<'a> Scene<'a> {
                 number_column("φ* after"),
             ]
             .into_iter()
-            .chain(self.roomy.then(|| number_column("φ*/φ")))
+            .chain(self.wide.then(|| number_column("φ*/φ")))
             .collect(),
             count: passing.before.len(),
             row: Box::new(row),
@@ -185,14 +185,14 @@ impl<'a> Scene<'a> {
                     words::assignment(network, &passing.receiver, entry)
                 ),
                 cells: self
-                    .roomy
+                    .wide
                     .then(|| format!("{j} >"))
                     .into_iter()
                     .chain([entry.to_string(), states, before, after])
                     .collect(),
                 colour: colour(j),
                 done,
-                present: matches!(present, Some(Step::Multiply { entry: at, .. }) if at == entry),
+                current: matches!(present, Some(Step::Multiply { entry: at, .. }) if at == entry),
                 related: present.is_some_and(|step| step.j() == j),
             }
         };
@@ -200,7 +200,7 @@ impl<'a> Scene<'a> {
             name: "receiver",
             title: self.title(&self.names()[2], "Receiver", &passing.receiver),
             columns: self
-                .roomy
+                .wide
                 .then(|| index_column("j >", passing.before.len()))
                 .into_iter()
                 .chain([
@@ -215,32 +215,32 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Lines between entries that belong together, as in Figure 2: of the present separator entry,
-    /// or of all where there are few.
-    pub fn links(&self, ui: &Ui, player: &StepPlayer, windows: &[Window]) {
-        let [sender, separator, receiver] = windows else { return };
+    /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the separator
+    /// entry of the current step, or for all entries if there are few.
+    pub fn links(&self, ui: &Ui, player: &StepPlayer, visible: &[VisibleRows]) {
+        let [sender, separator, receiver] = visible else { return };
         let present = player.present(self.passing);
         let (from, to) = (&self.passing.from, &self.passing.to);
-        let few = sender.visible().len() + receiver.visible().len() <= LINES;
-        for (window, tables, leftward) in [(sender, from, true), (receiver, to, false)] {
-            for entry in window.visible().take(LINES) {
+        let show_all = sender.range().len() + receiver.range().len() <= MAX_LINES;
+        for (rows, tables, is_sender) in [(sender, from, true), (receiver, to, false)] {
+            for entry in rows.range().take(MAX_LINES) {
                 let (j, _) = tables.place(entry);
-                let Some((a, b)) = window.y_of(entry).zip(separator.y_of(j)) else { continue };
+                let Some((a, b)) = rows.y_of(entry).zip(separator.y_of(j)) else { continue };
                 let is_present = match present {
-                    Some(Step::Add { entry: at, .. }) => leftward && at == entry,
-                    Some(Step::Multiply { entry: at, .. }) => !leftward && at == entry,
+                    Some(Step::Add { entry: at, .. }) => is_sender && at == entry,
+                    Some(Step::Multiply { entry: at, .. }) => !is_sender && at == entry,
                     _ => false,
                 };
                 let strength = match present {
                     Some(step) if step.j() == j => 1.0,
                     Some(_) => continue,
-                    None if few => 0.7,
+                    None if show_all => 0.7,
                     None => continue,
                 };
-                let (x0, x1) = if leftward {
-                    (window.rows.right(), separator.rows.left())
+                let (x0, x1) = if is_sender {
+                    (rows.rect.right(), separator.rect.left())
                 } else {
-                    (window.rows.left(), separator.rows.right())
+                    (rows.rect.left(), separator.rect.right())
                 };
                 let stroke = if is_present {
                     Stroke::new(2.5, Palette::of(ui).active)
@@ -260,7 +260,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// How many threads, and how many elements each has to take: for a line of text.
+    /// The number of threads and the work of each of them, in words.
     pub fn threads(&self) -> String {
         let passing = self.passing;
         format!(

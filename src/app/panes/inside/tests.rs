@@ -11,7 +11,7 @@ use crate::network::Evidence;
 use crate::propagation::MemoryLimit;
 use crate::session::Question;
 
-/// The pane with message `index` of asia selected and its numbers there.
+/// The pane with message `index` of asia selected and its numbers available.
 fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let mut model = model_with("asia", "sequential", &[]);
     let compiled = Arc::clone(model.compiled().unwrap());
@@ -38,7 +38,7 @@ fn passing(harness: &Harness<'_, Bench>) -> Arc<Passing> {
 }
 
 #[test]
-fn every_entry_says_where_it_goes() {
+fn every_entry_names_its_separator_entry() {
     let harness = pane(1);
     let passing = passing(&harness);
     for entry in 0..passing.sender_values.len() {
@@ -55,14 +55,14 @@ fn every_entry_says_where_it_goes() {
 }
 
 #[test]
-fn the_pane_asks_for_the_numbers_of_its_message() {
+fn the_pane_requests_the_numbers_of_its_message() {
     let harness = pane(2);
     let asked = Command::View(ViewCommand::Explain(MessageId::new(2)));
     assert!(harness.state().pushed.contains(&asked));
 }
 
 #[test]
-fn steps_go_on_by_button_and_by_key() {
+fn buttons_and_keys_step() {
     let mut harness = pane(0);
     harness.get_by_label_contains("All done");
     harness.get_by_label("Before the first step").click();
@@ -80,7 +80,7 @@ fn steps_go_on_by_button_and_by_key() {
 }
 
 #[test]
-fn a_thread_takes_its_own_entries_one_after_another() {
+fn a_thread_processes_only_its_own_entries() {
     let mut harness = pane(0);
     let passing = passing(&harness);
     harness.get_by_label("Thread by thread").click();
@@ -104,7 +104,7 @@ fn a_thread_takes_its_own_entries_one_after_another() {
 }
 
 #[test]
-fn a_click_on_an_entry_goes_to_its_step() {
+fn a_click_on_an_entry_jumps_to_its_step() {
     let mut harness = pane(1);
     label_containing(&harness, "Receiver entry 2:").click();
     harness.run_steps(3);
@@ -112,14 +112,14 @@ fn a_click_on_an_entry_goes_to_its_step() {
 }
 
 #[test]
-fn the_memory_of_both_layouts_is_told() {
+fn the_memory_of_both_layouts_is_described() {
     let harness = pane(1);
     harness.get_by_label_contains("Memory, naive: words 0, ");
     harness.get_by_label_contains("Memory, interleaved: words 0, 1");
 }
 
 #[test]
-fn the_pane_rests() {
+fn the_pane_stops_repainting() {
     let mut harness = pane(1);
     harness.run();
 }

@@ -3,12 +3,12 @@
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// The states of entry `entry`: `yes, no, yes`.
+/// The states of entry `entry`, such as `yes, no, yes`.
 pub fn states(network: &Network, scope: &Scope, entry: usize) -> String {
     joined(network, scope, entry, |_, state| state.to_owned())
 }
 
-/// The states of entry `entry` with their variables: `either yes, tub no`.
+/// The states of entry `entry` with their variables, such as `either yes, tub no`.
 pub fn assignment(network: &Network, scope: &Scope, entry: usize) -> String {
     joined(network, scope, entry, |variable, state| format!("{} {state}", network[variable].name()))
 }
@@ -35,7 +35,7 @@ fn joined(
     if texts.is_empty() { "all".to_owned() } else { texts.join(", ") }
 }
 
-/// The variables' names.
+/// The names of the variables of `scope`.
 pub fn names(network: &Network, scope: &Scope) -> String {
     let names: Vec<&str> = scope.variables().iter().map(|&v| network[v].name()).collect();
     names.join(", ")

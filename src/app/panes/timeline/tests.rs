@@ -31,7 +31,7 @@ fn selected(harness: &Harness<'_, Bench>) -> Option<MessageId> {
     }
 }
 
-/// The middle of the longest message, where nothing is zoomed.
+/// The longest message and its middle on the screen, without zoom.
 fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
     let bench = harness.state();
     let trace = bench.model.document.as_ref().unwrap().trace().unwrap();
@@ -45,7 +45,7 @@ fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
 }
 
 #[test]
-fn a_click_on_a_bar_selects_its_message_and_arrows_step_on() {
+fn a_click_on_a_bar_selects_its_message_and_arrow_keys_move_the_selection() {
     let mut harness = asia();
     let (message, at) = longest(&harness);
     harness.hover_at(at);
@@ -61,7 +61,7 @@ fn a_click_on_a_bar_selects_its_message_and_arrows_step_on() {
 }
 
 #[test]
-fn the_wheel_zooms_until_f_shows_everything_again() {
+fn the_wheel_zooms_and_f_shows_everything_again() {
     let pane = std::cell::RefCell::new(TimelinePane::default());
     let mut harness = drive("asia", |ui, model, commands| {
         pane.borrow_mut().show(ui, model, commands);
@@ -85,7 +85,7 @@ fn the_wheel_zooms_until_f_shows_everything_again() {
 }
 
 #[test]
-fn shift_and_drag_sums_up_a_range_that_escape_clears() {
+fn shift_drag_selects_a_range_that_escape_clears() {
     let pane = std::cell::RefCell::new(TimelinePane::default());
     let mut harness = drive("asia", |ui, model, commands| {
         pane.borrow_mut().show(ui, model, commands);
@@ -107,7 +107,7 @@ fn shift_and_drag_sums_up_a_range_that_escape_clears() {
 }
 
 #[test]
-fn a_running_propagation_is_drawn_up_to_now() {
+fn a_running_propagation_is_drawn_up_to_the_current_time() {
     let mut model = model("asia");
     let compiled = Arc::clone(model.compiled().unwrap());
     let watch = Arc::new(Watch::timed(compiled.plan(), CancelToken::new()));
@@ -120,11 +120,11 @@ fn a_running_propagation_is_drawn_up_to_now() {
     label_containing(&harness, "so far");
     label_containing(&harness, "Message timeline: 1 message,");
     let asked = harness.output().viewport_output.values().map(|viewport| viewport.repaint_delay);
-    assert!(asked.min().unwrap() <= LIVE_INTERVAL, "the next frame comes by itself");
+    assert!(asked.min().unwrap() <= LIVE_INTERVAL, "the next frame is requested");
 }
 
 #[test]
-fn an_engine_without_messages_is_named() {
+fn an_engine_that_passes_no_messages_is_named() {
     let mut pane = TimelinePane::default();
     let model = model_with("asia", "reference", &[]);
     let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
@@ -133,7 +133,7 @@ fn an_engine_without_messages_is_named() {
 }
 
 #[test]
-fn without_a_network_it_says_what_to_do() {
+fn without_a_network_the_pane_says_what_to_do() {
     let mut pane = TimelinePane::default();
     let mut harness = drive("", move |ui, model, commands| pane.show(ui, model, commands));
     harness.run();
@@ -153,7 +153,7 @@ fn click(harness: &mut Harness<'_, Bench>, pos: Pos2) {
 }
 
 #[test]
-fn a_recording_is_offered_shown_and_marked() {
+fn a_recording_can_be_chosen_and_is_marked() {
     let mut model = model("asia");
     record_on_gpu(&mut model);
     let messages = model.compiled().unwrap().plan().messages().len();
@@ -171,7 +171,7 @@ fn a_recording_is_offered_shown_and_marked() {
         harness.get_by_label(name);
         label_containing(&harness, &value);
     }
-    assert!(harness.query_by_label("packed").is_none(), "few blocks have a row each");
+    assert!(harness.query_by_label("packed").is_none(), "few blocks have one row each");
     harness.get_by_value("gpu f32").click();
     harness.run();
     harness.get_by_label("sequential f64, this machine").click();
@@ -180,7 +180,7 @@ fn a_recording_is_offered_shown_and_marked() {
 }
 
 #[test]
-fn time_that_no_stage_covers_is_found() {
+fn times_between_stages_are_found() {
     use crate::propagation::{MessageTrace, StageTiming};
     let nanoseconds = std::time::Duration::from_nanos;
     let stage =

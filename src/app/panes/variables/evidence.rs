@@ -9,10 +9,10 @@ use crate::app::state::model::Document;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 
-/// Findings shown before the list scrolls.
-const ROWS: f32 = 6.0;
+/// Maximum number of findings before the list scrolls.
+const MAX_ROWS: f32 = 6.0;
 
-/// Draws the findings, each with a button to retract it, and what is wrong with them.
+/// Draws the findings, each with a button to retract it, and an error if they are impossible.
 pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
     ui.separator();
     ui.horizontal(|ui| {
@@ -27,7 +27,7 @@ pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
         let height = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
         egui::ScrollArea::vertical()
             .id_salt("findings")
-            .max_height(ROWS * height)
+            .max_height(MAX_ROWS * height)
             .auto_shrink([false, true])
             .show(ui, |ui| {
                 for (variable, finding) in document.evidence.iter() {
@@ -59,7 +59,7 @@ fn row(
         retract.widget_info(|| {
             egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("Retract {name}"))
         });
-        if retract.on_hover_text(format!("Retract what is known of {name}")).clicked() {
+        if retract.on_hover_text(format!("Retract the finding of {name}")).clicked() {
             commands.push(EvidenceCommand::Retract(variable));
         }
         let colour = if in_conflict { palette.error } else { palette.evidence };

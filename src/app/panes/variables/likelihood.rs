@@ -1,4 +1,4 @@
-//! Entering soft evidence.
+//! The window in which a likelihood is entered.
 
 use eframe::egui::{self, Ui};
 
@@ -6,7 +6,7 @@ use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::model::Document;
 use crate::network::{Finding, VariableId};
 
-/// A small window with one weight a state.
+/// A window with a weight for each state.
 pub(super) struct LikelihoodEditor {
     variable: VariableId,
     weights: Vec<f64>,
@@ -14,7 +14,7 @@ pub(super) struct LikelihoodEditor {
 }
 
 impl LikelihoodEditor {
-    /// An editor that begins with what is known of `variable`, or with equal weights.
+    /// An editor for `variable` that starts with its finding, or with equal weights.
     pub(super) fn new(document: &Document, variable: VariableId) -> Self {
         let states = 0..document.network()[variable].cardinality();
         let weight =
@@ -22,7 +22,7 @@ impl LikelihoodEditor {
         Self { variable, weights: states.map(weight).collect(), serial: document.serial }
     }
 
-    /// Draws the editor. Whether it stays open.
+    /// Draws the editor. Returns whether it stays open.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -41,7 +41,7 @@ impl LikelihoodEditor {
             .resizable(false)
             .open(&mut open)
             .show(ui.ctx(), |ui| {
-                ui.label("How much each state speaks for what was seen. Only ratios matter.");
+                ui.label("P(observation | state) for each state, up to a common factor.");
                 egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
                     egui::Grid::new("weights").num_columns(2).show(ui, |ui| {
                         for (state, weight) in variable.states().iter().zip(&mut self.weights) {
@@ -57,7 +57,10 @@ impl LikelihoodEditor {
                 ui.horizontal(|ui| {
                     let usable = self.weights.iter().any(|&weight| weight > 0.0);
                     let enter = ui.add_enabled(usable, egui::Button::new("Enter"));
-                    if enter.on_disabled_hover_text("Not all weights can be zero").clicked() {
+                    if enter
+                        .on_disabled_hover_text("At least one weight must be above zero")
+                        .clicked()
+                    {
                         let finding = Finding::Likelihood(self.weights.clone().into());
                         commands.push(EvidenceCommand::Set(self.variable, finding));
                         done = true;

@@ -1,7 +1,7 @@
-//! Variables with their posteriors; evidence is set here.
+//! Variables with their posteriors. Evidence is entered here.
 //!
-//! A variable is a heading and, where it is open, a row for each of its states. Only the rows in
-//! sight are laid out, so a network with a thousand variables costs what a screenful costs.
+//! A variable has a heading and, when expanded, a row for each state. Only visible rows are laid out,
+//! so that a network with a thousand variables costs no more than a screenful.
 
 mod evidence;
 mod likelihood;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, ScrollArea, Ui};
 
+use crate::app::panes::common::empty_state;
 use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::{Document, Model};
@@ -20,24 +21,24 @@ use crate::numbers;
 use likelihood::LikelihoodEditor;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 
-/// Networks with at most this many states in all open with every variable unfolded.
-const UNFOLDED_AT_FIRST: usize = 60;
+/// Maximum total number of states for which all variables are expanded when a network is opened.
+const MAX_STATES_EXPANDED: usize = 60;
 
-/// The list's least height, however much evidence there is.
-const LIST_HEIGHT: f32 = 60.0;
+/// Minimum height of the list in points, however much evidence there is.
+const MIN_LIST_HEIGHT: f32 = 60.0;
 
-/// The pane of variables.
+/// The list of variables and its view state.
 #[derive(Default)]
 pub struct VariablesPane {
     search: String,
-    unfolded: BTreeSet<VariableId>,
-    /// Which opening of a network `unfolded` is about.
+    expanded: BTreeSet<VariableId>,
+    /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
     editor: Option<LikelihoodEditor>,
     scrolled_to: Option<VariableId>,
-    /// Another network was opened: the list begins at its beginning.
-    to_the_top: bool,
-    /// What the evidence below the list took in the last frame.
+    /// Another network was opened: scroll to the top.
+    scroll_to_top: bool,
+    /// Height of the evidence below the list in the last frame.
     evidence_height: f32,
 }
 
@@ -45,25 +46,25 @@ impl VariablesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(document) = &model.document else {
-            ui.weak("No network is open.");
+            empty_state(ui, "Open a network to see its variables.");
             return;
         };
-        self.follow(document);
-        ui.weak("Click a state to observe it, again to retract it.");
+        self.reset_for_another_document(document);
+        ui.weak("Click a state to observe it. Click it again to retract it.");
         self.toolbar(ui, document.network());
         let shown = self.matching(document.network());
         if shown.is_empty() {
-            ui.weak(format!("No variable or state is called like '{}'.", self.search.trim()));
+            ui.weak(format!("No variable or state matches '{}'.", self.search.trim()));
         }
-        // The evidence grows below the list: a state stays where it was clicked.
-        let height = (ui.available_height() - self.evidence_height).max(LIST_HEIGHT);
+        // The evidence grows at the bottom, so that states do not move when they are clicked.
+        let height = (ui.available_height() - self.evidence_height).max(MIN_LIST_HEIGHT);
         self.list(ui, model, document, &shown, height, commands);
         let top = ui.cursor().top();
         evidence::show(ui, document, commands);
         let evidence_height = ui.cursor().top() - top;
         if evidence_height != self.evidence_height {
             self.evidence_height = evidence_height;
-            ui.ctx().request_discard("the evidence has another height");
+            ui.ctx().request_discard("the height of the evidence has changed");
         }
         if let Some(editor) = &mut self.editor
             && !editor.show(ui, document, commands)
@@ -72,29 +73,28 @@ impl VariablesPane {
         }
     }
 
-    /// Starts afresh when another network was opened.
-    fn follow(&mut self, document: &Document) {
+    /// Resets the view state when another network was opened.
+    fn reset_for_another_document(&mut self, document: &Document) {
         if self.serial == Some(document.serial) {
             return;
         }
         let network = document.network();
         let states: usize = network.cardinalities().iter().sum();
-        *self = Self { serial: Some(document.serial), to_the_top: true, ..Self::default() };
-        if states <= UNFOLDED_AT_FIRST {
-            self.unfolded = network.ids().collect();
+        *self = Self { serial: Some(document.serial), scroll_to_top: true, ..Self::default() };
+        if states <= MAX_STATES_EXPANDED {
+            self.expanded = network.ids().collect();
         } else {
-            self.unfolded = document.evidence.iter().map(|(variable, _)| variable).collect();
+            self.expanded = document.evidence.iter().map(|(variable, _)| variable).collect();
         }
     }
 
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
         ui.horizontal(|ui| {
-            if ui.button("Unfold all").on_hover_text("Show the states of every variable").clicked()
-            {
-                self.unfolded = network.ids().collect();
+            if ui.button("Unfold all").on_hover_text("Show the states of all variables").clicked() {
+                self.expanded = network.ids().collect();
             }
             if ui.button("Fold all").clicked() {
-                self.unfolded.clear();
+                self.expanded.clear();
             }
             let width = ui.available_width();
             let count = network.variables().len();
@@ -108,7 +108,7 @@ impl VariablesPane {
         ui.add_space(2.0);
     }
 
-    /// The variables to show: those whose name, or a state's label, contains what is searched for.
+    /// The variables whose name, or the name of a state, contains the search text.
     fn matching(&self, network: &Network) -> Vec<VariableId> {
         let wanted = self.search.trim().to_lowercase();
         let contains = |text: &str| text.to_lowercase().contains(&wanted);
@@ -133,7 +133,7 @@ impl VariablesPane {
         let network = document.network();
         let height_of = |variable: VariableId| {
             let states = network[variable].cardinality() as f32 * STATE_HEIGHT;
-            HEADING_HEIGHT + if self.unfolded.contains(&variable) { states } else { 0.0 }
+            HEADING_HEIGHT + if self.expanded.contains(&variable) { states } else { 0.0 }
         };
         let mut tops = Vec::with_capacity(shown.len() + 1);
         let mut top = 0.0;
@@ -146,7 +146,7 @@ impl VariablesPane {
         let mut area = ScrollArea::vertical().auto_shrink(false).max_height(height);
         if let Some(offset) = self.scroll_target(model, shown, &tops) {
             area = area.vertical_scroll_offset(offset);
-        } else if std::mem::take(&mut self.to_the_top) {
+        } else if std::mem::take(&mut self.scroll_to_top) {
             area = area.vertical_scroll_offset(0.0);
         }
         let mut toggled = None;
@@ -162,25 +162,26 @@ impl VariablesPane {
                 let at = origin + egui::vec2(0.0, tops[index]);
                 let size = egui::vec2(width, tops[index + 1] - tops[index]);
                 let rect = egui::Rect::from_min_size(at, size);
-                let unfolded = self.unfolded.contains(&variable);
-                let row = rows::Row { model, document, variable, unfolded };
-                let asked = row.show(ui, rect, commands);
-                if asked.toggle_fold {
+                let expanded = self.expanded.contains(&variable);
+                let row = rows::Row { model, document, variable, expanded };
+                let actions = row.show(ui, rect, commands);
+                if actions.toggle_expanded {
                     toggled = Some(variable);
                 }
-                if asked.edit_likelihood {
+                if actions.edit_likelihood {
                     self.editor = Some(LikelihoodEditor::new(document, variable));
                 }
             }
         });
         if let Some(variable) = toggled
-            && !self.unfolded.remove(&variable)
+            && !self.expanded.remove(&variable)
         {
-            self.unfolded.insert(variable);
+            self.expanded.insert(variable);
         }
     }
 
-    /// Where to scroll, if a variable was selected elsewhere since the last frame.
+    /// The scroll offset at which a newly selected variable is in view; `None` if the selection has not
+    /// changed.
     fn scroll_target(&mut self, model: &Model, shown: &[VariableId], tops: &[f32]) -> Option<f32> {
         let selected = match model.selected() {
             Some(Item::Variable(variable)) => Some(*variable),
@@ -195,7 +196,7 @@ impl VariablesPane {
     }
 }
 
-/// Clears all evidence.
+/// A button that retracts all findings.
 fn clear_button(ui: &mut Ui, commands: &mut Commands) {
     if ui.button("Clear all").on_hover_text("Retract all findings").clicked() {
         commands.push(EvidenceCommand::Clear);

@@ -1,4 +1,4 @@
-//! One variable: its heading and the rows of its states.
+//! One variable: its heading and a row for each state.
 
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
@@ -14,43 +14,43 @@ use crate::app::widgets::naming;
 use crate::app::widgets::targets;
 use crate::network::{Finding, VariableId};
 
-/// Height of a variable's heading in points.
+/// Height of a heading in points.
 pub(super) const HEADING_HEIGHT: f32 = 24.0;
-/// Height of a state's row in points.
+/// Height of the row of a state in points.
 pub(super) const STATE_HEIGHT: f32 = 20.0;
-/// Share of the width that labels take; the rest is bar and number.
+/// Share of the width for the name of a state; the rest is for its bar and number.
 const LABEL_SHARE: f32 = 0.38;
-/// Width of the number at the right of a row.
+/// Width of the number at the right of a row in points.
 const NUMBER_WIDTH: f32 = 58.0;
-/// Share of the width that the name of a folded variable takes.
+/// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Room from which a folded variable also names its most probable state.
-const MODE_FROM: f32 = 120.0;
-/// How much of a stale bar is still seen.
-const STALE: f32 = 0.4;
+/// Width in points from which a collapsed variable also shows its most probable state.
+const MIN_MODE_WIDTH: f32 = 120.0;
+/// Opacity of bars and numbers that are out of date.
+const STALE_OPACITY: f32 = 0.4;
 
 /// One variable to draw.
 pub(super) struct Row<'a> {
     pub(super) model: &'a Model,
     pub(super) document: &'a Document,
     pub(super) variable: VariableId,
-    pub(super) unfolded: bool,
+    pub(super) expanded: bool,
 }
 
-/// What the user asked of a row that only the pane can do.
+/// Actions that the pane carries out for a row.
 #[derive(Default)]
-pub(super) struct Asked {
-    pub(super) toggle_fold: bool,
+pub(super) struct RowActions {
+    pub(super) toggle_expanded: bool,
     pub(super) edit_likelihood: bool,
 }
 
 impl Row<'_> {
     /// Draws the variable into `rect`.
-    pub(super) fn show(&self, ui: &mut Ui, rect: Rect, commands: &mut Commands) -> Asked {
-        let mut asked = Asked::default();
+    pub(super) fn show(&self, ui: &mut Ui, rect: Rect, commands: &mut Commands) -> RowActions {
+        let mut actions = RowActions::default();
         let heading = Rect::from_min_size(rect.min, vec2(rect.width(), HEADING_HEIGHT));
-        self.heading(ui, heading, &mut asked, commands);
-        if self.unfolded {
+        self.heading(ui, heading, &mut actions, commands);
+        if self.expanded {
             let clip = ui.clip_rect();
             for state in 0..self.document.network()[self.variable].cardinality() {
                 let top = heading.bottom() + state as f32 * STATE_HEIGHT;
@@ -61,7 +61,7 @@ impl Row<'_> {
                 }
             }
         }
-        asked
+        actions
     }
 
     fn posterior(&self) -> Option<&[f64]> {
@@ -72,7 +72,7 @@ impl Row<'_> {
         Some(self.document.prior.as_ref()?.posteriors.of(self.variable))
     }
 
-    fn heading(&self, ui: &mut Ui, rect: Rect, asked: &mut Asked, commands: &mut Commands) {
+    fn heading(&self, ui: &mut Ui, rect: Rect, actions: &mut RowActions, commands: &mut Commands) {
         let network = self.document.network();
         let name = network[self.variable].name();
         let fold_rect = Rect::from_min_size(rect.min, vec2(22.0, rect.height()));
@@ -82,12 +82,12 @@ impl Row<'_> {
         let title = ui.interact(title_rect, id.with("title"), Sense::click());
         title.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, name));
         let fold = ui.interact(fold_rect, id.with("fold"), Sense::click());
-        let verb = if self.unfolded { "Fold" } else { "Unfold" };
+        let verb = if self.expanded { "Fold" } else { "Unfold" };
         fold.widget_info(|| {
             egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("{verb} {name}"))
         });
         if fold.clicked() || title.double_clicked() {
-            asked.toggle_fold = true;
+            actions.toggle_expanded = true;
         }
         if title.clicked() {
             commands.push(ViewCommand::Select(Some(Item::Variable(self.variable))));
@@ -95,36 +95,36 @@ impl Row<'_> {
         if title.hovered() {
             commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
         }
-        title.context_menu(|ui| self.menu(ui, asked, commands));
+        title.context_menu(|ui| self.menu(ui, actions, commands));
 
-        self.paint_ground(ui, rect, &title);
+        self.paint_background(ui, rect, &title);
         let painter = ui.painter_at(rect);
         let ink = ui.visuals().text_color();
-        let arrow = if self.unfolded { "⏷" } else { "⏵" };
+        let arrow = if self.expanded { "⏷" } else { "⏵" };
         painter.text(fold_rect.center(), Align2::CENTER_CENTER, arrow, small(ui), ink);
-        let known = self.document.evidence.get(self.variable).is_some();
+        let has_evidence = self.document.evidence.get(self.variable).is_some();
         let colour =
-            if known { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
-        let split = rect.left() + rect.width() * if self.unfolded { 1.0 } else { NAME_SHARE };
+            if has_evidence { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
+        let split = rect.left() + rect.width() * if self.expanded { 1.0 } else { NAME_SHARE };
         let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
         let end = write_elided(ui, room, name, body(ui), colour);
-        if let Some(words) = naming::title(network, self.variable) {
+        if let Some(title_text) = naming::title(network, self.variable) {
             let room = room.with_min_x((end + 8.0).min(room.right()));
-            write_elided(ui, room, words, small(ui), ui.visuals().weak_text_color());
-            title.on_hover_text(words);
+            write_elided(ui, room, title_text, small(ui), ui.visuals().weak_text_color());
+            title.on_hover_text(title_text);
         }
-        if !self.unfolded {
+        if !self.expanded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
         }
     }
 
-    fn menu(&self, ui: &mut Ui, asked: &mut Asked, commands: &mut Commands) {
+    fn menu(&self, ui: &mut Ui, actions: &mut RowActions, commands: &mut Commands) {
         if ui.button("Enter likelihood…").clicked() {
-            asked.edit_likelihood = true;
+            actions.edit_likelihood = true;
             ui.close();
         }
-        let known = self.document.evidence.get(self.variable).is_some();
-        if ui.add_enabled(known, egui::Button::new("Retract")).clicked() {
+        let has_evidence = self.document.evidence.get(self.variable).is_some();
+        if ui.add_enabled(has_evidence, egui::Button::new("Retract")).clicked() {
             commands.push(EvidenceCommand::Retract(self.variable));
             ui.close();
         }
@@ -145,25 +145,25 @@ impl Row<'_> {
         self.document.evidence.observed(self.variable) == Some(state)
     }
 
-    fn paint_ground(&self, ui: &Ui, rect: Rect, response: &Response) {
-        let lit = self.model.hover.variable(self.variable) || response.has_focus();
+    fn paint_background(&self, ui: &Ui, rect: Rect, response: &Response) {
+        let hovered = self.model.hover.variable(self.variable) || response.has_focus();
         let selected = self.model.selection.variable(self.variable);
         let visuals = ui.visuals();
         if selected {
             ui.painter().rect_filled(rect, 3.0, visuals.selection.bg_fill.gamma_multiply(0.45));
-        } else if lit {
+        } else if hovered {
             ui.painter().rect_filled(rect, 3.0, visuals.widgets.hovered.weak_bg_fill);
         } else {
             ui.painter().rect_filled(rect.shrink2(vec2(0.0, 1.0)), 3.0, visuals.faint_bg_color);
         }
     }
 
-    /// A folded variable's posterior: a bar a state, and the most probable state.
+    /// Draws the posterior of a collapsed variable: a bar per state, and the most probable state.
     fn paint_summary(&self, ui: &Ui, rect: Rect) {
         let Some(posterior) = self.posterior() else { return };
         let palette = Palette::of(ui);
         let room = rect.width() - NUMBER_WIDTH;
-        let width = if room > MODE_FROM { room * 0.5 } else { room };
+        let width = if room > MIN_MODE_WIDTH { room * 0.5 } else { room };
         let bars = Rect::from_min_max(rect.min, pos2(rect.left() + width, rect.bottom()));
         let bars = bars.shrink2(vec2(4.0, 4.0));
         let colour = self.dimmed(if self.document.evidence.get(self.variable).is_some() {
@@ -252,8 +252,8 @@ impl Row<'_> {
         );
         painter.rect_filled(track, 2.0, ui.visuals().extreme_bg_color);
         if let Some(p) = posterior {
-            let known = self.document.evidence.get(self.variable).is_some();
-            let colour = if known { palette.evidence } else { palette.posterior };
+            let has_evidence = self.document.evidence.get(self.variable).is_some();
+            let colour = if has_evidence { palette.evidence } else { palette.posterior };
             let bar =
                 Rect::from_min_size(track.min, vec2(track.width() * p as f32, track.height()));
             painter.rect_filled(bar, 2.0, self.dimmed(colour));
@@ -267,8 +267,8 @@ impl Row<'_> {
         }
     }
 
-    /// Click observes or retracts; with Alt the state is excluded; with the command key several
-    /// states are left possible.
+    /// The command for a click on `state`. A plain click observes or retracts it. With Alt the state is
+    /// excluded. With the command key it is added to or removed from a set of possible states.
     fn click(&self, state: usize, modifiers: Modifiers) -> Command {
         if !modifiers.alt && !modifiers.command {
             return Command::Evidence(EvidenceCommand::Toggle(self.variable, state));
@@ -276,18 +276,18 @@ impl Row<'_> {
         let states = 0..self.document.network()[self.variable].cardinality();
         let finding = self.document.evidence.get(self.variable);
         let possible = |s: usize| finding.is_none_or(|finding| finding.weight(s) > 0.0);
-        let keep = |s: usize| match (modifiers.alt, s == state) {
+        let stays_possible = |s: usize| match (modifiers.alt, s == state) {
             (true, true) => false,
             (true, false) => possible(s),
-            // Adding to nothing begins with this state alone.
+            // Without a finding the set starts with this state alone.
             (false, true) => finding.is_none() || !possible(s),
             (false, false) => finding.is_some() && possible(s),
         };
-        let weights: Box<[f64]> = states.map(|s| f64::from(u8::from(keep(s)))).collect();
-        let kept = weights.iter().filter(|weight| **weight > 0.0).count();
-        if kept == 0 || kept == weights.len() {
+        let weights: Box<[f64]> = states.map(|s| f64::from(u8::from(stays_possible(s)))).collect();
+        let possible_count = weights.iter().filter(|weight| **weight > 0.0).count();
+        if possible_count == 0 || possible_count == weights.len() {
             Command::Evidence(EvidenceCommand::Retract(self.variable))
-        } else if kept == 1 {
+        } else if possible_count == 1 {
             let only = weights.iter().position(|weight| *weight > 0.0).unwrap_or(state);
             Command::Evidence(EvidenceCommand::Set(self.variable, Finding::Observed(only)))
         } else {
@@ -296,7 +296,7 @@ impl Row<'_> {
     }
 
     fn dimmed(&self, colour: Color32) -> Color32 {
-        if self.document.is_stale() { colour.gamma_multiply(STALE) } else { colour }
+        if self.document.is_stale() { colour.gamma_multiply(STALE_OPACITY) } else { colour }
     }
 }
 
@@ -308,10 +308,10 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
     if let Some(p) = prior {
         ui.label(format!("prior {p:.9}"));
     }
-    ui.weak("Click: observe or retract. Ctrl+click: one of several. Alt+click: exclude.");
+    ui.weak("Click: observe or retract. Ctrl+click: one of several possible states. Alt+click: exclude.");
 }
 
-/// Writes `text` at the left of `room`, cut with an ellipsis where it does not fit. Where it ends.
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right edge.
 fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();
@@ -333,7 +333,7 @@ fn small(ui: &Ui) -> FontId {
     FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
 }
 
-/// A probability as a percentage that shows a difference from 0 and from 100 where there is one.
+/// A percentage with two decimals, which is never rounded to 0% or 100% unless it is exactly that.
 fn percent(p: f64) -> String {
     let hundred = 100.0 * p;
     if p > 0.0 && hundred < 0.005 {
