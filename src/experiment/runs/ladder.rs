@@ -21,7 +21,11 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", "gpu", "gpu, auto"];
+/// The steps, in the order of the figure.
+const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", GPU.name, "gpu, auto"];
+
+/// The times of a network, in microseconds, in the order of [`STEPS`].
+type StepTimes = [Option<f64>; STEPS.len()];
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
@@ -29,37 +33,32 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     let source = TimeSource::choose(setup, &[GPU_PAPER.name, GPU.name])?;
     let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
     progress.expect(weights * (2 * BLOCK_SIZES.len() + 2) as f64);
-    let mut rows: Vec<[Option<f64>; STEPS.len()]> = Vec::new();
+    let mut rows: Vec<StepTimes> = Vec::new();
     let mut best_options = Vec::new();
-    for (tree, small) in trees.iter().zip(&smallest) {
+    for (tree, smallest) in trees.iter().zip(&smallest) {
+        let mut time = |tree: &NamedTree, config: &EngineConfig| {
+            source.time(setup, progress, record, tree, config)
+        };
         let mut runs: Vec<RecordedRun> = Vec::new();
         for layout in MappingLayout::ALL {
             for block_size in BLOCK_SIZES {
                 let paper = PaperOptions { block_size, layout };
                 let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
-                runs.extend(source.time(setup, progress, record, tree, &config)?);
+                runs.extend(time(tree, &config)?);
             }
         }
-        let of_layout = |layout| {
-            let paper = PaperOptions { layout, ..PaperOptions::default() };
-            let run = runs.iter().find(|run| run.paper == Some(paper));
-            run.map(|run| run.propagate_us.median)
-        };
-        let median = |run: &&RecordedRun| run.propagate_us.median;
+        let gpu = EngineConfig::new(GPU.name, setup);
+        let gpu_runs = [time(tree, &gpu)?, time(smallest, &gpu)?];
+        let median = |run: &RecordedRun| run.propagate_us.median;
         let best = runs.iter().min_by(|a, b| median(a).total_cmp(&median(b)));
         best_options.push(best.and_then(|run| run.paper));
-        let mut gpu = |tree: &NamedTree| -> Result<Option<f64>, ExperimentError> {
-            let config = EngineConfig::new(GPU.name, setup);
-            let run = source.time(setup, progress, record, tree, &config)?;
-            Ok(run.map(|run| run.propagate_us.median))
-        };
         rows.push([
-            of_layout(MappingLayout::Naive),
-            of_layout(MappingLayout::Interleaved),
-            best.as_ref().map(median),
+            default_size_us(&runs, MappingLayout::Naive),
+            default_size_us(&runs, MappingLayout::Interleaved),
+            best.map(median),
             best.map(RecordedRun::execution_us),
-            gpu(tree)?,
-            gpu(small)?,
+            gpu_runs[0].as_ref().map(median),
+            gpu_runs[1].as_ref().map(median),
         ]);
     }
     let floors: Vec<[f64; 2]> = trees
@@ -92,9 +91,16 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
+/// The median time in the default block size and this layout, in microseconds.
+fn default_size_us(runs: &[RecordedRun], layout: MappingLayout) -> Option<f64> {
+    let paper = PaperOptions { layout, ..PaperOptions::default() };
+    let run = runs.iter().find(|run| run.paper == Some(paper));
+    run.map(|run| run.propagate_us.median)
+}
+
 fn table(
     trees: &[NamedTree],
-    rows: &[[Option<f64>; STEPS.len()]],
+    rows: &[StepTimes],
     best: &[Option<PaperOptions>],
     floors: &[[f64; 2]],
     origin: Origin,
@@ -102,7 +108,7 @@ fn table(
     let best = best.iter().map(|options| {
         options.map_or_else(String::new, |o| format!("{}, {} threads", o.layout, o.block_size))
     });
-    let names = ["naive", "interleaved", "best", "no_overhead", "gpu", "gpu_auto"];
+    let names = ["naive", "interleaved", "best", "no_overhead", GPU.name, "gpu_auto"];
     let mut table = Table::new("steps")
         .text("network", trees.iter().map(|tree| tree.name.as_str()))
         .text("best_options", best);
@@ -117,12 +123,7 @@ fn table(
     )
 }
 
-fn panel(
-    name: &str,
-    times: &[Option<f64>; STEPS.len()],
-    [floor, floor_auto]: [f64; 2],
-    origin: Origin,
-) -> Panel {
+fn panel(name: &str, times: &StepTimes, [floor, floor_auto]: [f64; 2], origin: Origin) -> Panel {
     let points = times.iter().enumerate().filter_map(|(step, us)| Some((step as f64, (*us)?)));
     let last = STEPS.len() - 1;
     let floors =
