@@ -1,80 +1,82 @@
-//! A junction tree as a tree in which no vertex has more than three neighbours: the binary join
-//! trees of Shenoy (1997).
+//! The binary join tree: a junction tree in which no vertex has more than three neighbours (Shenoy,
+//! Binary join trees for computing marginals, 1997).
 //!
-//! Every variable is a leaf of its own, from which its findings come and where its posterior is
-//! read. With few neighbours a message is a sum of products of at most two messages and a
-//! potential. Where two neighbours of a clique share few configurations, a vertex between them and
-//! the clique multiplies their messages first, and the clique is gone over fewer times.
+//! Every variable is a leaf: its findings come from there, and its posterior is read there. With at most
+//! three neighbours, a message is a sum of products of a potential and at most two messages. If two
+//! neighbours of a clique together have few configurations, a vertex is put between them and the clique.
+//! It multiplies their messages, and the clique is read fewer times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
-use super::support::{Configurations, Projection, configurations};
+use super::sparsity::{Configurations, Projection, possible_configurations};
 
-/// Sums longer than this are made in two steps, so that there are enough to be made at once.
-const LONGEST_SUM: usize = 1024;
+/// Most terms of a sum. Longer ones are divided into two steps, so that there are enough sums to compute in
+/// parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed changes.
+const MAX_TERMS: usize = 1024;
 
-/// Bytes that the tree and the lists of a plan take at most for each entry of the cliques' tables.
-pub const OF_ENTRY: u64 = 96;
+/// Upper bound on the bytes of the tree and of a plan of it, per entry of the cliques' tables.
+pub const BYTES_PER_ENTRY: u64 = 96;
 
-/// Neighbours from which on only some pairs are tried.
-const MANY: usize = 32;
+/// Neighbours of a vertex above which only adjacent pairs (in order of scope) are tried. If it is wrong, only
+/// speed changes.
+const MAX_ALL_PAIRS: usize = 32;
 
-/// See the module.
+/// A binary join tree.
 pub struct JoinTree {
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
-    /// The edge between each variable and the vertex that it hangs on.
-    pub of_variable: Vec<usize>,
-    /// The product of all potentials must be multiplied by two to this power.
+    /// By variable: the edge between it and its vertex.
+    pub by_variable: Vec<usize>,
+    /// The exponent of the power of two by which the product of all potentials must be multiplied.
     pub exponent: i64,
 }
 
-/// A clique, or a place where messages are multiplied.
+/// A clique, or a vertex that only multiplies messages.
 pub struct Vertex {
     pub scope: Scope,
     pub configurations: Configurations,
     pub links: Vec<Link>,
 }
 
-/// The way from a vertex to a neighbour.
+/// An edge as one of its vertices sees it.
 pub struct Link {
     pub edge: usize,
-    /// Which end of the edge the vertex is.
+    /// Which end of the edge the vertex is, 0 or 1.
     pub end: usize,
-    /// For each configuration of the vertex its entry in the edge's tables.
-    pub places: Vec<u32>,
+    /// By configuration of the vertex: its entry in the edge's messages.
+    pub entries: Vec<u32>,
 }
 
-/// An edge, on which a message runs either way.
+/// An edge, with a message in either direction.
 pub struct Edge {
     pub scope: Scope,
     /// Entries of its messages.
     pub entries: usize,
-    /// The entry of each configuration; that of others means nothing.
+    /// By index in a full table: the entry of the messages; `u32::MAX` if there is none.
     table: Vec<u32>,
 }
 
 impl JoinTree {
-    /// `None` if nothing is possible, if making it and a plan of it might take more than so many
-    /// bytes, or if there are too many entries for numbers of 32 bits.
+    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and a plan of
+    /// it might take more than `bytes`, or if there are too many entries for 32-bit numbers.
     pub fn new(compiled: &CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;
-        if entries > (bytes / OF_ENTRY).min(u64::from(u32::MAX) / 8) {
+        if entries > (bytes / BYTES_PER_ENTRY).min(u64::from(u32::MAX) / 8) {
             return None;
         }
-        let (left, exponent) = configurations(compiled)?;
-        let mut made = Maker { network, tree: Self::empty(network, exponent) };
-        for (clique, configurations) in tree.cliques().iter().zip(left) {
+        let (cliques, exponent) = possible_configurations(compiled)?;
+        let mut builder = Builder { network, tree: Self::empty(network, exponent) };
+        for (clique, configurations) in tree.cliques().iter().zip(cliques) {
             let scope = Scope::of(network, clique.variables.iter().copied());
-            made.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
+            builder.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
         }
         let mut at_separator = vec![Vec::new(); tree.separators().len()];
         for variable in network.ids() {
             match compiled.variable_home(variable) {
-                Home::Clique(clique) => made.hang(variable, clique.index()),
+                Home::Clique(clique) => builder.attach(variable, clique.index()),
                 Home::Separator(edge) => at_separator[edge.index()].push(variable),
             }
         }
@@ -82,49 +84,49 @@ impl JoinTree {
             let scope = Scope::of(network, separator.variables.iter().copied());
             let (parent, child) = (separator.parent.index(), separator.child.index());
             if variables.is_empty() {
-                let edge = made.edge(parent, scope);
-                made.link(child, edge, 1);
+                let edge = builder.edge(parent, scope);
+                builder.link(child, edge, 1);
                 continue;
             }
-            let between = made.between(parent, scope.clone());
-            let edge = made.edge(between, scope);
-            made.link(child, edge, 1);
-            variables.into_iter().for_each(|variable| made.hang(variable, between));
+            let between = builder.between(parent, scope.clone());
+            let edge = builder.edge(between, scope);
+            builder.link(child, edge, 1);
+            variables.into_iter().for_each(|variable| builder.attach(variable, between));
         }
-        for vertex in 0..made.tree.vertices.len() {
-            made.join_neighbours(vertex);
+        for vertex in 0..builder.tree.vertices.len() {
+            builder.join_neighbours(vertex);
         }
-        for vertex in 0..made.tree.vertices.len() {
-            made.shorten_sums(vertex);
+        for vertex in 0..builder.tree.vertices.len() {
+            builder.shorten_sums(vertex);
         }
-        Some(made.tree)
+        Some(builder.tree)
     }
 
     fn empty(network: &Network, exponent: i64) -> Self {
-        let of_variable = vec![usize::MAX; network.variables().len()];
-        Self { vertices: Vec::new(), edges: Vec::new(), of_variable, exponent }
+        let by_variable = vec![usize::MAX; network.variables().len()];
+        Self { vertices: Vec::new(), edges: Vec::new(), by_variable, exponent }
     }
 }
 
-struct Maker<'a> {
+struct Builder<'a> {
     network: &'a Network,
     tree: JoinTree,
 }
 
-impl Maker<'_> {
-    /// A new edge from `vertex`, whose other end is still to be linked.
+impl Builder<'_> {
+    /// Adds an edge from `vertex`. Its other end must be linked next.
     fn edge(&mut self, vertex: usize, scope: Scope) -> usize {
         let codes = self.codes(vertex, &scope);
         let (mut table, mut entries) = (vec![u32::MAX; scope.entries()], 0);
         codes.iter().for_each(|&code| table[code as usize] = 0);
-        for place in table.iter_mut().filter(|place| **place == 0) {
-            *place = entries;
+        for entry in table.iter_mut().filter(|entry| **entry == 0) {
+            *entry = entries;
             entries += 1;
         }
-        let places = codes.iter().map(|&code| table[code as usize]).collect();
+        let link_entries = codes.iter().map(|&code| table[code as usize]).collect();
         let edge = self.tree.edges.len();
         self.tree.edges.push(Edge { scope, entries: entries as usize, table });
-        self.tree.vertices[vertex].links.push(Link { edge, end: 0, places });
+        self.tree.vertices[vertex].links.push(Link { edge, end: 0, entries: link_entries });
         edge
     }
 
@@ -132,8 +134,8 @@ impl Maker<'_> {
     fn link(&mut self, vertex: usize, edge: usize, end: usize) {
         let Edge { scope, table, .. } = &self.tree.edges[edge];
         let codes = self.codes(vertex, scope);
-        let places = codes.into_iter().map(|code| table[code as usize]).collect();
-        self.tree.vertices[vertex].links.push(Link { edge, end, places });
+        let entries = codes.into_iter().map(|code| table[code as usize]).collect();
+        self.tree.vertices[vertex].links.push(Link { edge, end, entries });
     }
 
     /// The index of each configuration of `vertex` in a table over `onto`.
@@ -143,22 +145,22 @@ impl Maker<'_> {
         configurations.codes.iter().map(|&code| projection.of(code)).collect()
     }
 
-    /// Hangs `variable` on `vertex`. The messages between them have an entry for every state.
-    fn hang(&mut self, variable: VariableId, vertex: usize) {
+    /// Attaches `variable` to `vertex`. The messages between them have an entry for every state.
+    fn attach(&mut self, variable: VariableId, vertex: usize) {
         let edge = self.tree.edges.len();
         let scope = Scope::of(self.network, [variable]);
         let entries = scope.entries();
         let table = (0..entries as u32).collect();
         self.tree.edges.push(Edge { scope, entries, table });
-        self.tree.of_variable[variable.index()] = edge;
+        self.tree.by_variable[variable.index()] = edge;
         self.link(vertex, edge, 0);
     }
 
-    /// A new vertex over `scope` that is linked to `vertex`.
+    /// Adds a vertex over `scope` that is linked to `vertex`.
     fn between(&mut self, vertex: usize, scope: Scope) -> usize {
         let edge = self.edge(vertex, scope.clone());
         let table = &self.tree.edges[edge].table;
-        let codes = (0..).zip(table).filter(|(_, place)| **place != u32::MAX);
+        let codes = (0..).zip(table).filter(|(_, entry)| **entry != u32::MAX);
         let codes = codes.map(|(code, _)| code).collect();
         let configurations = Configurations { codes, values: Vec::new() };
         self.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
@@ -167,7 +169,7 @@ impl Maker<'_> {
         between
     }
 
-    /// Moves the end of links of `from` to the vertex `to`, whose scope holds theirs.
+    /// Moves the given edges of `from` to the vertex `to`, whose scope must contain theirs.
     fn move_links(&mut self, from: usize, links: &[usize], to: usize) {
         for &edge in links {
             let links = &mut self.tree.vertices[from].links;
@@ -177,8 +179,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Puts vertices between `vertex` and two of its neighbours at a time, while it has more than
-    /// three or that makes it gone over less.
+    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as it has more than three
+    /// neighbours or the cost becomes lower.
     fn join_neighbours(&mut self, vertex: usize) {
         loop {
             let Vertex { scope, configurations, links } = &self.tree.vertices[vertex];
@@ -198,9 +200,9 @@ impl Maker<'_> {
                 true => all,
                 false => union.entries().min(all),
             };
-            let reach = if count > MANY { 1 } else { count };
-            let pairs =
-                (0..count).flat_map(|a| (a + 1..count.min(a + 1 + reach)).map(move |b| (a, b)));
+            let max_distance = if count > MAX_ALL_PAIRS { 1 } else { count };
+            let pairs = (0..count)
+                .flat_map(|a| (a + 1..count.min(a + 1 + max_distance)).map(move |b| (a, b)));
             let pairs = pairs.map(|(a, b)| (order[a], order[b]));
             let best = pairs.map(|(a, b)| (entries(&union(a, b)), a, b)).min();
             let Some((entries, a, b)) = best else { return };
@@ -212,7 +214,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Puts a vertex with more variables between `vertex` and neighbours whose messages would be
+    /// Puts a vertex with more variables between `vertex` and each neighbour whose message would consist of
     /// few long sums.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
@@ -220,7 +222,7 @@ impl Maker<'_> {
             self.tree.vertices[vertex].links.iter().map(|link| link.edge).collect();
         for &edge in &edges {
             let scope = &self.tree.edges[edge].scope;
-            if all <= LONGEST_SUM * scope.entries() {
+            if all <= MAX_TERMS * scope.entries() {
                 continue;
             }
             let is_elsewhere = |variable: &VariableId| {
@@ -234,7 +236,7 @@ impl Maker<'_> {
             rest.sort_by_key(|variable| (is_elsewhere(variable), states(*variable)));
             let mut variables = scope.variables().to_vec();
             let mut entries = scope.entries();
-            while all > LONGEST_SUM * entries
+            while all > MAX_TERMS * entries
                 && let Some(more) = rest.pop()
             {
                 variables.push(more);

@@ -1,56 +1,56 @@
-//! The loops over terms, for all lanes at once.
+//! The loops over terms, for a group of cases at once.
 //!
-//! An entry of a message is a row of [`CASES_PER_GROUP`] numbers, one of each case, so every step is the same
-//! on a few vector registers and reads no index but those of the terms. `kernels/lanes.cu` does the
-//! same on a GPU, with the threads of a warp as lanes.
+//! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every step is the
+//! same for a few vector registers, and the only indices are those of the terms. `kernels/lanes.cu` does
+//! the same on a GPU, where each lane of a warp computes one case.
 
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Real;
 
 use super::plan::{Kind, Operation, Plan};
 
-/// Cases that are computed together.
+/// Cases that are computed together: as many as fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
 
-/// A number of each case.
-pub type Numbers<T> = [T; CASES_PER_GROUP];
+/// A number for each case of a group.
+pub type PerCase<T> = [T; CASES_PER_GROUP];
 
-/// What the factors of an operation are multiplied by.
+/// Powers of two that the inputs of an operation are multiplied by.
 pub struct Scales<T> {
-    pub first: Numbers<T>,
-    pub second: Numbers<T>,
+    pub first: PerCase<T>,
+    pub second: PerCase<T>,
 }
 
 simd_dispatch!(
-    /// Computes the rows of `operation` from the entries of its `factors` into `result`, and the
-    /// largest of each lane into `largest`.
+    /// Computes the rows of `operation` from the messages `inputs` into `result`, and the largest entry
+    /// of each case into `largest`.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,
         operation: &Operation,
         scales: &Scales<T>,
-        factors: [&[Numbers<T>]; 2],
-        result: &mut [Numbers<T>],
-        largest: &mut Numbers<T>
+        inputs: [&[PerCase<T>]; 2],
+        result: &mut [PerCase<T>],
+        largest: &mut PerCase<T>
     )
 );
 
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // Loops over lanes of several arrays read best by lane.
+#[allow(clippy::needless_range_loop)] // Loops over the cases of several arrays read best by case.
 fn compute_rows<T: Real>(
     plan: &Plan<T>,
     operation: &Operation,
     scales: &Scales<T>,
-    factors: [&[Numbers<T>]; 2],
-    result: &mut [Numbers<T>],
-    largest: &mut Numbers<T>,
+    inputs: [&[PerCase<T>]; 2],
+    result: &mut [PerCase<T>],
+    largest: &mut PerCase<T>,
 ) {
-    let [first, second] = factors;
+    let [first, second] = inputs;
     let rows = &plan.rows[operation.rows.clone()];
     let mut most = [T::ZERO; CASES_PER_GROUP];
-    let mut keep = |entry: u32, sum: Numbers<T>| {
-        for lane in 0..CASES_PER_GROUP {
-            most[lane] = if sum[lane] > most[lane] { sum[lane] } else { most[lane] };
+    let mut write = |entry: u32, sum: PerCase<T>| {
+        for case in 0..CASES_PER_GROUP {
+            most[case] = if sum[case] > most[case] { sum[case] } else { most[case] };
         }
         result[entry as usize] = sum;
     };
@@ -61,7 +61,7 @@ fn compute_rows<T: Real>(
                 for term in &plan.singles[row.first as usize..row.end as usize] {
                     sum += term.value;
                 }
-                keep(row.entry, [sum; CASES_PER_GROUP]);
+                write(row.entry, [sum; CASES_PER_GROUP]);
             }
         }
         Kind::One | Kind::OneAndRow => {
@@ -69,20 +69,20 @@ fn compute_rows<T: Real>(
                 let mut sum = [T::ZERO; CASES_PER_GROUP];
                 for term in &plan.singles[row.first as usize..row.end as usize] {
                     let x = &first[term.entry as usize];
-                    for lane in 0..CASES_PER_GROUP {
-                        sum[lane] += term.value * x[lane];
+                    for case in 0..CASES_PER_GROUP {
+                        sum[case] += term.value * x[case];
                     }
                 }
-                for lane in 0..CASES_PER_GROUP {
-                    sum[lane] *= scales.first[lane];
+                for case in 0..CASES_PER_GROUP {
+                    sum[case] *= scales.first[case];
                 }
                 if operation.kind == Kind::OneAndRow {
                     let y = &second[row.factor as usize];
-                    for lane in 0..CASES_PER_GROUP {
-                        sum[lane] *= y[lane] * scales.second[lane];
+                    for case in 0..CASES_PER_GROUP {
+                        sum[case] *= y[case] * scales.second[case];
                     }
                 }
-                keep(row.entry, sum);
+                write(row.entry, sum);
             }
         }
         Kind::Two => {
@@ -91,14 +91,14 @@ fn compute_rows<T: Real>(
                 for term in &plan.pairs[row.first as usize..row.end as usize] {
                     let x = &first[term.entries[0] as usize];
                     let y = &second[term.entries[1] as usize];
-                    for lane in 0..CASES_PER_GROUP {
-                        sum[lane] += term.value * (x[lane] * scales.first[lane]) * y[lane];
+                    for case in 0..CASES_PER_GROUP {
+                        sum[case] += term.value * (x[case] * scales.first[case]) * y[case];
                     }
                 }
-                for lane in 0..CASES_PER_GROUP {
-                    sum[lane] *= scales.second[lane];
+                for case in 0..CASES_PER_GROUP {
+                    sum[case] *= scales.second[case];
                 }
-                keep(row.entry, sum);
+                write(row.entry, sum);
             }
         }
     }

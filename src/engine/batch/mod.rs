@@ -1,22 +1,41 @@
-//! Many cases of one network at once, each in a lane of a vector.
+//! Many cases of one network at once, on the CPU and on the GPU.
 //!
-//! Where engines leave out what one case's evidence rules out, here all cases do the same work, and
-//! evidence is weights: one instruction serves as many cases as there are lanes, no index is
-//! computed, and what cannot be whatever the evidence was left out once and for all.
+//! Engines that propagate one case leave out what its evidence rules out. Here all cases do the same
+//! work and evidence is just weights, so one vector instruction serves several cases: an entry of a
+//! message is a short array with one number per case. No index is computed while running, and what is
+//! impossible whatever the evidence is left out beforehand.
 //!
-//! [`support`] finds what can be, [`join_tree`] the tree on which messages run, [`plan`] makes lists of
-//! terms of them, in an [`order`]. [`kernel`] computes them on the CPU, [`state`] is what a group of cases needs for it,
-//! and [`cases`] answers batches. Engine `gpu` computes them with the threads of a warp as lanes.
+//! Messages run on a *binary join tree*: no vertex has more than three neighbours, so each message is a
+//! sum of products of a constant and at most two other messages:
+//!
+//! ```text
+//! result[row] = sum over the row's terms t of  value(t) * first[entry1(t)] * second[entry2(t)]
+//! ```
+//!
+//! The rows and terms of all messages, with their constants and entries, are a [`Plan`]. For example,
+//! the message about B from a clique over A and B with potential psi, which multiplies it by a message
+//! m about A, has a row for each state b, with the terms (psi(a, b), m's entry a) for all a.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`sparsity`] | the configurations of each clique that are possible |
+//! | [`join_tree`] | the binary join tree |
+//! | [`order`] | the order of its messages |
+//! | [`plan`] | the messages as lists of terms |
+//! | [`kernel`] | the loops over terms, on the CPU |
+//! | [`state`] | the messages of a group of cases |
+//! | [`runner`] | batches on the CPU; on the GPU it is `engine/cuda/batch` |
+//!
+//! Read them in this order.
 
-mod cases;
 mod join_tree;
 mod kernel;
 mod order;
 mod plan;
+mod runner;
+mod sparsity;
 mod state;
-mod support;
 
-pub(super) use cases::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use join_tree::JoinTree;
 pub(super) use kernel::CASES_PER_GROUP;
@@ -24,5 +43,6 @@ pub(super) use kernel::CASES_PER_GROUP;
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]
 pub(super) use plan::{Kind, Plan};
+pub(super) use runner::BatchRunner;
 #[cfg(feature = "cuda")]
-pub(super) use state::scale_of;
+pub(super) use state::weight_scale;

@@ -2,28 +2,28 @@
 
 use super::join_tree::JoinTree;
 
-/// The order of the messages; either way each comes after those that it is made of.
+/// The order of the messages. In either, each comes after its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those that need nothing of one another follow each other.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
+    /// By level: messages that do not depend on one another are consecutive.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     Levels,
-    /// Those that need one another follow each other closely.
+    /// A message is soon followed by those that depend on it.
     DepthFirst,
 }
 
-/// A message from `vertex` over `edge`, of which it is end number `end`.
+/// A message from `vertex`, which is end number `end` of `edge`, over this edge.
 pub struct Step {
     pub vertex: usize,
     pub edge: usize,
     pub end: usize,
-    /// One above the highest of those that it needs.
+    /// One above the highest level of its inputs.
     pub level: usize,
 }
 
-/// All messages but those of the variables, in `order`.
+/// All messages except those from variables, in `order`.
 pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
-    let mut steps = by_need(tree);
+    let mut steps = by_dependency(tree);
     match order {
         Order::Levels => steps.sort_by_key(|step| (step.level, step.edge, step.end)),
         Order::DepthFirst => sort_depth_first(tree, &mut steps),
@@ -31,14 +31,14 @@ pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
     steps
 }
 
-/// The messages in an order in which each comes after those that it needs, with their levels.
-fn by_need(tree: &JoinTree) -> Vec<Step> {
+/// The messages, each after its inputs, with their levels.
+fn by_dependency(tree: &JoinTree) -> Vec<Step> {
     let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
         vertex.links.iter().for_each(|link| neighbour[link.edge][link.end] = number);
     }
     let mut steps: Vec<Step> = Vec::new();
-    // For every message how many it still waits for, and the highest level that came.
+    // By message: the inputs that are still missing, and one above the highest level of the others.
     let mut missing = vec![[0; 2]; tree.edges.len()];
     let mut level = vec![[0; 2]; tree.edges.len()];
     for vertex in &tree.vertices {
@@ -74,14 +74,15 @@ fn by_need(tree: &JoinTree) -> Vec<Step> {
     steps
 }
 
-/// Puts `steps` into an order in which a message is soon followed by those that need it.
+/// Sorts `steps` by the time at which a depth-first walk through the tree passes them: messages toward
+/// the first vertex on the way back, the others on the way out.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
     let mut ends = vec![[None; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
         vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
     }
     let mut time = vec![[0; 2]; tree.edges.len()];
-    // The vertices from the first on, each before those that hang on it.
+    // The vertices, each with the edge through which the walk came.
     let mut stack = vec![(0, None)];
     let mut visited = 0;
     let last = 2 * tree.vertices.len() + 1;
@@ -94,7 +95,7 @@ fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
             } else if let Some(neighbour) = ends[link.edge][1 - link.end] {
                 stack.push((neighbour, Some(link.edge)));
             } else {
-                // After what the vertex gets from above.
+                // To a variable: after the message from above.
                 own[link.end] = last + visited + 1;
             }
         }

@@ -1,36 +1,37 @@
-//! All messages of a propagation as lists of terms, for many cases at once.
+//! All messages of a propagation as lists of terms.
 //!
-//! A message is computed row by row, and a row is a sum of products of a constant and an entry of
-//! one or two other messages. Rows and terms say where those entries stand, so that a kernel only
-//! multiplies, adds and reads, the same for all cases. What cannot be, whatever the evidence, is in
-//! no list.
+//! A message is computed row by row. A row is one entry of the message: a sum of terms, each the product
+//! of a constant and an entry of one or two other messages. Rows and terms hold the indices of these
+//! entries, so a kernel only reads, multiplies and adds, the same for all cases. Configurations that are
+//! impossible whatever the evidence have no term.
 
 use std::ops::Range;
 
+use crate::network::VariableId;
 use crate::potential::Real;
 
-use super::join_tree::{JoinTree, Vertex};
+use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// See the module. Messages lie one after another, in an order in which each comes after those that
-/// it is made of; the first are those of the variables, their findings.
+/// The messages of a propagation. They lie one after another in memory, each after its inputs; the first
+/// are those from the variables, their findings.
 pub struct Plan<T> {
-    /// Each after those whose results it needs.
+    /// One per computed message, each after those whose results it reads.
     pub operations: Vec<Operation>,
-    /// Runs of operations that need nothing of one another.
+    /// Ranges of operations that do not depend on one another.
     pub levels: Vec<Range<usize>>,
     pub rows: Vec<Row>,
     /// Terms with one factor.
     pub singles: Vec<Single<T>>,
     /// Terms with two factors.
     pub pairs: Vec<Pair<T>>,
-    /// For each variable where its weights stand, and the message to it.
+    /// By variable: the messages from and to it.
     pub variables: Vec<Ends>,
     /// Entries of all messages.
     pub entries: usize,
-    /// Messages there are.
+    /// Number of messages.
     pub messages: usize,
-    /// What comes out must be multiplied by two to this power.
+    /// The exponent of the power of two by which P(e) must be multiplied.
     pub exponent: i64,
 }
 
@@ -38,47 +39,48 @@ pub struct Plan<T> {
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub kind: Kind,
-    /// Of the plan's rows.
+    /// Its rows among those of the plan.
     pub rows: Range<usize>,
-    /// The message that it makes.
+    /// The message that is computed.
     pub result: Message,
-    /// The messages that are multiplied, as many as the kind says.
+    /// The messages that are multiplied: none, one or two, as the kind says.
     pub factors: Vec<Message>,
-    /// Its terms.
+    /// Number of terms.
     pub terms: usize,
 }
 
-/// A message: its number, and where its entries begin.
+/// A message: its number, and its first entry among those of all messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
     pub number: u32,
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu needs it.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     pub start: u32,
 }
 
-/// What the rows of an operation are.
+/// The form of an operation's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sums of constants.
     Constant,
-    /// Sums of constants times an entry of the factor.
+    /// Sums of constants times an entry of the only factor.
     One,
-    /// The same times one entry of a second factor for the whole row.
+    /// Sums of constants times an entry of the first factor; times an entry of the second factor, which is
+    /// the same for the whole row.
     OneAndRow,
     /// Sums of constants times an entry of both factors.
     Two,
 }
 
-/// One entry of a message.
+/// One entry of a computed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The first of its terms.
+    /// The first of its terms, among the singles or pairs of the plan.
     pub first: u32,
-    /// The end of the last.
+    /// One past its last term.
     pub end: u32,
-    /// Which entry of the result it is.
+    /// The entry of the result.
     pub entry: u32,
-    /// The entry of the factor that is for the whole row, if there is one.
+    /// The entry of the second factor that multiplies the whole row, if the kind has one.
     pub factor: u32,
 }
 
@@ -96,18 +98,18 @@ pub struct Pair<T> {
     pub entries: [u32; 2],
 }
 
-/// The two messages between a variable and its vertex.
+/// The two messages between a variable and its vertex, which have an entry per state.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
-    /// The variable's own: a weight for every state.
+    /// From the variable: the weights of its finding.
     pub weights: Message,
-    /// All the others' share of its posterior.
+    /// To the variable: its posterior, up to a factor, without its own finding.
     pub others: Message,
     pub states: u32,
 }
 
 impl Operation {
-    /// Entries of messages that it reads.
+    /// Entries of messages that are read.
     pub fn loads(&self) -> usize {
         match self.kind {
             Kind::Constant => 0,
@@ -119,6 +121,7 @@ impl Operation {
 }
 
 impl<T: Real> Plan<T> {
+    /// The plan of all messages of `tree`, in `order`.
     pub fn new(tree: &JoinTree, order: Order) -> Self {
         let steps = order::steps(tree, order);
         let mut plan = Self {
@@ -132,67 +135,49 @@ impl<T: Real> Plan<T> {
             messages: 2 * tree.edges.len(),
             exponent: tree.exponent,
         };
-        let mut of_edge = vec![[Message::default(); 2]; tree.edges.len()];
-        let mut place = |plan: &mut Self, edge: usize, from: usize| {
+        // By edge and end: the message from that end.
+        let mut messages = vec![[Message::default(); 2]; tree.edges.len()];
+        let mut allocate = |plan: &mut Self, edge: usize, from: usize| {
             let message = Message { number: (2 * edge + from) as u32, start: plan.entries as u32 };
             plan.entries += tree.edges[edge].entries;
-            of_edge[edge][from] = message;
+            messages[edge][from] = message;
             message
         };
-        let leaves: Vec<Message> =
-            tree.of_variable.iter().map(|&edge| place(&mut plan, edge, 1)).collect();
-        for step in &steps {
-            let result = place(&mut plan, step.edge, step.end);
-            plan.operations.push(Operation {
-                kind: Kind::Constant,
-                rows: 0..0,
-                result,
-                factors: Vec::new(),
-                terms: 0,
-            });
-        }
-        for (number, step) in steps.iter().enumerate() {
-            plan.add(number, tree, step, &of_edge);
+        let from_variables: Vec<Message> =
+            tree.by_variable.iter().map(|&edge| allocate(&mut plan, edge, 1)).collect();
+        let results: Vec<Message> =
+            steps.iter().map(|step| allocate(&mut plan, step.edge, step.end)).collect();
+        for (number, (step, result)) in steps.iter().zip(results).enumerate() {
+            let operation = plan.add_rows(tree, step, result, &messages);
+            plan.operations.push(operation);
             match plan.levels.last_mut() {
                 Some(level) if steps[level.start].level == step.level => level.end = number + 1,
                 _ => plan.levels.push(number..number + 1),
             }
         }
-        plan.variables = leaves
+        plan.variables = from_variables
             .into_iter()
-            .zip(&tree.of_variable)
+            .zip(&tree.by_variable)
             .map(|(weights, &edge)| Ends {
                 weights,
-                others: of_edge[edge][0],
+                others: messages[edge][0],
                 states: tree.edges[edge].entries as u32,
             })
             .collect();
         plan
     }
 
-    /// Makes the rows and terms of a message.
-    fn add(&mut self, number: usize, tree: &JoinTree, step: &Step, of_edge: &[[Message; 2]]) {
-        let vertex = &tree.vertices[step.vertex];
-        let out = vertex.links.iter().find(|link| link.edge == step.edge).expect("its link");
-        let mut others: Vec<_> = vertex.links.iter().filter(|l| l.edge != step.edge).collect();
-        let onto = &tree.edges[step.edge].scope;
-        let is_of_row = |edge: usize| {
-            tree.edges[edge].scope.variables().iter().all(|variable| onto.contains(*variable))
-        };
-        // What is the same for a whole row comes last.
-        others.sort_by_key(|link| is_of_row(link.edge));
-        let kind = match &others[..] {
-            [] => Kind::Constant,
-            [_] => Kind::One,
-            [first, second] if is_of_row(second.edge) && !is_of_row(first.edge) => Kind::OneAndRow,
-            [_, _] => Kind::Two,
-            _ => unreachable!("a vertex has at most three neighbours"),
-        };
-        let factor = |link: usize, at: usize| others.get(link).map_or(0, |link| link.places[at]);
-        let factors = [0, 1]
-            .map(|which| (0..out.places.len()).map(|at| factor(which, at)).collect::<Vec<u32>>());
-        let merges = !is_covered(tree, vertex, others.iter().map(|l| l.edge).chain([step.edge]));
-        let (order, starts) = by_row(&out.places, tree.edges[step.edge].entries);
+    /// Adds the rows and terms of a message.
+    fn add_rows(
+        &mut self,
+        tree: &JoinTree,
+        step: &Step,
+        result: Message,
+        messages: &[[Message; 2]],
+    ) -> Operation {
+        let source = MessageSource::new(tree, step);
+        let factors = source.factor_entries();
+        let (order, starts) = by_row(&source.out.entries, tree.edges[step.edge].entries);
         let of_row = |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
         let mut rows: Vec<(u32, usize)> = (0..starts.len() - 1)
             .map(|row| (of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row))
@@ -201,54 +186,46 @@ impl<T: Real> Plan<T> {
         // Rows that read the same entries follow each other.
         rows.sort_unstable();
         let first_row = self.rows.len();
-        let mut terms: Vec<(u32, u32, f64)> = Vec::new();
+        let merges = source.may_repeat_terms(tree);
+        let mut terms: Vec<Term> = Vec::new();
         let mut count = 0;
         for (_, row) in rows {
             terms.clear();
             terms.extend(of_row(row).iter().map(|&at| {
                 let at = at as usize;
-                let value = vertex.configurations.values.get(at).copied().unwrap_or(1.0);
-                (factors[0][at], factors[1][at], value)
+                let value = source.vertex.configurations.values.get(at).copied().unwrap_or(1.0);
+                Term { entries: [factors[0][at], factors[1][at]], value }
             }));
             if merges {
-                terms.sort_by_key(|&(first, second, _)| (first, second));
-                terms.dedup_by(|next, kept| {
-                    let is_same = (next.0, next.1) == (kept.0, kept.1);
-                    if is_same {
-                        kept.2 += next.2;
-                    }
-                    is_same
-                });
+                merge_equal(&mut terms);
             }
             count += terms.len();
-            let first =
-                if kind == Kind::Two { self.pairs.len() } else { self.singles.len() } as u32;
-            self.rows.push(Row {
-                first,
-                end: first + terms.len() as u32,
-                entry: row as u32,
-                factor: if kind == Kind::OneAndRow { terms.first().map_or(0, |t| t.1) } else { 0 },
-            });
-            if kind == Kind::Two {
-                let pair = |&(first, second, value): &(u32, u32, f64)| Pair {
-                    value: T::from_f64(value),
-                    entries: [first, second],
-                };
-                self.pairs.extend(terms.iter().map(pair));
-            } else {
-                let single = |&(entry, _, value): &(u32, u32, f64)| Single {
-                    value: T::from_f64(value),
-                    entry,
-                };
-                self.singles.extend(terms.iter().map(single));
-            }
+            self.add_row(source.kind, row, &terms);
         }
-        let incoming = |edge: usize, end: usize| of_edge[edge][1 - end];
-        let operation = &mut self.operations[number];
-        operation.kind = kind;
-        operation.rows = first_row..self.rows.len();
-        operation.factors = others.iter().map(|link| incoming(link.edge, link.end)).collect();
-        operation.terms = count;
+        let incoming = |link: &&Link| messages[link.edge][1 - link.end];
+        Operation {
+            kind: source.kind,
+            rows: first_row..self.rows.len(),
+            result,
+            factors: source.others.iter().map(incoming).collect(),
+            terms: count,
+        }
+    }
+
+    /// Adds a row with its terms.
+    fn add_row(&mut self, kind: Kind, row: usize, terms: &[Term]) {
+        let first = if kind == Kind::Two { self.pairs.len() } else { self.singles.len() } as u32;
+        let factor =
+            if kind == Kind::OneAndRow { terms.first().map_or(0, |t| t.entries[1]) } else { 0 };
+        self.rows.push(Row { first, end: first + terms.len() as u32, entry: row as u32, factor });
+        if kind == Kind::Two {
+            let pair = |term: &Term| Pair { value: T::from_f64(term.value), entries: term.entries };
+            self.pairs.extend(terms.iter().map(pair));
+        } else {
+            let single =
+                |term: &Term| Single { value: T::from_f64(term.value), entry: term.entries[0] };
+            self.singles.extend(terms.iter().map(single));
+        }
     }
 
     /// Bytes of the lists.
@@ -260,15 +237,78 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// Whether every variable of `vertex` is in one of `edges`, so that no two of its configurations
-/// are the same there.
-fn is_covered(tree: &JoinTree, vertex: &Vertex, edges: impl Iterator<Item = usize>) -> bool {
-    let edges: Vec<usize> = edges.collect();
-    let is_there = |variable| edges.iter().any(|&edge| tree.edges[edge].scope.contains(variable));
-    vertex.scope.variables().iter().all(|&variable| is_there(variable))
+/// A term of a row before it is stored. Without a second (or first) factor, that entry is zero.
+struct Term {
+    entries: [u32; 2],
+    value: f64,
 }
 
-/// The places of configurations ordered by row, and where each of `rows` rows begins; with the end.
+/// Adds up the values of terms with the same entries.
+fn merge_equal(terms: &mut Vec<Term>) {
+    terms.sort_by_key(|term| term.entries);
+    terms.dedup_by(|next, merged| {
+        let is_same = next.entries == merged.entries;
+        if is_same {
+            merged.value += next.value;
+        }
+        is_same
+    });
+}
+
+/// What a message is computed from: a vertex and the messages from its other neighbours.
+struct MessageSource<'a> {
+    vertex: &'a Vertex,
+    /// The link over which the message is sent.
+    out: &'a Link,
+    /// The other links. A factor that is the same for a whole row comes last.
+    others: Vec<&'a Link>,
+    kind: Kind,
+}
+
+impl<'a> MessageSource<'a> {
+    fn new(tree: &'a JoinTree, step: &Step) -> Self {
+        let vertex = &tree.vertices[step.vertex];
+        let out = vertex.links.iter().find(|link| link.edge == step.edge).expect("its link");
+        let mut others: Vec<&Link> = vertex.links.iter().filter(|l| l.edge != step.edge).collect();
+        let onto = &tree.edges[step.edge].scope;
+        let is_fixed_by_row = |edge: usize| {
+            tree.edges[edge].scope.variables().iter().all(|variable| onto.contains(*variable))
+        };
+        others.sort_by_key(|link| is_fixed_by_row(link.edge));
+        let kind = match &others[..] {
+            [] => Kind::Constant,
+            [_] => Kind::One,
+            [first, second] if is_fixed_by_row(second.edge) && !is_fixed_by_row(first.edge) => {
+                Kind::OneAndRow
+            }
+            [_, _] => Kind::Two,
+            _ => unreachable!("a vertex has at most three neighbours"),
+        };
+        Self { vertex, out, others, kind }
+    }
+
+    /// By factor and configuration of the vertex: the entry of the factor; zero if there is no such
+    /// factor.
+    fn factor_entries(&self) -> [Vec<u32>; 2] {
+        let count = self.out.entries.len();
+        let entries =
+            |which: usize| self.others.get(which).map_or(vec![0; count], |l| l.entries.clone());
+        [entries(0), entries(1)]
+    }
+
+    /// Whether two configurations of the vertex may be the same in all of its edges, because a variable
+    /// is in none.
+    fn may_repeat_terms(&self, tree: &JoinTree) -> bool {
+        let links = self.others.iter().copied().chain([self.out]);
+        let edges: Vec<usize> = links.map(|link| link.edge).collect();
+        let is_in_edge = |variable: VariableId| {
+            edges.iter().any(|&edge| tree.edges[edge].scope.contains(variable))
+        };
+        !self.vertex.scope.variables().iter().all(|&variable| is_in_edge(variable))
+    }
+}
+
+/// The configurations (by position) ordered by row, and where each of `rows` rows begins, and the end.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

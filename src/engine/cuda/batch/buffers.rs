@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::engine::batch::{Kind, Plan, scale_of};
+use crate::engine::batch::{Kind, Plan, weight_scale};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -135,7 +135,7 @@ impl Buffers {
             match finding {
                 Finding::Observed(state) if !is_soft => words[variable.index()] = 1 + *state as u32,
                 finding => {
-                    let (scale, taken) = scale_of(finding);
+                    let (scale, taken) = weight_scale(finding);
                     exponent += taken;
                     let states = self.offsets[variable.index()]..self.offsets[variable.index() + 1];
                     for (state, word) in words[states].iter_mut().enumerate() {

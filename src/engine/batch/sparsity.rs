@@ -1,4 +1,4 @@
-//! Which configurations of a clique can have a probability above zero, whatever the evidence.
+//! The configurations of each clique that are possible, whatever the evidence.
 
 use crate::engine::factors::FactorProduct;
 use crate::graph::{Clique, CliqueId};
@@ -6,26 +6,28 @@ use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
-/// The configurations of some variables that are left, and their potential.
+/// Some configurations of a clique's variables, and their potential.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Their indices in a table over all of the variables, ascending.
+    /// Their indices in the clique's full table, ascending.
     pub codes: Vec<u32>,
-    /// Their potentials; none where all are one.
+    /// Their potentials; empty if all are one.
     pub values: Vec<f64>,
 }
 
-/// The index of a configuration in a table over some of its variables.
+/// Maps the index of a configuration to that of its projection onto some of the variables.
 ///
-/// A table for the slow variables and one for the fast ones make this one division.
+/// A configuration is split into its slow and its fast variables, and a lookup table holds the part of
+/// the index that comes from either. So a projection costs one division.
 pub struct Projection {
+    /// Configurations of the fast variables.
     fast: u32,
-    of_slow: Vec<u32>,
-    of_fast: Vec<u32>,
+    by_slow: Vec<u32>,
+    by_fast: Vec<u32>,
 }
 
 impl Projection {
-    /// From tables over `from` to tables over `onto`, some of its variables.
+    /// From a table over `from` to one over `onto`, some of its variables.
     pub fn new(network: &Network, from: &Scope, onto: &Scope) -> Self {
         let (variables, entries) = (from.variables(), from.entries());
         let part = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -37,65 +39,68 @@ impl Projection {
         let table = |scope: &Scope| -> Vec<u32> {
             Odometer::new(scope, onto).take(scope.entries()).map(|entry| entry as u32).collect()
         };
-        Self { fast: fast.entries() as u32, of_slow: table(&slow), of_fast: table(&fast) }
+        Self { fast: fast.entries() as u32, by_slow: table(&slow), by_fast: table(&fast) }
     }
 
+    /// The index of the projection of configuration `code`.
     #[inline]
     pub fn of(&self, code: u32) -> u32 {
-        self.of_slow[(code / self.fast) as usize] + self.of_fast[(code % self.fast) as usize]
+        self.by_slow[(code / self.fast) as usize] + self.by_fast[(code % self.fast) as usize]
     }
 }
 
-/// The configurations of each clique that agree with one another and with all factors; and the power
-/// of two by which the product of all potentials must be multiplied. `None` if nothing is possible.
-pub fn configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
+/// The configurations of each clique that agree with some configuration of every other clique and with
+/// all factors; and the exponent of the power of two by which the product of all potentials must be
+/// multiplied. `None` if nothing is possible.
+pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
+    let (mut cliques, exponent) = potentials(compiled)?;
+    // Whether each configuration of a separator has a configuration of the clique.
+    let project = |own: &Configurations, clique: CliqueId, onto: &Scope| {
+        let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
+        let mut possible = vec![false; onto.entries()];
+        own.codes.iter().for_each(|&code| possible[projection.of(code) as usize] = true);
+        possible
+    };
+    // Removes the clique's configurations whose projection is not possible.
+    let retain = |own: &mut Configurations, clique: CliqueId, onto: &Scope, possible: &[bool]| {
+        let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
+        let retained: Vec<bool> =
+            own.codes.iter().map(|&code| possible[projection.of(code) as usize]).collect();
+        let (mut codes, mut values) = (retained.iter(), retained.iter());
+        own.codes.retain(|_| *codes.next().unwrap_or(&true));
+        own.values.retain(|_| *values.next().unwrap_or(&true));
+    };
     let mut order = vec![tree.root()];
     let mut next = 0;
     while let Some(&clique) = order.get(next) {
         order.extend(tree.children(clique).iter().map(|link| link.clique));
         next += 1;
     }
-    let (mut left, mut exponent) = potentials(compiled)?;
-    let keep = |of: &mut Configurations, clique: CliqueId, onto: &Scope, possible: &[bool]| {
-        let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
-        let is_kept: Vec<bool> =
-            of.codes.iter().map(|&code| possible[projection.of(code) as usize]).collect();
-        let (mut codes, mut values) = (is_kept.iter(), is_kept.iter());
-        of.codes.retain(|_| *codes.next().unwrap_or(&true));
-        of.values.retain(|_| *values.next().unwrap_or(&true));
-    };
-    let seen = |of: &Configurations, clique: CliqueId, onto: &Scope| {
-        let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
-        let mut seen = vec![false; onto.entries()];
-        of.codes.iter().for_each(|&code| seen[projection.of(code) as usize] = true);
-        seen
-    };
     let steps = order.iter().filter_map(|&clique| Some((clique, tree.parent(clique)?)));
     let steps: Vec<_> = steps.collect();
     for &(clique, above) in steps.iter().rev() {
         let separator = scope(&tree[above.separator].variables);
-        let possible = seen(&left[clique.index()], clique, &separator);
-        keep(&mut left[above.clique.index()], above.clique, &separator, &possible);
+        let possible = project(&cliques[clique.index()], clique, &separator);
+        retain(&mut cliques[above.clique.index()], above.clique, &separator, &possible);
     }
     for &(clique, above) in &steps {
         let separator = scope(&tree[above.separator].variables);
-        let possible = seen(&left[above.clique.index()], above.clique, &separator);
-        keep(&mut left[clique.index()], clique, &separator, &possible);
+        let possible = project(&cliques[above.clique.index()], above.clique, &separator);
+        retain(&mut cliques[clique.index()], clique, &separator, &possible);
     }
-    exponent *= -1;
-    left.iter().all(|of| !of.codes.is_empty()).then_some((left, exponent))
+    cliques.iter().all(|own| !own.codes.is_empty()).then_some((cliques, exponent))
 }
 
-/// The potential of every clique with a largest value in [1, 2), its zeros left out, and the powers
-/// of two that they were multiplied by. `None` if one of them is zero everywhere.
+/// The nonzero potentials of every clique, the largest in [1, 2), and the exponent of the power of two
+/// by which their product must be multiplied. `None` if a clique has none.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());
     let scopes: Vec<Scope> = tree.cliques().iter().map(scope).collect();
     let mut exponent = 0;
-    let of_clique = |product: FactorProduct<'_>| {
+    let nonzero = |product: FactorProduct<'_>| {
         let (mut codes, mut values, mut code) = (Vec::new(), Vec::new(), 0);
         let power = product.entries(|value| {
             if value != 0.0 {
@@ -104,13 +109,13 @@ fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> 
             }
             code += 1;
         });
-        let by = values.iter().copied().fold(0.0, f64::max).scale_exponent()?;
-        rescale(&mut values, by);
-        exponent += i64::from(by - power);
+        let scale = values.iter().copied().fold(0.0, f64::max).scale_exponent()?;
+        rescale(&mut values, scale);
+        exponent += i64::from(power - scale);
         Some(Configurations { codes, values })
     };
     let products = FactorProduct::of_cliques(compiled, &scopes);
-    let all = products.into_iter().map(of_clique).collect::<Option<Vec<_>>>()?;
+    let all = products.into_iter().map(nonzero).collect::<Option<Vec<_>>>()?;
     Some((all, exponent))
 }
 
@@ -122,7 +127,7 @@ mod tests {
     use crate::propagation::{CompileOptions, compile};
 
     #[test]
-    fn what_a_projection_gives_is_what_an_odometer_gives() {
+    fn a_projection_gives_the_indices_of_an_odometer() {
         let network = format::sample("child").expect("a sample of this name").open().network;
         let of =
             |numbers: &[usize]| Scope::of(&network, numbers.iter().map(|&n| VariableId::new(n)));
@@ -135,25 +140,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_neighbours_agrees_on_what_they_share() {
+    fn neighbouring_cliques_agree_on_their_separator() {
         let network = format::sample("pigs").expect("a sample of this name").open().network;
         let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
         let (network, tree) = (compiled.network(), compiled.tree());
-        let (left, _) = configurations(&compiled).unwrap();
+        let (cliques, _) = possible_configurations(&compiled).unwrap();
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
         for edge in tree.separators() {
             let onto = scope(&edge.variables);
-            let seen = [edge.parent, edge.child].map(|clique| {
+            let found = [edge.parent, edge.child].map(|clique| {
                 let projection = Projection::new(network, &scope(&tree[clique].variables), &onto);
-                let codes = left[clique.index()].codes.iter();
-                let mut seen: Vec<u32> = codes.map(|&code| projection.of(code)).collect();
-                seen.sort_unstable();
-                seen.dedup();
-                seen
+                let codes = cliques[clique.index()].codes.iter();
+                let mut found: Vec<u32> = codes.map(|&code| projection.of(code)).collect();
+                found.sort_unstable();
+                found.dedup();
+                found
             });
-            assert_eq!(seen[0], seen[1]);
+            assert_eq!(found[0], found[1]);
         }
-        let entries: usize = left.iter().map(|of| of.codes.len()).sum();
+        let entries: usize = cliques.iter().map(|own| own.codes.len()).sum();
         assert!((entries as u64) < compiled.statistics().total_clique_entries * 6 / 10);
     }
 }
