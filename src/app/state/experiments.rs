@@ -232,10 +232,10 @@ impl NamedResult {
     }
 }
 
-/// The name of a file that `name` is result in, without an ending.
+/// A file name without extension, made of the letters and digits of `name`.
 fn file_stem(name: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
-    let parts = name.chars().map(plain).collect::<String>();
+    let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    let parts = name.chars().map(letter_or_hyphen).collect::<String>();
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 

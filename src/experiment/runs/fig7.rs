@@ -45,7 +45,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         if let Some(note) = extremes(engine, &trees, &runs) {
             record.note(note);
         }
-        panels.extend(self::panels(engine, &trees, &runs, source.origin()));
+        panels.extend(engine_panels(engine, &trees, &runs, source.origin()));
     }
     record.figures.push(Figure {
         title: "Kernel overhead and execution time".to_owned(),
@@ -71,8 +71,8 @@ fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
     };
     let printed = |tree: &NamedTree| {
-        let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
-        known.map(|(_, share)| *share)
+        let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
+        printed.map(|(_, share)| *share)
     };
     Table::new(engine)
         .text("network", trees.iter().map(|tree| tree.name.as_str()))
@@ -101,7 +101,7 @@ fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> 
 }
 
 /// A panel of times and a panel of shares.
-fn panels(
+fn engine_panels(
     engine: &str,
     trees: &[NamedTree],
     runs: &[Option<RecordedRun>],
@@ -125,8 +125,8 @@ fn panels(
     );
     if is_paper_kernel(engine) {
         let printed = trees.iter().map(|tree| {
-            let known = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
-            known.map(|(_, share)| 100.0 * share)
+            let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
+            printed.map(|(_, share)| 100.0 * share)
         });
         shares.push(dots("kernel overhead", Origin::Paper, printed));
         shares.retain(|series| !series.points.is_empty());

@@ -77,11 +77,11 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 /// for each layout.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
-    let junction = tree.compiled.tree();
-    let largest = junction.separator_ids().max_by_key(|&edge| junction[edge].entries);
+    let junction_tree = tree.compiled.tree();
+    let largest = junction_tree.separator_ids().max_by_key(|&edge| junction_tree[edge].entries);
     let Some(edge) = largest else { return Vec::new() };
-    let entries = junction[edge].entries as usize;
-    let count = junction[junction[edge].child].entries as usize / entries;
+    let entries = junction_tree[edge].entries as usize;
+    let count = junction_tree[junction_tree[edge].child].entries as usize / entries;
     let mut table = Table::new("addresses");
     let threads = WARP.min(entries);
     table = table.count("thread", Origin::Exact, (0..threads).map(|thread| thread as u64));
@@ -115,12 +115,12 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
 /// Mean number of memory transactions of 32 bytes when a warp reads one element per thread, over all
 /// reads of a propagation.
 fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
-    let junction = tree.compiled.tree();
+    let junction_tree = tree.compiled.tree();
     let (mut reads, mut transactions) = (0.0, 0.0);
-    for edge in junction.separators() {
+    for edge in junction_tree.separators() {
         for end in [edge.parent, edge.child] {
             let entries = edge.entries as usize;
-            let count = junction[end].entries as usize / entries;
+            let count = junction_tree[end].entries as usize / entries;
             // A transaction is eight elements, so the pattern repeats after eight of them. All warps
             // read alike except the last, which may have fewer threads.
             for residue in 0..count.min(8) {
@@ -178,15 +178,15 @@ fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {
 }
 
 fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
-    let known: Vec<f64> = gain.iter().copied().flatten().collect();
-    if known.is_empty() {
+    let measured: Vec<f64> = gain.iter().copied().flatten().collect();
+    if measured.is_empty() {
         return;
     }
-    let slower = known.iter().filter(|&&gain| gain < 0.0).count();
+    let slower = measured.iter().filter(|&&gain| gain < 0.0).count();
     record.note(format!(
         "Interleaving makes {} of {} networks faster, and takes fewer transactions for all.",
-        known.len() - slower,
-        known.len()
+        measured.len() - slower,
+        measured.len()
     ));
     if slower > 0 {
         record.note(

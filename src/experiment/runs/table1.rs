@@ -22,7 +22,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// Engines that are timed; the first is what the others are compared with.
+/// The engines to time. Speedups are relative to the first.
 const ENGINES: [&EngineInfo; 4] = [&SEQUENTIAL, &GPU_PAPER, &CPU, &GPU];
 
 /// A row of the table of times.
@@ -49,6 +49,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
+/// The table of tree sizes, ours and the paper's.
 fn tree_table(trees: &[NamedTree]) -> Table {
     let ours = |of: fn(&TreeStatistics) -> u64| {
         trees.iter().map(move |tree| Some(of(tree.compiled.statistics()))).collect::<Vec<_>>()
@@ -82,8 +83,8 @@ fn tree_table(trees: &[NamedTree]) -> Table {
 
 /// A note on where our tree differs from the paper's, and why.
 fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
-    let rounded = |mean: f64| mean.round() as i64;
-    let near = |mean: f64, printed: u64| (rounded(mean) - printed as i64).abs() <= 1;
+    // The paper may round means up or down.
+    let is_near = |mean: f64, printed: u64| (mean.round() as i64 - printed as i64).abs() <= 1;
     let fields = [
         ("cliques", ours.cliques as u64, printed.cliques),
         ("largest clique", ours.max_clique_entries, printed.max_clique),
@@ -103,7 +104,7 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
         ("mean separator", ours.mean_separator_entries, printed.mean_separator),
     ];
     for (what, ours, printed) in means {
-        if !near(ours, printed) {
+        if !is_near(ours, printed) {
             let ours = thousands(ours.round() as u64);
             differing.push(format!("{what} {ours} instead of {}", thousands(printed)));
         }
@@ -171,12 +172,13 @@ fn times(
     Ok(rows)
 }
 
-/// The device of one of the paper's two engines; `None` for the others.
-fn papers_device(run: &RecordedRun) -> Option<Device> {
+/// The device of an engine that the paper measures too; `None` for other engines.
+fn paper_device(run: &RecordedRun) -> Option<Device> {
     let capabilities = run.info()?.capabilities;
     (capabilities.algorithm == Algorithm::Hugin).then_some(capabilities.device)
 }
 
+/// The table of times, a row for each network and engine.
 fn time_table(rows: &[Row]) -> Table {
     let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
     let printed = |row: &Row| paper::table_1(&row.network);
@@ -199,7 +201,7 @@ fn time_table(rows: &[Row]) -> Table {
         .number(
             "paper_us",
             Origin::Paper,
-            number(&|row| match papers_device(&row.run)? {
+            number(&|row| match paper_device(&row.run)? {
                 Device::Cpu => printed(row).map(|p| p.cpu_ms * 1e3),
                 Device::Gpu => printed(row).map(|p| p.gpu_ms * 1e3),
             }),
@@ -208,28 +210,29 @@ fn time_table(rows: &[Row]) -> Table {
             "speedup_paper",
             Origin::Paper,
             number(&|row| {
-                let on_gpu = papers_device(&row.run) == Some(Device::Gpu);
+                let on_gpu = paper_device(&row.run) == Some(Device::Gpu);
                 printed(row).filter(|_| on_gpu).map(|p| p.speedup)
             }),
         )
 }
 
+/// A dot for each time, by network.
 fn figure(trees: &[NamedTree], rows: &[Row]) -> Figure {
     let mut series = Vec::new();
-    let mut known: Vec<(&str, Origin)> = Vec::new();
+    let mut measured_engines: Vec<(&str, Origin)> = Vec::new();
     for row in rows {
-        if !known.contains(&(&row.run.engine, row.origin)) {
-            known.push((&row.run.engine, row.origin));
+        if !measured_engines.contains(&(&row.run.engine, row.origin)) {
+            measured_engines.push((&row.run.engine, row.origin));
         }
     }
-    for (engine, origin) in known {
-        let of = |tree: &NamedTree| {
+    for (engine, origin) in measured_engines {
+        let milliseconds = |tree: &NamedTree| {
             let row = rows.iter().find(|row| {
                 row.network == tree.name && row.run.engine == engine && row.origin == origin
             });
             row.map(|row| row.run.propagate_us.median / 1e3)
         };
-        series.push(dots(engine, origin, trees.iter().map(of)));
+        series.push(dots(engine, origin, trees.iter().map(milliseconds)));
     }
     let printed = |of: fn(&PaperNetwork) -> f64| {
         trees.iter().map(move |tree| paper::table_1(&tree.name).map(of))

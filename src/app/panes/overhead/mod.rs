@@ -115,7 +115,9 @@ impl OverheadPane {
         if let Some(hit) = hit {
             response.on_hover_ui_at_pointer(|ui| {
                 describe(ui, &panel, hit);
-                networks::show_share(ui, &panel, hit, self.as_share);
+                if !self.as_share {
+                    networks::show_share(ui, &panel, hit);
+                }
             });
         }
     }

@@ -6,7 +6,7 @@ use super::on_gpus;
 use crate::app::state::model::{MeasuredOverhead, Model};
 use crate::app::state::recordings::Recorded;
 use crate::experiment::chart::PointRef;
-use crate::experiment::{Axis, Origin, Panel, Point, Scale, Series, Shape};
+use crate::experiment::{Axis, Origin, Panel, Series, Shape};
 use crate::numbers;
 
 /// The engines that have bars: recorded ones, then those that ran here.
@@ -49,46 +49,49 @@ fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
     runs
 }
 
+/// The two parts of a bar, in microseconds or percent.
+struct Bar {
+    category: f64,
+    overhead: f64,
+    execution: f64,
+}
+
 /// The bars of `engine`, in microseconds or as shares of the time.
 pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     let recorded = recorded(model, engine);
     let live: Vec<&MeasuredOverhead> =
         model.overheads.iter().filter(|live| live.engine == engine).collect();
     let mut names: Vec<String> = recorded.iter().map(|run| run.network.network.clone()).collect();
-    for one in &live {
-        if !names.contains(&one.network) {
-            names.push(one.network.clone());
+    for measured in &live {
+        if !names.contains(&measured.network) {
+            names.push(measured.network.clone());
         }
     }
-    let category = |name: &str| names.iter().position(|known| known == name).unwrap_or(0) as f64;
-    let split = |overhead: f64, whole: f64| {
+    let bar = |network: &str, overhead: f64, whole: f64| {
+        let category = names.iter().position(|name| name == network).unwrap_or(0) as f64;
         let overhead = overhead.min(whole);
         let scale = if as_share { 100.0 / whole.max(f64::MIN_POSITIVE) } else { 1.0 };
-        (overhead * scale, (whole - overhead) * scale)
+        Bar { category, overhead: overhead * scale, execution: (whole - overhead) * scale }
     };
-    let recorded: Vec<(f64, (f64, f64))> = (recorded.iter())
-        .map(|run| {
-            let whole = run.run.propagate_us.median;
-            let overhead = run.run.overhead_us.unwrap_or(0.0);
-            (category(&run.network.network), split(overhead, whole))
+    let recorded: Vec<Bar> = (recorded.iter())
+        .map(|Recorded { network, run, .. }| {
+            let overhead_us = run.overhead_us.unwrap_or(0.0);
+            bar(&network.network, overhead_us, run.propagate_us.median)
         })
         .collect();
-    let live: Vec<(f64, (f64, f64))> = live
-        .iter()
-        .map(|one| (category(&one.network), split(one.overhead_us, one.whole_us)))
-        .collect();
+    let live: Vec<Bar> =
+        live.iter().map(|live| bar(&live.network, live.overhead_us, live.whole_us)).collect();
     let mut series = Vec::new();
-    for (bars, origin, stack) in
-        [(&recorded, Origin::Recorded, 0), (&live, Origin::Live, usize::from(!recorded.is_empty()))]
+    let live_stack = usize::from(!recorded.is_empty());
+    for (bars, origin, stack) in [(recorded, Origin::Recorded, 0), (live, Origin::Live, live_stack)]
     {
-        if bars.is_empty() {
-            continue;
+        if !bars.is_empty() {
+            let shape = Shape::Bars { stack };
+            let overhead = bars.iter().map(|bar| (bar.category, bar.overhead));
+            let execution = bars.iter().map(|bar| (bar.category, bar.execution));
+            series.push(Series::new("kernel overhead", origin, shape, overhead));
+            series.push(Series::new("execution", origin, shape, execution));
         }
-        let shape = Shape::Bars { stack };
-        let overhead = bars.iter().map(|(x, (overhead, _))| (*x, *overhead));
-        let execution = bars.iter().map(|(x, (_, execution))| (*x, *execution));
-        series.push(Series::new("kernel overhead", origin, shape, overhead));
-        series.push(Series::new("execution", origin, shape, execution));
     }
     let label = if as_share { "Share of the time, %" } else { "Time of a propagation, µs" };
     Panel {
@@ -100,17 +103,13 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     }
 }
 
-/// The tooltip of a bar: its share of the whole time.
-pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef, as_share: bool) {
-    let bar = &panel.series[hit.series];
-    let Some(x) = bar.points.get(hit.point).map(|point: &Point| point.x) else { return };
-    let parts = panel.series.iter().filter(|series| series.shape == bar.shape);
-    let whole: f64 =
-        parts.flat_map(|series| &series.points).filter(|point| point.x == x).map(|p| p.y).sum();
-    if as_share {
-        return;
-    }
-    let share = numbers::share(bar.points[hit.point].y, whole);
+/// The tooltip of a bar of times: its share of the whole stack.
+pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef) {
+    let series = &panel.series[hit.series];
+    let Some(bar) = series.points.get(hit.point) else { return };
+    let stack = panel.series.iter().filter(|other| other.shape == series.shape);
+    let parts = stack.flat_map(|series| &series.points).filter(|point| point.x == bar.x);
+    let whole: f64 = parts.map(|part| part.y).sum();
+    let share = numbers::share(bar.y, whole);
     ui.label(format!("{share} of {}", numbers::nanoseconds(whole * 1e3)));
-    debug_assert!(matches!(panel.x.scale, Scale::Categories(_)));
 }
