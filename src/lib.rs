@@ -42,7 +42,6 @@
 //! | [`session`] | a worker thread that computes what the user asks for |
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod cancel;
 pub mod clock;

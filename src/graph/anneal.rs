@@ -1,9 +1,9 @@
-//! Annealing: a walk over elimination trees that goes uphill less and less.
+//! Simulated annealing over elimination trees.
 //!
-//! Simulated annealing after Kjærulff 1992, "Optimal decomposition of probabilistic networks by
-//! simulated annealing", with another neighbourhood: a step takes a vertex a few places up or down
-//! in the elimination tree instead of exchanging it in the order, so that its cost does not depend
-//! on the size of the network, and no step is spent on exchanges that change nothing.
+//! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing", with a
+//! different neighbourhood: a step moves a vertex a few places up or down in the elimination tree instead
+//! of exchanging it in the order. The cost of a step then does not depend on the size of the network, and
+//! no step is wasted on exchanges that change nothing.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -12,31 +12,31 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::elimination_tree::EliminationTree;
 use crate::network::VariableId;
 
-/// How a walk cools.
+/// The cooling schedule of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cooling {
-    /// Growth that is accepted with probability 1/e at first, as a share of the total at the start.
-    pub hot: f64,
-    /// Likewise at the end.
-    pub cold: f64,
-    /// Steps in all.
+    /// Growth of the total that is accepted with probability 1/e at the start, as a share of the initial
+    /// total.
+    pub initial_temperature: f64,
+    /// The same at the end.
+    pub final_temperature: f64,
+    /// Total number of steps.
     pub steps: u64,
 }
 
-/// A step goes at most this many places up or down.
-const REACH: u64 = 4;
+/// Maximum number of places that one step moves a vertex. Affects only the quality of the tree.
+const MAX_MOVE: u64 = 4;
 
-/// The temperature falls this often.
-const STAGES: u64 = 256;
+/// Number of temperatures of a walk. A power of two, so that [`cooling_factor`] needs only square roots.
+const TEMPERATURES: u64 = 256;
 
-/// Steps between two looks at the clock.
-const CHECKED: u64 = 2048;
+/// Number of steps between two checks of the clock.
+const STEPS_PER_CHECK: u64 = 2048;
 
-/// Walks from `tree` and returns the least total on the way and an order that has it.
+/// Walks from `tree` and returns an order with the smallest total met on the way.
 ///
-/// Ends early, at a temperature that may be high, once `expired` answers so. Draws from `random`
-/// alone and computes without transcendental functions, so that the outcome is the same on every
-/// machine.
+/// Stops early once `expired` returns true. Uses no source of randomness but `random` and no
+/// transcendental functions, so the result is the same on every machine.
 pub(super) fn anneal(
     tree: &mut EliminationTree,
     cooling: Cooling,
@@ -49,13 +49,14 @@ pub(super) fn anneal(
     if tree.len() < 2 {
         return Ok(order);
     }
-    let mut temperature = best * cooling.hot;
-    let factor = falling(cooling.cold / cooling.hot);
+    let mut temperature = best * cooling.initial_temperature;
+    let factor = cooling_factor(cooling.final_temperature / cooling.initial_temperature);
     let mut below = Vec::new();
-    for stage in 0..STAGES {
-        let steps = cooling.steps * (stage + 1) / STAGES - cooling.steps * stage / STAGES;
+    for stage in 0..TEMPERATURES {
+        let steps =
+            cooling.steps * (stage + 1) / TEMPERATURES - cooling.steps * stage / TEMPERATURES;
         for index in 0..steps {
-            if index % CHECKED == 0 {
+            if index % STEPS_PER_CHECK == 0 {
                 cancel.check()?;
                 if expired() {
                     return Ok(order);
@@ -73,18 +74,18 @@ pub(super) fn anneal(
     Ok(order)
 }
 
-/// The factor that, applied once a stage, comes to `ratio` over all stages, of which there are 2^8.
-fn falling(ratio: f64) -> f64 {
-    (0..STAGES.ilog2()).fold(ratio, |ratio, _| ratio.sqrt())
+/// The factor that, applied once per temperature, gives `ratio` over all of them.
+fn cooling_factor(ratio: f64) -> f64 {
+    (0..TEMPERATURES.ilog2()).fold(ratio, |ratio, _| ratio.sqrt())
 }
 
-/// Takes a random vertex up or down, and back again if the total grows by more than `limit`.
+/// Moves a random vertex up or down, and back again if the total grows by more than `limit`.
 ///
-/// `below` is scratch: the vertices that the moving one has passed.
+/// `below` is a scratch buffer for the vertices that the moved one has passed.
 fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, below: &mut Vec<usize>) {
-    let v = up_to(tree.len(), random);
+    let v = random_below(tree.len(), random);
     let draw = random.next_u64();
-    let (up, places) = (draw & 1 == 0, 1 + (draw >> 32) % REACH);
+    let (up, places) = (draw & 1 == 0, 1 + (draw >> 32) % MAX_MOVE);
     let before = tree.total();
     below.clear();
     for _ in 0..places {
@@ -97,7 +98,7 @@ fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, below: &m
             if children.is_empty() {
                 break;
             }
-            let child = children[up_to(children.len(), random)] as usize;
+            let child = children[random_below(children.len(), random)] as usize;
             tree.rotate(child);
             below.push(child);
         }
@@ -109,15 +110,15 @@ fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, below: &m
     }
 }
 
-/// A random number below `end`.
-fn up_to(end: usize, random: &mut Pcg64Mcg) -> usize {
+/// A random number in `0..end`.
+fn random_below(end: usize, random: &mut Pcg64Mcg) -> usize {
     (((random.next_u64() >> 32) * end as u64) >> 32) as usize
 }
 
 /// A random number from the exponential distribution with mean 1.
 ///
-/// By comparing uniform numbers alone (von Neumann 1951, "Various techniques used in connection
-/// with random digits"): the length of the first falling run is odd with probability 1 - 1/e.
+/// Computed only by comparing uniform numbers (von Neumann 1951, "Various techniques used in connection
+/// with random digits"): the length of the first descending run is odd with probability 1 - 1/e.
 fn exponential(random: &mut Pcg64Mcg) -> f64 {
     let mut whole = 0.0;
     loop {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temperature_that_has_fallen_at_every_stage_is_cold() {
-        assert!((falling(1e-4).powi(STAGES as i32) - 1e-4).abs() < 1e-12);
+    fn the_cooling_factor_reaches_the_final_temperature() {
+        assert!((cooling_factor(1e-4).powi(TEMPERATURES as i32) - 1e-4).abs() < 1e-12);
     }
 }

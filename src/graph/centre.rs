@@ -1,51 +1,51 @@
-//! The middle of a tree, and one tree with short paths from several.
+//! The centre of a tree, and joining several trees into one with short paths.
 
 use std::cmp::Reverse;
 
-/// The neighbours of each vertex in a forest that is being made, and what each vertex costs.
+/// A forest under construction: the neighbours and the cost of each vertex.
 ///
-/// A path is as long as the costs of its vertices, both ends included, sum to.
+/// The length of a path is the sum of the costs of its vertices, both ends included.
 pub(super) struct Forest {
     neighbours: Vec<Vec<usize>>,
     costs: Vec<u64>,
 }
 
-/// The middle of one of a forest's trees.
+/// The centre of one tree of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Centre {
-    /// The vertex from which the longest path is shortest; the most costly of several, then the
+    /// The vertex whose longest path is shortest; among several the one with the highest cost, then the
     /// first.
     pub vertex: usize,
-    /// The length of that path.
+    /// The length of the longest path from the centre.
     pub radius: u128,
-    /// The length of the longest path from anywhere.
+    /// The length of the longest path in the tree.
     pub diameter: u128,
 }
 
-/// A vertex as it is reached from another.
+/// A vertex reached by a traversal.
 #[derive(Clone, Copy)]
 pub(super) struct Reached {
     pub vertex: usize,
-    /// The one before it on the way; itself at the start.
+    /// The previous vertex on the path; the vertex itself at the start.
     pub before: usize,
-    /// Length of the path to it.
+    /// Length of the path from the start.
     pub distance: u128,
 }
 
 impl Forest {
-    /// Vertices that cost this much, and no edge.
+    /// A forest without edges whose vertices have these costs.
     pub fn new(costs: Vec<u64>) -> Self {
         Self { neighbours: vec![Vec::new(); costs.len()], costs }
     }
 
     /// Adds an edge.
-    pub fn join(&mut self, a: usize, b: usize) {
+    pub fn add_edge(&mut self, a: usize, b: usize) {
         self.neighbours[a].push(b);
         self.neighbours[b].push(a);
     }
 
-    /// Takes an edge away.
-    pub fn part(&mut self, a: usize, b: usize) {
+    /// Removes an edge.
+    pub fn remove_edge(&mut self, a: usize, b: usize) {
         self.neighbours[a].retain(|&v| v != b);
         self.neighbours[b].retain(|&v| v != a);
     }
@@ -55,22 +55,22 @@ impl Forest {
         &self.neighbours[vertex]
     }
 
-    /// Joins the trees in which `vertices` are, one of each.
+    /// Joins the trees of `vertices`, one vertex per tree, into one.
     ///
-    /// Every tree is joined centre to centre to one with the greatest radius, because each must
-    /// reach the others from somewhere, and from its centre it reaches its own vertices soonest.
+    /// Connects the centre of every tree to the centre of one with the largest radius. Paths between trees
+    /// are shortest through the centres.
     pub fn join_all(&mut self, vertices: &[usize]) {
         let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();
         let widest = (0..centres.len()).max_by_key(|&tree| (centres[tree].radius, Reverse(tree)));
         let hub = widest.expect("there is at least one tree");
         for (tree, centre) in centres.iter().enumerate() {
             if tree != hub {
-                self.join(centre.vertex, centres[hub].vertex);
+                self.add_edge(centre.vertex, centres[hub].vertex);
             }
         }
     }
 
-    /// The centre of the tree in which `vertex` is.
+    /// The centre of the tree that contains `vertex`.
     pub fn centre(&self, vertex: usize) -> Centre {
         let longest = self.longest_paths(vertex);
         let least = longest.iter().min_by_key(|&&(v, path)| (path, Reverse(self.costs[v]), v));
@@ -79,28 +79,27 @@ impl Forest {
         Centre { vertex, radius, diameter }
     }
 
-    /// The vertices of the tree in which `vertex` is, each with the length of the longest path
-    /// from it.
+    /// The vertices of the tree that contains `vertex`, each with the length of the longest path from it.
     ///
-    /// One of these ends where a longest path of the tree does, and one end of any longest path is
-    /// among the vertices that are furthest from anywhere.
+    /// A vertex furthest from any start is one end of a longest path of the tree, and a longest path from
+    /// any vertex ends at one of the two ends of that path.
     pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
         let furthest = |reached: &[Reached]| {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
             last.expect("a vertex reaches itself").vertex
         };
-        let one = furthest(&self.reach(vertex));
-        let from_one = self.reach(one);
+        let one = furthest(&self.paths_from(vertex));
+        let from_one = self.paths_from(one);
         let other = furthest(&from_one);
         let mut from_other = vec![0; self.costs.len()];
-        for reached in self.reach(other) {
+        for reached in self.paths_from(other) {
             from_other[reached.vertex] = reached.distance;
         }
         from_one.iter().map(|r| (r.vertex, r.distance.max(from_other[r.vertex]))).collect()
     }
 
-    /// All vertices of the tree in which `from` is, each after the one before it on the way.
-    pub fn reach(&self, from: usize) -> Vec<Reached> {
+    /// All vertices of the tree that contains `from`, each after its predecessor on the path.
+    pub fn paths_from(&self, from: usize) -> Vec<Reached> {
         let start = Reached { vertex: from, before: from, distance: u128::from(self.costs[from]) };
         let mut reached = vec![start];
         let mut next = 0;
@@ -127,13 +126,13 @@ mod tests {
     fn forest(costs: &[u64], edges: &[(usize, usize)]) -> Forest {
         let mut forest = Forest::new(costs.to_vec());
         for &(a, b) in edges {
-            forest.join(a, b);
+            forest.add_edge(a, b);
         }
         forest
     }
 
     fn longest(forest: &Forest, from: usize) -> u128 {
-        forest.reach(from).iter().map(|reached| reached.distance).max().unwrap()
+        forest.paths_from(from).iter().map(|reached| reached.distance).max().unwrap()
     }
 
     #[test]
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn no_vertex_is_nearer_to_all_than_the_centre() {
+    fn the_centre_has_the_smallest_longest_path() {
         let mut random = Pcg64Mcg::seed_from_u64(23);
         for n in 1..60_usize {
             let costs: Vec<u64> = (0..n).map(|_| random.random_range(0..50)).collect();
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_joined_without_longer_paths_than_there_must_be() {
+    fn joining_trees_does_not_lengthen_the_longest_path() {
         // A path of seven, a path of three, and two single vertices.
         let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (7, 8), (8, 9)];
         let mut forest = forest(&[1; 12], &edges);
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn two_trees_of_one_radius_make_one_that_is_one_deeper() {
+    fn joining_two_trees_of_equal_radius_adds_one() {
         let mut forest = forest(&[1; 6], &[(0, 1), (1, 2), (3, 4), (4, 5)]);
         forest.join_all(&[0, 3]);
         assert_eq!(forest.centre(0).radius, 3);

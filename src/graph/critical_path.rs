@@ -1,44 +1,45 @@
-//! A shorter critical path at no more work.
+//! Shortens the critical path of a junction tree without adding work.
 //!
-//! A message waits for the messages of everything below it, so however many processors there are,
-//! one way of a propagation takes at least as long as the most costly path from the root to a
-//! leaf: the critical path. Both ways together it is walked twice.
+//! A message waits for all messages of the subtree below it. However many processors there are, collect
+//! takes at least as long as the most expensive path from the root to a leaf, the critical path, and so
+//! does distribute.
 
 use crate::graph::Clique;
 use crate::graph::centre::{Centre, Forest};
 use crate::network::VariableId;
 
-/// What a message costs beyond the entries that it touches, in entries: finding the message to be
-/// ready and starting on it takes about a microsecond, in which a processor reads this many.
-const MESSAGE: u64 = 4096;
+/// The fixed cost of a message, in table entries: noticing that a message is ready and starting it takes
+/// about a microsecond, in which a processor reads this many entries. Affects only the shape of the tree.
+const MESSAGE_COST: u64 = 4096;
 
-/// Cost of a clique on a path.
+/// The cost of a clique on a path, in table entries.
 pub(super) fn cost(clique: &Clique) -> u64 {
-    clique.entries.saturating_add(MESSAGE)
+    clique.entries.saturating_add(MESSAGE_COST)
 }
 
-/// Hangs subtrees on other cliques as long as that shortens the critical path from the best root,
-/// and returns that root.
+/// Attaches subtrees to other cliques as long as that shortens the critical path from the best root, and
+/// returns that root.
 ///
-/// An edge may go between any two cliques, one on either side of it, that hold its separator: the
-/// separators stay the same, and with them the running intersection property. What a propagation touches, the entries
-/// at both ends of every edge, may grow where that is no more than the path gets shorter; on one
-/// processor the first counts and on many the second, and their sum never grows.
+/// An edge can be replaced by one between any two cliques, one on each side of it, that contain its
+/// separator: the separators stay the same, and so does the running intersection property. The entries
+/// that a propagation touches (at both ends of every edge) may grow by at most the amount by which the path
+/// shrinks. One processor pays for the former, many processors for the latter, and the sum never grows.
 ///
-/// `holders[v]` are the cliques with variable `v`; `forest` is one tree over all `cliques`.
+/// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
 /// # Complexity
 /// O(r d k) for k cliques, paths of d cliques and r changes.
 pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> usize {
     let mut centre = forest.centre(0);
-    while let Some(shorter) = rehang_one(cliques, holders, forest, centre) {
+    while let Some(shorter) = reattach_one(cliques, holders, forest, centre) {
         centre = shorter;
     }
     centre.vertex
 }
 
-/// Makes the first change on the critical path that pays, from the root on.
-fn rehang_one(
+/// Makes the first change on the critical path, from the root down, that shortens it. Returns the new
+/// centre, or `None` if there is no such change.
+fn reattach_one(
     cliques: &[Clique],
     holders: &[Vec<usize>],
     forest: &mut Forest,
@@ -51,30 +52,29 @@ fn rehang_one(
         if candidates.len() <= 2 {
             continue;
         }
-        forest.part(parent, child);
-        let above = nearest(forest, parent, &candidates);
-        let below = nearest(forest, child, &candidates);
+        forest.remove_edge(parent, child);
+        let above = most_central(forest, parent, &candidates);
+        let below = most_central(forest, child, &candidates);
         for other in [(above, child), (above, below), (parent, below)] {
-            forest.join(other.0, other.1);
+            forest.add_edge(other.0, other.1);
             let found = forest.centre(parent);
             let more = u128::from(entries(other).saturating_sub(entries(edge)));
             let shorter = found.radius.saturating_add(more) < centre.radius;
-            // Where two paths are the longest, one is shortened before the other.
+            // If two paths are longest, one has to be shortened before the other.
             let level = found.radius == centre.radius && found.diameter < centre.diameter;
             if shorter || level && more == 0 {
                 return Some(found);
             }
-            forest.part(other.0, other.1);
+            forest.remove_edge(other.0, other.1);
         }
-        forest.join(parent, child);
+        forest.add_edge(parent, child);
     }
     None
 }
 
-/// The edges of a longest path from the centre, each as the end nearer to it and the other, from
-/// the centre on.
+/// The edges of a longest path from the centre, in order, each with the end nearer to the centre first.
 fn critical_path(cliques: usize, forest: &Forest, centre: Centre) -> Vec<(usize, usize)> {
-    let reached = forest.reach(centre.vertex);
+    let reached = forest.paths_from(centre.vertex);
     let mut place = vec![0; cliques];
     for (index, reached) in reached.iter().enumerate() {
         place[reached.vertex] = index;
@@ -90,8 +90,7 @@ fn critical_path(cliques: usize, forest: &Forest, centre: Centre) -> Vec<(usize,
     path
 }
 
-/// The cliques that hold all that two neighbours share, in ascending order; none if they share
-/// nothing.
+/// The cliques that contain all variables shared by two neighbours, ascending; none if they share none.
 fn common_holders(cliques: &[Clique], holders: &[Vec<usize>], a: usize, b: usize) -> Vec<usize> {
     let holds = |clique: usize, v: &VariableId| cliques[clique].variables.binary_search(v).is_ok();
     let shared: Vec<&VariableId> = cliques[a].variables.iter().filter(|v| holds(b, v)).collect();
@@ -102,9 +101,9 @@ fn common_holders(cliques: &[Clique], holders: &[Vec<usize>], a: usize, b: usize
     all.filter(|&clique| shared.iter().all(|v| holds(clique, v))).collect()
 }
 
-/// Of the `candidates` in the tree in which `vertex` is, itself one, that from which the longest
-/// path in that tree is shortest.
-fn nearest(forest: &Forest, vertex: usize, candidates: &[usize]) -> usize {
+/// Among the `candidates` in the tree of `vertex`, which is one of them, the one whose longest path in
+/// that tree is shortest.
+fn most_central(forest: &Forest, vertex: usize, candidates: &[usize]) -> usize {
     let paths = forest.longest_paths(vertex).into_iter();
     let here = paths.filter(|(v, _)| candidates.binary_search(v).is_ok());
     here.min_by_key(|&(v, path)| (path, v)).map_or(vertex, |(v, _)| v)
@@ -118,14 +117,14 @@ mod tests {
         Clique { variables: variables.iter().map(|&v| VariableId::new(v)).collect(), entries }
     }
 
-    /// The neighbours and the root of what becomes of a chain of `cliques`.
+    /// The neighbours of each clique, and the root, after shortening a chain of `cliques`.
     fn shortened(cliques: &[Clique]) -> (Vec<Vec<usize>>, usize) {
         let mut holders = vec![Vec::new(); 10];
         for (index, clique) in cliques.iter().enumerate() {
             clique.variables.iter().for_each(|v| holders[v.index()].push(index));
         }
         let mut forest = Forest::new(cliques.iter().map(cost).collect());
-        (1..cliques.len()).for_each(|c| forest.join(c - 1, c));
+        (1..cliques.len()).for_each(|c| forest.add_edge(c - 1, c));
         let root = shorten(cliques, &holders, &mut forest);
         let neighbours = |c: usize| {
             let mut all = forest.neighbours(c).to_vec();
@@ -136,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_becomes_a_star_where_that_costs_no_more() {
+    fn a_chain_becomes_a_star_if_that_costs_no_more() {
         let chain: Vec<Clique> = (0..5).map(|c| clique(&[0, c + 1], 10)).collect();
         let (neighbours, root) = shortened(&chain);
         assert_eq!(neighbours[root].len(), 4, "{neighbours:?}");
     }
 
     #[test]
-    fn nothing_is_hung_on_a_table_that_costs_more_than_the_path_gets_shorter() {
+    fn nothing_is_attached_to_a_table_that_costs_more_than_it_saves() {
         let chain = |entries| {
             [clique(&[1], 10), clique(&[1, 2, 3], entries), clique(&[2, 3], 10), clique(&[3], 10)]
         };

@@ -1,4 +1,4 @@
-//! Elimination orders: one vertex after another, its neighbours made a clique.
+//! Vertex elimination: remove one vertex after another and join its neighbours.
 
 use fixedbitset::FixedBitSet;
 
@@ -7,7 +7,7 @@ use crate::graph::greedy::Greedy;
 use crate::graph::{MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// Which vertex to eliminate next: the one for which this costs least.
+/// Which vertex to eliminate next: the one with the smallest score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Heuristic {
     /// Fewest neighbours.
@@ -22,25 +22,25 @@ pub enum Heuristic {
 }
 
 impl Heuristic {
-    /// All of them.
+    /// All heuristics.
     pub const ALL: [Self; 4] =
         [Self::MinDegree, Self::MinFill, Self::MinWeight, Self::WeightedMinFill];
 }
 
-/// What elimination leaves behind.
+/// The result of eliminating all vertices.
 #[derive(Clone, Debug)]
 pub struct Elimination {
-    /// The variables in the order in which they were eliminated.
+    /// The variables in elimination order.
     pub order: Vec<VariableId>,
     /// `clusters[i]`: the variable `order[i]` and its neighbours when it was eliminated.
     pub clusters: Vec<FixedBitSet>,
-    /// The edges that elimination added; with the moral graph's they make it chordal.
+    /// The edges that elimination added. The moral graph with these edges is chordal.
     pub fill_edges: Vec<(VariableId, VariableId)>,
 }
 
-/// Eliminates all variables of `graph`, each time one that costs least by `heuristic`.
+/// Eliminates all variables of `graph`, always one with the smallest score by `heuristic`.
 ///
-/// Among equals a random one that `seed` determines is taken; seed 0 takes the first in file order.
+/// Ties are broken at random, determined by `seed`; seed 0 takes the first in file order.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -98,7 +98,7 @@ pub fn eliminate_in_order(
 }
 
 impl Elimination {
-    /// Sum over the maximal cliques of their table sizes, [`u64::MAX`] if that overflows.
+    /// Sum of the table sizes of the maximal cliques; [`u64::MAX`] if the sum overflows.
     #[must_use]
     pub fn total_entries(&self, graph: &MoralGraph) -> u64 {
         let cardinalities = graph.cardinalities();
@@ -108,12 +108,12 @@ impl Elimination {
             .fold(0, u64::saturating_add)
     }
 
-    /// The positions in [`clusters`](Self::clusters) of those that no other cluster contains: the
-    /// maximal cliques of the triangulated graph, each once.
+    /// Indices into [`clusters`](Self::clusters) of the clusters that no other contains: the maximal
+    /// cliques of the triangulated graph, each once.
     ///
-    /// What is left of cluster `j` when its variable is gone is a clique, and lies inside the
-    /// cluster of whichever of its variables is eliminated next. That later cluster is contained
-    /// in another exactly if for one such `j` nothing was added to what was left.
+    /// Cluster `j` without its own variable is a clique, and lies inside the cluster `i` of the next of
+    /// its variables to be eliminated. Cluster `i` is contained in an earlier one exactly if, for one
+    /// such `j`, it adds nothing to that clique.
     #[must_use]
     pub fn maximal_clusters(&self) -> Vec<usize> {
         let mut position = vec![0; self.order.len()];

@@ -1,50 +1,51 @@
-//! An elimination order as a tree that changes locally.
+//! An elimination order as a tree that can be changed locally.
 //!
-//! The parent of a vertex is the one of its cluster that is eliminated next after it. Every order
-//! in which children come before their parents leaves the same clusters (Liu 1990, "The role of
-//! elimination trees in sparse factorization", section 3), so the tree is what matters of an order.
+//! The parent of a vertex is the vertex of its cluster that is eliminated next. Every order in which
+//! children come before their parents gives the assert_equal clusters (Liu 1990, "The role of elimination trees in
+//! sparse factorization", section 3), so the tree holds all that matters about an order.
 //!
-//! Exchanging a vertex with its parent changes these two clusters and no others: what remains when
-//! both are gone is the same. Any order can be reached by such rotations, and each costs a look at
-//! the children of the two, wherever in the network they are and however large it is.
+//! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the graph
+//! after eliminating both is the assert_equal. Rotations reach every order, and each costs only a visit to the
+//! children of the two vertices, however large the network is.
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
 
+/// The parent of a root.
 const NONE: u32 = u32::MAX;
 
-/// Tables larger than this are counted as this, so that sums and differences stay finite.
-const LARGEST: f64 = 1e290;
+/// Larger tables are counted with this many entries, so that sums and differences stay finite.
+const MAX_ENTRIES: f64 = 1e290;
 
 /// The elimination tree of a graph with its clusters and their sizes.
 #[derive(Clone)]
 pub(super) struct EliminationTree {
-    /// Words of 64 bits in a set of vertices.
+    /// Number of 64-bit words in a set of vertices.
     words: usize,
-    /// What each vertex multiplies the size of a table by.
+    /// The factor that each vertex contributes to the size of a table.
     weights: Vec<f64>,
     /// Sets of vertices, `words` words each: the neighbours of each vertex.
     neighbours: Vec<u64>,
-    /// Likewise: each vertex and its neighbours when it is eliminated.
+    /// Likewise: each vertex with its neighbours at the time it is eliminated.
     clusters: Vec<u64>,
     /// Vertices in each cluster.
     sizes: Vec<u32>,
     /// Entries of each cluster's table.
     entries: Vec<f64>,
-    /// Whether no other cluster contains it.
+    /// Whether no other cluster contains this vertex's.
     maximal: Vec<bool>,
     parents: Vec<u32>,
     children: Vec<Vec<u32>>,
     /// Sum of the entries of the maximal clusters.
     total: f64,
-    /// The cluster that is being made.
+    /// Buffer for the cluster under construction.
     scratch: Vec<u64>,
 }
 
 impl EliminationTree {
-    /// The tree of eliminating `graph` in `order`, which holds every vertex once.
+    /// The tree of eliminating `graph` in `order`, which contains every vertex once.
     ///
-    /// The size of a table is the product of the `weight` of the number of states of each vertex.
+    /// The size of a table is the product over its vertices of `weight(number of states)`.
     pub fn new(graph: &MoralGraph, order: &[VariableId], weight: impl Fn(f64) -> f64) -> Self {
         let n = graph.len();
         let words = n.div_ceil(64);
@@ -69,16 +70,16 @@ impl EliminationTree {
         for (place, v) in order.iter().enumerate() {
             position[v.index()] = place;
         }
-        let mut gone = vec![0_u64; words];
+        let mut eliminated = vec![0_u64; words];
         for v in order.iter().map(|v| v.index()) {
             let mut cluster = tree.clusters[v * words..][..words].to_vec();
             for child in &tree.children[v] {
                 let below = &tree.clusters[*child as usize * words..][..words];
                 cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
             }
-            cluster.iter_mut().zip(&gone).for_each(|(word, gone)| *word &= !gone);
+            cluster.iter_mut().zip(&eliminated).for_each(|(word, eliminated)| *word &= !eliminated);
             cluster[v / 64] |= 1 << (v % 64);
-            gone[v / 64] |= 1 << (v % 64);
+            eliminated[v / 64] |= 1 << (v % 64);
             let parent = ones(&cluster).filter(|&a| a != v).min_by_key(|&a| position[a]);
             if let Some(parent) = parent {
                 tree.parents[v] = parent as u32;
@@ -102,18 +103,18 @@ impl EliminationTree {
         self.total
     }
 
-    /// The vertex above `v`.
+    /// The parent of `v`.
     pub fn parent(&self, v: usize) -> Option<usize> {
         let parent = self.parents[v];
         (parent != NONE).then_some(parent as usize)
     }
 
-    /// The vertices below `v`.
+    /// The children of `v`.
     pub fn children(&self, v: usize) -> &[u32] {
         &self.children[v]
     }
 
-    /// An order that has this tree: children before parents.
+    /// An order with this tree: children before parents.
     pub fn order(&self) -> Vec<VariableId> {
         let mut order = Vec::with_capacity(self.len());
         let mut stack: Vec<usize> = (0..self.len()).filter(|&v| self.parents[v] == NONE).collect();
@@ -125,15 +126,17 @@ impl EliminationTree {
         order
     }
 
-    /// Exchanges `v`, which has a parent, with its parent; the same again undoes it.
+    /// Exchanges `v` with its parent. Rotating the former parent undoes it.
     ///
+    /// # Panics
+    /// If `v` has no parent.
     pub fn rotate(&mut self, v: usize) {
         let words = self.words;
         let p = self.parents[v] as usize;
         self.total -= self.counted(v) + self.counted(p);
 
-        // The parent goes first now. It is left with its own neighbours that are still there and
-        // with what its children and those of v leave behind that holds it.
+        // The parent p is now eliminated before v. Its new cluster is made of its own neighbours that
+        // remain, and of the clusters of its children and of those children of v that contain p.
         let mut cluster = std::mem::take(&mut self.scratch);
         let above = &self.clusters[p * words..][..words];
         let own = &self.neighbours[p * words..][..words];
@@ -167,7 +170,7 @@ impl EliminationTree {
         self.children[p] = first;
         self.children[v] = second;
 
-        // What v leaves behind is what p left before.
+        // The graph after v is now the graph that was left after p.
         let g = self.parents[p];
         self.parents[v] = g;
         self.parents[p] = v as u32;
@@ -193,18 +196,18 @@ impl EliminationTree {
         self.total += self.counted(v) + self.counted(p);
     }
 
-    /// What the cluster of `v` adds to the total.
+    /// The share of the cluster of `v` in the total.
     fn counted(&self, v: usize) -> f64 {
         if self.maximal[v] { self.entries[v] } else { 0.0 }
     }
 
-    /// Whether no other cluster contains that of `v`; if one does, that of a child does.
+    /// Whether no other cluster contains the cluster of `v`. If one does, a child's cluster does.
     fn is_maximal(&self, v: usize) -> bool {
         let size = self.sizes[v] + 1;
         self.children[v].iter().all(|&child| self.sizes[child as usize] != size)
     }
 
-    /// Vertices and table entries of a cluster.
+    /// Number of vertices and of table entries of a cluster.
     fn measure(&self, cluster: &[u64]) -> (u32, f64) {
         let mut size = 0;
         let mut entries = 1.0_f64;
@@ -212,7 +215,7 @@ impl EliminationTree {
             size += 1;
             entries *= self.weights[v];
         }
-        (size, entries.min(LARGEST))
+        (size, entries.min(MAX_ENTRIES))
     }
 }
 
@@ -241,9 +244,9 @@ mod tests {
 
     use super::*;
 
-    /// Rotations at random, each tree compared with one made anew from its order.
+    /// Applies random rotations and compares each tree with one built from its order.
     #[test]
-    fn a_rotated_tree_is_that_of_its_order() {
+    fn a_rotated_tree_equals_the_tree_built_from_its_order() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
         for n in [2, 5, 12, 70, 130] {
             let pairs = (0..2 * n).map(|_| {
@@ -260,16 +263,16 @@ mod tests {
                 let before = tree.clone();
                 tree.rotate(v);
                 assert_eq!(tree.parent(p), Some(v));
-                same(&tree, &EliminationTree::new(&graph, &tree.order(), f64::sqrt));
+                assert_equal(&tree, &EliminationTree::new(&graph, &tree.order(), f64::sqrt));
                 if random.random_bool(0.3) {
                     tree.rotate(p);
-                    same(&tree, &before);
+                    assert_equal(&tree, &before);
                 }
             }
         }
     }
 
-    fn same(one: &EliminationTree, other: &EliminationTree) {
+    fn assert_equal(one: &EliminationTree, other: &EliminationTree) {
         assert_eq!(one.clusters, other.clusters);
         assert_eq!(one.parents, other.parents);
         assert_eq!(one.maximal, other.maximal);

@@ -1,9 +1,8 @@
-//! Greedy elimination with scores that are kept up to date.
+//! Greedy elimination with incrementally updated scores.
 //!
-//! Eliminating a vertex changes the scores of its neighbours and of the common neighbours of the
-//! pairs that it newly joins, and no others; only these are touched. Neighbours stand in lists,
-//! which are short in the networks that can be compiled at all, beside one bit matrix that answers
-//! whether two vertices are neighbours.
+//! Eliminating a vertex changes only the scores of its neighbours and of the common neighbours of pairs
+//! that become adjacent, so only these are updated. Neighbours are kept in lists, which are short in
+//! any network that can be compiled, and in a bit matrix that answers whether two vertices are adjacent.
 
 use fixedbitset::FixedBitSet;
 use rand::SeedableRng;
@@ -14,44 +13,44 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{Heuristic, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// Cardinalities beyond this weigh the same in a fill edge, so that sums of their products are
-/// exact in 64 bits for up to 2^16 variables.
-const HEAVIEST: usize = 1 << 16;
+/// Cardinalities are capped at this value in the weight of a fill edge, so that sums of products are exact
+/// in 64 bits for up to 2^16 variables.
+const MAX_WEIGHT: usize = 1 << 16;
 
-/// A graph that is being eliminated, with the score of every vertex that remains.
+/// A graph during elimination, with the score of every remaining vertex.
 #[derive(Clone)]
 pub(super) struct Greedy {
     heuristic: Heuristic,
     cardinalities: Vec<usize>,
-    /// A fill edge costs the product of its ends' weights.
+    /// The cost of a fill edge is the product of the weights of its ends.
     weights: Vec<u64>,
     /// Bit `a * n + b`: whether `a` and `b` are neighbours.
     adjacent: FixedBitSet,
     neighbours: Vec<Vec<u32>>,
     scores: Vec<u64>,
-    /// Vertices whose score changed while one went that is no neighbour of theirs.
-    touched: Vec<u32>,
+    /// Vertices whose score was changed by the elimination of a vertex that is not their neighbour.
+    changed_scores: Vec<u32>,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(super) struct Run {
-    /// Whether another seed could have led elsewhere.
+    /// Whether there was a tie, so that another seed could give another order.
     pub tied: bool,
-    /// `None` if the run was given up because it could no longer stay below its bound.
+    /// `None` if the run was stopped because its total reached the bound.
     pub found: Option<Found>,
 }
 
 /// A complete elimination order.
 pub(super) struct Found {
     pub order: Vec<VariableId>,
-    /// Of each in that order its neighbours when it was eliminated.
-    pub around: Vec<Vec<u32>>,
-    /// Sum over the maximal cliques of their table sizes, saturating.
+    /// `neighbours[i]`: the neighbours of `order[i]` at the time it was eliminated.
+    pub neighbours: Vec<Vec<u32>>,
+    /// Sum of the table sizes of the maximal cliques, saturating.
     pub entries: u64,
 }
 
 impl Greedy {
-    /// All of `graph` remains.
+    /// Starts with all of `graph`.
     pub fn new(
         graph: &MoralGraph,
         heuristic: Heuristic,
@@ -66,7 +65,7 @@ impl Greedy {
         }
         let weights = match heuristic {
             Heuristic::WeightedMinFill => {
-                graph.cardinalities().iter().map(|&states| states.min(HEAVIEST) as u64).collect()
+                graph.cardinalities().iter().map(|&states| states.min(MAX_WEIGHT) as u64).collect()
             }
             _ => vec![1; n],
         };
@@ -77,7 +76,7 @@ impl Greedy {
             adjacent,
             neighbours,
             scores: Vec::new(),
-            touched: Vec::new(),
+            changed_scores: Vec::new(),
         };
         for v in 0..n {
             cancel.check()?;
@@ -87,7 +86,7 @@ impl Greedy {
         Ok(greedy)
     }
 
-    /// Eliminates everything, and gives up once the total reaches `bound`.
+    /// Eliminates all vertices, or stops once the total reaches `bound`.
     pub fn run(
         mut self,
         seed: u64,
@@ -95,7 +94,7 @@ impl Greedy {
         cancel: &CancelToken,
     ) -> Result<Run, Cancelled> {
         let n = self.neighbours.len();
-        // Among equals the first in here goes.
+        // Ties are broken in favour of the vertex that comes first here.
         let mut preference: Vec<u32> = (0..n as u32).collect();
         if seed != 0 {
             preference.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
@@ -108,14 +107,14 @@ impl Greedy {
         let mut residues = Residues::new(n);
         while let Some((v, equals)) = queue.pop() {
             cancel.check()?;
-            // Fill is zero where the neighbours already are a clique. Such vertices can go in any
-            // order before all others, to the same cliques.
+            // Vertices without fill can be eliminated first in any order, with the same cliques as
+            // result, so a tie between them does not matter.
             tied |= equals && !(self.counts_fill() && self.scores[v] == 0);
             let around = self.remove(v);
-            for &changed in around.iter().chain(&self.touched) {
+            for &changed in around.iter().chain(&self.changed_scores) {
                 queue.update(changed as usize, self.scores[changed as usize]);
             }
-            self.touched.clear();
+            self.changed_scores.clear();
             if residues.is_maximal(v, &around) {
                 entries = entries.saturating_add(self.cluster_entries(v, &around));
                 if bound.is_some_and(|bound| entries >= bound) {
@@ -125,10 +124,10 @@ impl Greedy {
             order.push(VariableId::new(v));
             clusters.push(around);
         }
-        Ok(Run { tied, found: Some(Found { order, around: clusters, entries }) })
+        Ok(Run { tied, found: Some(Found { order, neighbours: clusters, entries }) })
     }
 
-    /// Takes `v` out, joins its neighbours pairwise and returns them.
+    /// Eliminates `v`: joins its neighbours pairwise and returns them.
     fn remove(&mut self, v: usize) -> Vec<u32> {
         let around = std::mem::take(&mut self.neighbours[v]);
         for &a in &around {
@@ -138,7 +137,7 @@ impl Greedy {
                 list.iter().position(|&x| x as usize == v).expect("edges go both ways"),
             );
             if self.counts_fill() {
-                // The pairs of a's neighbours of which v was one no longer wait for an edge.
+                // Pairs of v and another neighbour of a no longer need a fill edge.
                 let apart = list.iter().filter(|&&x| !self.are_adjacent(v, x as usize));
                 let weight: u64 = apart.map(|&x| self.weights[x as usize]).sum();
                 self.scores[a] -= weight * self.weights[v];
@@ -170,9 +169,9 @@ impl Greedy {
             for index in 0..self.neighbours[a].len() {
                 let c = self.neighbours[a][index] as usize;
                 if self.are_adjacent(b, c) {
-                    // One edge less to add when c is eliminated.
+                    // c needs one fill edge less when it is eliminated.
                     self.scores[c] -= weight_a * weight_b;
-                    self.touched.push(c as u32);
+                    self.changed_scores.push(c as u32);
                 } else {
                     gain += self.weights[c];
                 }
@@ -188,7 +187,7 @@ impl Greedy {
         self.neighbours[b].push(a as u32);
     }
 
-    /// The score of `v`, from nothing.
+    /// The score of `v`, computed from the graph.
     fn score(&self, v: usize) -> u64 {
         let around = &self.neighbours[v];
         match self.heuristic {
@@ -208,7 +207,7 @@ impl Greedy {
         }
     }
 
-    /// Table size of `v` and the variables `around` it.
+    /// Size of the table over `v` and its `neighbours`.
     fn cluster_entries(&self, v: usize, around: &[u32]) -> u64 {
         let cluster = around.iter().map(|&a| a as usize).chain([v]);
         table_entries(cluster.map(|a| self.cardinalities[a]))
@@ -223,20 +222,21 @@ impl Greedy {
     }
 }
 
-/// The vertices that are left, the one with the least score first: a tournament in which the winner of
-/// every match is known.
+/// A priority queue of the remaining vertices by score: a tournament tree that stores the winner of every
+/// match.
 struct Queue {
-    /// Among equal scores the least rank goes first.
+    /// The rank of each vertex; the smallest rank wins among equal scores.
     rank: Vec<u32>,
     vertex: Vec<u32>,
-    /// The present score of each vertex, by rank.
+    /// The current score of each vertex, by rank.
     scores: Vec<u64>,
-    /// The rank that won each match, or [`NOBODY`]: number 1 is the final, 2 m and 2 m + 1 lead to m,
-    /// and in the last round every rank plays alone.
+    /// The rank that won each match, or [`NO_RANK`]. Match 1 is the final, matches 2m and 2m + 1 decide who
+    /// plays in match m, and the leaves hold one rank each.
     winners: Vec<u32>,
 }
 
-const NOBODY: u32 = u32::MAX;
+/// The winner of a match without players.
+const NO_RANK: u32 = u32::MAX;
 
 impl Queue {
     fn new(preference: &[u32], scores: &[u64]) -> Self {
@@ -244,7 +244,7 @@ impl Queue {
         let mut rank = vec![0; count];
         preference.iter().zip(0..).for_each(|(&v, place)| rank[v as usize] = place);
         let last_round = count.next_power_of_two();
-        let mut winners = vec![NOBODY; 2 * last_round];
+        let mut winners = vec![NO_RANK; 2 * last_round];
         winners[last_round..].iter_mut().zip(0..count as u32).for_each(|(own, rank)| *own = rank);
         let mut queue = Self {
             rank,
@@ -256,17 +256,17 @@ impl Queue {
         queue
     }
 
-    /// Who wins a match of the winners of those before.
+    /// The winner of match `number`, from the winners of the two matches below it.
     fn winner(&self, number: usize) -> u32 {
         match (self.winners[2 * number], self.winners[2 * number + 1]) {
-            (NOBODY, other) | (other, NOBODY) => other,
+            (NO_RANK, other) | (other, NO_RANK) => other,
             (a, b) if self.scores[b as usize] < self.scores[a as usize] => b,
             (a, _) => a,
         }
     }
 
-    /// Plays all matches of `rank` again that may have another winner.
-    fn play(&mut self, rank: u32) {
+    /// Replays the matches of `rank` whose winner may have changed.
+    fn replay(&mut self, rank: u32) {
         let mut number = (self.winners.len() / 2 + rank as usize) / 2;
         while number > 0 {
             let winner = self.winner(number);
@@ -283,51 +283,51 @@ impl Queue {
         let known = &mut self.scores[rank as usize];
         if *known != score {
             *known = score;
-            self.play(rank);
+            self.replay(rank);
         }
     }
 
-    /// Takes out the first, and says whether another has the same score.
+    /// Removes the vertex with the smallest score and returns it, and whether another has the same score.
     fn pop(&mut self) -> Option<(usize, bool)> {
         let first = self.first()?;
         let place = self.winners.len() / 2 + first as usize;
-        self.winners[place] = NOBODY;
-        self.play(first);
+        self.winners[place] = NO_RANK;
+        self.replay(first);
         let score = self.scores[first as usize];
         let equals = self.first().is_some_and(|other| self.scores[other as usize] == score);
         Some((self.vertex[first as usize] as usize, equals))
     }
 
-    /// The first.
+    /// The rank with the smallest score.
     fn first(&self) -> Option<u32> {
-        self.winners.get(1).copied().filter(|&rank| rank != NOBODY)
+        self.winners.get(1).copied().filter(|&rank| rank != NO_RANK)
     }
 }
 
-/// Tells the maximal clusters while elimination runs; see
-/// [`Elimination::maximal_clusters`](crate::graph::Elimination::maximal_clusters) for the reason.
+/// Recognises maximal clusters during elimination. Why this works is explained at
+/// [`Elimination::maximal_clusters`](crate::graph::Elimination::maximal_clusters).
 struct Residues {
-    /// What was left of each cluster when its vertex was gone: how many vertices, until one of
-    /// them goes.
+    /// Number of vertices of each cluster without its eliminated vertex; `None` once another of them is
+    /// eliminated.
     sizes: Vec<Option<usize>>,
-    /// The residues in which each vertex occurs.
-    of_vertex: Vec<Vec<u32>>,
+    /// The clusters, without their eliminated vertex, that contain each vertex.
+    residues_of: Vec<Vec<u32>>,
 }
 
 impl Residues {
     fn new(n: usize) -> Self {
-        Self { sizes: Vec::with_capacity(n), of_vertex: vec![Vec::new(); n] }
+        Self { sizes: Vec::with_capacity(n), residues_of: vec![Vec::new(); n] }
     }
 
-    /// Whether no earlier cluster contains `v` and the vertices `around` it, where `v` goes now.
+    /// Eliminates `v`: returns whether no earlier cluster contains `v` and its `neighbours`.
     fn is_maximal(&mut self, v: usize, around: &[u32]) -> bool {
         let mut maximal = true;
-        for residue in std::mem::take(&mut self.of_vertex[v]) {
+        for residue in std::mem::take(&mut self.residues_of[v]) {
             let size = self.sizes[residue as usize].take();
             maximal &= size != Some(around.len() + 1);
         }
         for &a in around {
-            self.of_vertex[a as usize].push(self.sizes.len() as u32);
+            self.residues_of[a as usize].push(self.sizes.len() as u32);
         }
         self.sizes.push(Some(around.len()));
         maximal
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_that_of_the_clusters_that_no_other_contains() {
+    fn the_total_counts_the_maximal_clusters() {
         for (round, graph) in random_graphs(3).enumerate() {
             for heuristic in Heuristic::ALL {
                 let found = run(&graph, heuristic, round as u64, None).found.unwrap();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_given_up_when_it_reaches_its_bound() {
+    fn a_run_stops_when_its_total_reaches_the_bound() {
         for graph in random_graphs(4) {
             let entries = run(&graph, Heuristic::MinFill, 0, None).found.unwrap().entries;
             assert!(run(&graph, Heuristic::MinFill, 0, Some(entries)).found.is_none());
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_tie_every_seed_comes_to_the_same_total() {
+    fn without_a_tie_every_seed_gives_the_same_total() {
         let (mut tied, mut untied) = (0, 0);
         for graph in random_graphs(5) {
             for heuristic in Heuristic::ALL {

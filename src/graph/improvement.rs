@@ -1,4 +1,4 @@
-//! Going on improving an elimination order for as long as one likes.
+//! Improves an elimination order without a time limit, in the background.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -7,21 +7,22 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::MoralGraph;
 use crate::graph::elimination_tree::EliminationTree;
 use crate::graph::reduction::reduce;
-use crate::graph::search::{ROUNDS, saturated};
+use crate::graph::search::{ROUNDS, saturation_steps};
 use crate::network::VariableId;
 
-/// The longest walk. Longer ones find no more, and would keep what they found to themselves too long.
-const LONGEST: u64 = 8_000_000;
+/// Maximum number of steps of a walk. Longer walks find no more and report too late. Affects only how
+/// often improvements are reported.
+const LONGEST_WALK: u64 = 8_000_000;
 
-/// Improves `order`, which holds every variable of `graph` once, until `cancel` is set.
+/// Improves `order`, an elimination order of `graph`, until `cancel` is set.
 ///
-/// Walks as [`Triangulation::Auto`](crate::graph::Triangulation::Auto) does, without its limits.
-/// Each order with a smaller sum of clique table entries than any before goes to `better` with
-/// that sum; `tick` is called every few thousand steps, and may take its time: the search rests
-/// meanwhile. The orders found depend on graph, order and seed alone.
+/// Walks like [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits. Calls
+/// `better` with each order that has a smaller sum of clique table entries than all before it, and with
+/// that sum. Calls `tick` every few thousand steps; the search pauses until it returns. The orders found
+/// depend only on graph, order and seed.
 ///
-/// Returns once nothing was found for a hundred times as many steps as it takes most pairs of vertices
-/// to meet, and at once where taking simplicial vertices first leaves nothing to choose.
+/// Returns after a long time without improvement (a hundred times the number of steps after which most
+/// pairs of vertices have been exchanged), or at once if removing simplicial vertices leaves no choice.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -45,7 +46,7 @@ pub fn improve_order(
         }
     };
     let mut best = core.restrict(order);
-    // Taking the simplicial vertices first may be better already.
+    // Eliminating simplicial vertices first may already be an improvement.
     offer(&best);
     if core.graph.len() < 2 {
         return Ok(());
@@ -54,28 +55,35 @@ pub fn improve_order(
         |order: &[VariableId]| EliminationTree::new(&core.graph, order, |states| states).total();
     let mut least_of_core = total_of_core(&best);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut rest = || {
+    let mut tick_and_continue = || {
         tick();
         false
     };
     let n = core.graph.len() as u64;
-    let hopeless = 100 * saturated(n);
+    let give_up_after = 100 * saturation_steps(n);
     let mut idle = 0;
-    let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST / 32);
+    let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
         for round in &ROUNDS {
-            let found = round.walk(&core.graph, &best, length, &mut random, &mut rest, cancel)?;
+            let found = round.walk(
+                &core.graph,
+                &best,
+                length,
+                &mut random,
+                &mut tick_and_continue,
+                cancel,
+            )?;
             let entries = total_of_core(&found);
             idle += length;
             if entries < least_of_core {
                 (least_of_core, best, idle) = (entries, found, 0);
                 offer(&best);
             }
-            if idle >= hopeless {
+            if idle >= give_up_after {
                 return Ok(());
             }
         }
-        length = (length * 2).min(LONGEST);
+        length = (length * 2).min(LONGEST_WALK);
     }
 }
 
@@ -95,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn better_orders_are_told_one_by_one_with_their_totals() {
+    fn each_better_order_is_reported_with_its_total() {
         let graph = cycle();
         let mut found = Vec::new();
         let mut ticks = 0;
@@ -103,7 +111,7 @@ mod tests {
         let better = |order, entries| found.push((order, entries));
         let tick = || ticks += 1;
         let ended = improve_order(&graph, &start, 7, &CancelToken::new(), tick, better);
-        assert_eq!(ended, Ok(()), "a small graph is done with soon");
+        assert_eq!(ended, Ok(()), "the search of a small graph ends");
         assert!(ticks > 100);
         let (order, entries) = found.last().expect("the start is not the best");
         assert_eq!(*entries, 36.0 + 15.0);
@@ -116,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_that_is_chordal_already_comes_to_an_end() {
+    fn the_search_of_a_chordal_graph_ends_at_once() {
         let path = MoralGraph::new(vec![2, 3, 4], &[ids(&[0, 1]), ids(&[1, 2])]);
         let mut found = Vec::new();
         let ended = improve_order(
@@ -124,7 +132,7 @@ mod tests {
             &ids(&[1, 0, 2]),
             1,
             &CancelToken::new(),
-            || panic!("there is nothing to walk over"),
+            || panic!("a chordal graph needs no walk"),
             |_, entries| found.push(entries),
         );
         assert_eq!((ended, found), (Ok(()), vec![18.0]));

@@ -25,7 +25,7 @@ pub struct Clique {
 /// The variables that two neighbouring cliques share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separator {
-    /// Its variables, ascending; none where two components of the network were joined.
+    /// Its variables, ascending; none if it joins two components of the network.
     pub variables: Vec<VariableId>,
     /// Entries of its table; 1 for an empty separator.
     pub entries: u64,
@@ -46,11 +46,11 @@ pub struct TreeLink {
 
 /// A rooted tree of cliques with the running intersection property.
 ///
-/// There is always exactly one tree: the components of a network that falls apart are joined by
-/// empty separators, whose table is the one number that the components exchange (their share of
-/// P(e)). A network without variables has a tree with one clique that is empty.
+/// There is always exactly one tree: the components of a disconnected network are joined by empty
+/// separators, whose table is a single number (a factor of P(e)). A network without variables has a tree
+/// with one empty clique.
 ///
-/// Separator `s` lies above exactly one clique, its child; there is one separator fewer than
+/// Each separator is directly above exactly one clique, its child, so there is one separator fewer than
 /// cliques.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JunctionTree {
@@ -65,10 +65,10 @@ pub struct JunctionTree {
 impl JunctionTree {
     /// A tree of `cliques` and `separators` rooted at `root`.
     ///
-    /// The children of a clique stand in the order of their separators.
+    /// The children of a clique are in the order of their separators.
     ///
     /// # Panics
-    /// If the separators do not make a tree with every parent nearer to the root than its child.
+    /// If the separators do not form a tree in which every parent is nearer to the root than its child.
     #[must_use]
     pub fn new(cliques: Vec<Clique>, separators: Vec<Separator>, root: CliqueId) -> Self {
         assert_eq!(separators.len() + 1, cliques.len(), "a tree has one edge fewer than vertices");
@@ -123,7 +123,7 @@ impl JunctionTree {
         (0..self.separators.len()).map(SeparatorId::new)
     }
 
-    /// The clique at which evidence is collected.
+    /// The root, at which evidence is collected.
     #[must_use]
     pub fn root(&self) -> CliqueId {
         self.root
@@ -147,8 +147,7 @@ impl JunctionTree {
         self.depth[clique.index()]
     }
 
-    /// For each of so many variables, which are all of the network's, the clique with the smallest
-    /// table that holds it.
+    /// For each of the network's `variables` variables, the smallest clique that contains it.
     #[must_use]
     pub fn smallest_cliques(&self, variables: usize) -> Vec<CliqueId> {
         let mut smallest = vec![self.root; variables];
@@ -162,7 +161,7 @@ impl JunctionTree {
         smallest
     }
 
-    /// An order of elimination that adds no edges beyond the cliques of this tree.
+    /// An elimination order that adds no edges beyond the cliques of this tree.
     #[must_use]
     pub fn elimination_order(&self) -> Vec<VariableId> {
         let mut away = vec![self.root];
@@ -171,7 +170,7 @@ impl JunctionTree {
             away.extend(self.children(clique).iter().map(|link| link.clique));
             next += 1;
         }
-        // A variable goes with the clique nearest to the root that holds it, from the leaves on.
+        // A variable is eliminated with the clique nearest to the root that contains it, leaves first.
         let mut order = Vec::new();
         for clique in away.into_iter().rev() {
             let kept = self.parent(clique).map(|link| &self[link.separator].variables);

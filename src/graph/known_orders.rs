@@ -1,4 +1,4 @@
-//! Elimination orders that were found before.
+//! Elimination orders found earlier.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -11,10 +11,10 @@ use crate::network::VariableId;
 
 /// The best elimination order known for each of some structures.
 ///
-/// A structure is the numbers of states and the moral graph, with the variables in file order;
-/// names and probabilities play no part. In JSON this is an object from the structure, a hash in
-/// hexadecimal, to the total of the clique tables' entries and the order. The one with the networks
-/// that are shipped is `networks/orders.json`; the example `best_orders` makes it.
+/// A structure is the moral graph with the number of states of each variable, in file order; names and
+/// probabilities do not matter. The JSON form is an object from the structure (a hash in hexadecimal) to the
+/// order and the total entries of its clique tables. `networks/orders.json` has those of the shipped
+/// networks; the example `best_orders` makes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KnownOrders(BTreeMap<String, Known>);
@@ -28,17 +28,17 @@ struct Known {
 
 static SHIPPED: LazyLock<Arc<KnownOrders>> = LazyLock::new(|| {
     let text = include_str!("../../networks/orders.json");
-    Arc::new(serde_json::from_str(text).expect("a test reads what is shipped"))
+    Arc::new(serde_json::from_str(text).expect("a test reads the shipped orders"))
 });
 
 impl KnownOrders {
-    /// The orders for the networks that are part of the program.
+    /// The orders for the shipped networks.
     #[must_use]
     pub fn shipped() -> Arc<Self> {
         Arc::clone(&SHIPPED)
     }
 
-    /// Only `order`, of `graph`, whose clique tables have `entries` in all.
+    /// A collection with the one `order` for `graph`, whose clique tables have `entries` entries in total.
     #[must_use]
     pub fn of(graph: &MoralGraph, order: &[VariableId], entries: u64) -> Self {
         let known = Known { entries, order: order.to_vec() };
@@ -48,8 +48,8 @@ impl KnownOrders {
 
     /// The order for the structure of `graph`.
     ///
-    /// It is checked before it is returned, as it may have come from a file: one that is not an
-    /// order of this graph, or whose cliques do not have the total that it claims, is not there.
+    /// The order may come from a file, so it is checked first: `None` if it is not an order of this graph,
+    /// or if its cliques do not have the total it claims.
     #[must_use]
     pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
         let known = self.0.get(&structure(graph))?;
@@ -58,16 +58,16 @@ impl KnownOrders {
         (elimination.total_entries(graph) == known.entries).then(|| known.order.clone())
     }
 
-    /// Sum of the clique tables' entries that the order for the structure of `graph` claims to come
-    /// to; unlike with [`find`](Self::find) nothing is checked.
+    /// The total entries that the order for the structure of `graph` claims. Unlike
+    /// [`find`](Self::find), this checks nothing.
     #[must_use]
     pub fn entries(&self, graph: &MoralGraph) -> Option<u64> {
         self.0.get(&structure(graph)).map(|known| known.entries)
     }
 
-    /// Keeps `order`, of `graph`, whose clique tables have `entries` in all, unless one as good is
-    /// known; returns whether it does. It is the very order that is kept: another one of the same
-    /// cliques may be joined to another tree.
+    /// Adds `order` for `graph`, whose clique tables have `entries` entries in total, unless an order as
+    /// good is known. Returns whether it was added. The order itself is kept, not just its cliques: another
+    /// order with the same cliques can give another tree.
     pub fn insert(&mut self, graph: &MoralGraph, order: &[VariableId], entries: u64) -> bool {
         let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
         if better {
@@ -76,7 +76,7 @@ impl KnownOrders {
         better
     }
 
-    /// Takes over the orders of `other` that are better than those here.
+    /// Copies the orders of `other` that are better than the known ones.
     pub fn merge(&mut self, other: &Self) {
         for (structure, known) in &other.0 {
             if self.0.get(structure).is_none_or(|here| here.entries > known.entries) {
@@ -85,7 +85,7 @@ impl KnownOrders {
         }
     }
 
-    /// Number of structures.
+    /// The number of structures.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -98,8 +98,8 @@ impl KnownOrders {
     }
 }
 
-/// The FNV-1a hash, of 128 bits, of the number of variables, their numbers of states, and the pairs
-/// of neighbours in ascending order.
+/// The 128-bit FNV-1a hash of the number of variables, their numbers of states, and the pairs of
+/// neighbours in ascending order, in hexadecimal.
 fn structure(graph: &MoralGraph) -> String {
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     let mut add = |number: usize| {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_survive_a_file_and_those_that_are_wrong_are_not_found() {
+    fn orders_survive_serialisation_and_wrong_ones_are_not_found() {
         let graph = cycle([3, 3, 2, 3]);
         let mut known = KnownOrders::default();
         insert(&mut known, &graph, [1, 0, 2, 3]);

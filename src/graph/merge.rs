@@ -1,32 +1,31 @@
 //! Merging cliques over small separators.
 //!
-//! What section 5 of Zheng, Mengshoel and Chong leaves to future work: a small separator gives a
-//! message little to do in parallel, and merging the two cliques beside it does away with the
-//! message, at the price of a larger table.
+//! Section 5 of Zheng, Mengshoel and Chong leaves this to future work: a message over a small separator has
+//! little parallel work. Merging the two cliques next to the separator removes the message, at the price of
+//! a larger table.
 
 use crate::graph::{
     Clique, CliqueId, JunctionTree, MoralGraph, Separator, SeparatorId, table_entries,
 };
 use crate::network::VariableId;
 
-/// Up to where cliques are merged. All sizes are entries of tables.
+/// Which cliques may be merged. All sizes are numbers of table entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergeLimits {
-    /// Only separators of at most this size are merged away.
+    /// Only separators up to this size are removed.
     pub separator: u64,
-    /// No clique grows beyond this size by merging.
+    /// No merged clique is larger than this.
     pub clique: u64,
-    /// All cliques together do not grow beyond this size by merging.
+    /// The cliques together are not larger than this after merging.
     pub total: u64,
-    /// What a message costs beyond its entries, in entries that one thread goes through: cliques
-    /// are merged only where that and equation 6 make the tree cheaper. `None` merges whatever the
-    /// sizes allow.
+    /// The fixed cost of a message, in entries processed by one thread. Cliques are merged only if the tree
+    /// becomes cheaper by equation 6 with this cost. `None` merges everything that the sizes allow.
     pub message: Option<f64>,
 }
 
 impl MergeLimits {
-    /// Separators of at most `separator` entries, as long as no table becomes larger than the
-    /// largest of `tree` is and all of them together not more than twice as large as they are.
+    /// Removes separators of at most `separator` entries, as long as no table becomes larger than the
+    /// largest of `tree` and the total at most doubles.
     #[must_use]
     pub fn of_separators(separator: u64, message: Option<f64>, tree: &JunctionTree) -> Self {
         let sizes = || tree.cliques().iter().map(|clique| clique.entries);
@@ -36,73 +35,73 @@ impl MergeLimits {
     }
 }
 
-/// `tree` with the cliques on both sides of small separators merged into one.
+/// Merges the cliques on both sides of small separators of `tree`.
 ///
-/// Again and again the edge goes that saves most by equation 6 of Zheng, Mengshoel and Chong, or
-/// that adds fewest entries where a message is said to cost nothing, as long as there is one within
-/// `limits`. The separators that remain stay as they are, and with them the running intersection
-/// property; the variables of a merged clique become pairwise neighbours, so the graph stays
-/// chordal, and no clique comes to lie within another. The root stays, or what it was merged into.
+/// Repeatedly removes the edge that saves most by equation 6 of Zheng, Mengshoel and Chong, or, if
+/// [`message`](MergeLimits::message) is `None`, the edge that adds the fewest entries, until none is left
+/// within `limits`. The remaining separators do not change, so the running intersection property holds; the
+/// variables of a merged clique become pairwise neighbours, so the graph stays chordal; and no clique becomes
+/// contained in another. The root stays the root, or the clique it was merged into.
 ///
-/// `graph` is the moral graph that `tree` was made from, and says how many states there are.
+/// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
 /// # Complexity
-/// O(m k) for k cliques and m mergers.
+/// O(m k) for k cliques and m effects.
 #[must_use]
 pub fn merge_small_separators(
     graph: &MoralGraph,
     tree: &JunctionTree,
     limits: MergeLimits,
 ) -> JunctionTree {
-    let mut state = State::of(tree);
+    let mut state = MergeState::of(tree);
     let mut open: Vec<SeparatorId> = tree.separator_ids().collect();
     open.retain(|&edge| tree[edge].entries <= limits.separator);
     loop {
-        let mergers =
-            open.iter().enumerate().map(|(place, &edge)| (place, state.merger(&tree[edge])));
-        let within = mergers.filter(|(_, merger)| {
-            merger.merged <= limits.clique
-                && state.total.saturating_add(merger.added) <= limits.total
+        let effects =
+            open.iter().enumerate().map(|(place, &edge)| (place, state.effect(&tree[edge])));
+        let within = effects.filter(|(_, effect)| {
+            effect.merged <= limits.clique
+                && state.total.saturating_add(effect.added) <= limits.total
         });
         let best = match limits.message {
-            None => within.min_by_key(|(place, merger)| (merger.added, *place)),
+            None => within.min_by_key(|(place, effect)| (effect.added, *place)),
             Some(message) => within
-                .map(|(place, merger)| (2.0 * message - merger.slower, place, merger))
+                .map(|(place, effect)| (2.0 * message - effect.slower, place, effect))
                 .filter(|&(saved, ..)| saved > 0.0)
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
-                .map(|(_, place, merger)| (place, merger)),
+                .map(|(_, place, effect)| (place, effect)),
         };
-        let Some((place, merger)) = best else { break };
-        state.merge(&tree[open.remove(place)], merger);
+        let Some((place, effect)) = best else { break };
+        state.merge(&tree[open.remove(place)], effect);
     }
-    rebuild(graph, tree, &state.stands_for)
+    rebuild(graph, tree, &state.merged_into)
 }
 
-/// What has been merged so far.
-struct State {
-    /// The clique into which each was merged: a parent, or still itself.
-    stands_for: Vec<CliqueId>,
-    /// Entries of each clique that stands for itself.
+/// The merges so far.
+struct MergeState {
+    /// The clique into which each clique was merged: a parent, or itself if it was not merged.
+    merged_into: Vec<CliqueId>,
+    /// Entries of each clique that was not merged into another.
     sizes: Vec<u64>,
-    /// Sum of 1 / |S| over the separators around each of them.
+    /// Sum of 1 / |S| over the separators S of each such clique.
     shares: Vec<f64>,
-    /// Entries of all of them.
+    /// Total entries of these cliques.
     total: u64,
 }
 
-/// What merging over one separator would do.
+/// The effect of removing one separator.
 #[derive(Clone, Copy)]
-struct Merger {
+struct MergeEffect {
     parent: CliqueId,
-    /// Entries of the clique that it makes, and how many more these are than before.
+    /// Entries of the merged clique, and how many more these are than those of the two cliques.
     merged: u64,
     added: u64,
-    /// Entries that threads go through in addition, one after another, with both messages of every
-    /// separator (equation 4).
+    /// Additional entries that threads process sequentially, over both messages of every separator
+    /// (equation 4).
     slower: f64,
 }
 
-impl State {
+impl MergeState {
     fn of(tree: &JunctionTree) -> Self {
         let sizes: Vec<u64> = tree.cliques().iter().map(|clique| clique.entries).collect();
         let mut shares = vec![0.0; sizes.len()];
@@ -112,24 +111,24 @@ impl State {
             }
         }
         Self {
-            stands_for: tree.clique_ids().collect(),
+            merged_into: tree.clique_ids().collect(),
             total: sizes.iter().fold(0, |sum: u64, &size| sum.saturating_add(size)),
             sizes,
             shares,
         }
     }
 
-    fn merger(&self, edge: &Separator) -> Merger {
-        let parent = representative(&self.stands_for, edge.parent);
+    fn effect(&self, edge: &Separator) -> MergeEffect {
+        let parent = representative(&self.merged_into, edge.parent);
         let (above, below) = (self.sizes[parent.index()], self.sizes[edge.child.index()]);
         let merged = above.saturating_mul(below / edge.entries);
         let share = 1.0 / edge.entries as f64;
-        // The neighbours send to and receive from a larger table; one edge has no message any more.
+        // The neighbours exchange messages with a larger table; the removed edge has none.
         let grows = |size: u64, clique: CliqueId| {
             (merged as f64 - size as f64) * (self.shares[clique.index()] - share)
         };
         let more = grows(above, parent) + grows(below, edge.child);
-        Merger {
+        MergeEffect {
             parent,
             merged,
             added: merged.saturating_sub(above.saturating_add(below)),
@@ -137,34 +136,34 @@ impl State {
         }
     }
 
-    fn merge(&mut self, edge: &Separator, merger: Merger) {
-        let (parent, child) = (merger.parent.index(), edge.child.index());
+    fn merge(&mut self, edge: &Separator, effect: MergeEffect) {
+        let (parent, child) = (effect.parent.index(), edge.child.index());
         let before = self.sizes[parent].saturating_add(self.sizes[child]);
-        self.total = self.total.saturating_sub(before).saturating_add(merger.merged);
-        self.sizes[parent] = merger.merged;
+        self.total = self.total.saturating_sub(before).saturating_add(effect.merged);
+        self.sizes[parent] = effect.merged;
         self.shares[parent] += self.shares[child] - 2.0 / edge.entries as f64;
-        self.stands_for[child] = merger.parent;
+        self.merged_into[child] = effect.parent;
     }
 }
 
-/// The clique into which `clique` was merged in the end.
-fn representative(stands_for: &[CliqueId], mut clique: CliqueId) -> CliqueId {
-    while stands_for[clique.index()] != clique {
-        clique = stands_for[clique.index()];
+/// The clique into which `clique` was finally merged.
+fn representative(merged_into: &[CliqueId], mut clique: CliqueId) -> CliqueId {
+    while merged_into[clique.index()] != clique {
+        clique = merged_into[clique.index()];
     }
     clique
 }
 
-fn rebuild(graph: &MoralGraph, tree: &JunctionTree, stands_for: &[CliqueId]) -> JunctionTree {
+fn rebuild(graph: &MoralGraph, tree: &JunctionTree, merged_into: &[CliqueId]) -> JunctionTree {
     let mut variables: Vec<Vec<VariableId>> = vec![Vec::new(); tree.cliques().len()];
     for clique in tree.clique_ids() {
-        let into = representative(stands_for, clique);
+        let into = representative(merged_into, clique);
         variables[into.index()].extend(&tree[clique].variables);
     }
     let mut ids = vec![CliqueId::new(0); tree.cliques().len()];
     let mut cliques = Vec::new();
     for clique in tree.clique_ids() {
-        if stands_for[clique.index()] != clique {
+        if merged_into[clique.index()] != clique {
             continue;
         }
         ids[clique.index()] = CliqueId::new(cliques.len());
@@ -174,8 +173,9 @@ fn rebuild(graph: &MoralGraph, tree: &JunctionTree, stands_for: &[CliqueId]) -> 
         let states = variables.iter().map(|v| graph.cardinalities()[v.index()]);
         cliques.push(Clique { entries: table_entries(states), variables });
     }
-    let id = |clique: CliqueId| ids[representative(stands_for, clique).index()];
-    let kept = tree.separators().iter().filter(|edge| stands_for[edge.child.index()] == edge.child);
+    let id = |clique: CliqueId| ids[representative(merged_into, clique).index()];
+    let kept =
+        tree.separators().iter().filter(|edge| merged_into[edge.child.index()] == edge.child);
     let separators = kept.map(|edge| Separator {
         parent: id(edge.parent),
         child: id(edge.child),
@@ -203,11 +203,11 @@ mod tests {
         (graph, tree)
     }
 
-    fn boundless() -> MergeLimits {
+    fn unlimited() -> MergeLimits {
         MergeLimits { separator: 0, clique: u64::MAX, total: u64::MAX, message: None }
     }
 
-    /// What equation 6 says of a tree, in entries.
+    /// The cost of a tree by equation 6, in entries.
     fn cost(tree: &JunctionTree, message: f64) -> f64 {
         let edge = |edge: &Separator| {
             let ends = tree[edge.parent].entries as f64 + tree[edge.child].entries as f64;
@@ -216,7 +216,7 @@ mod tests {
         tree.separators().iter().map(edge).sum()
     }
 
-    /// The edges that a tree adds to the graph.
+    /// The fill edges of a tree.
     fn fill(graph: &MoralGraph, tree: &JunctionTree) -> Vec<(VariableId, VariableId)> {
         let pairs = |clique: &Clique| -> Vec<(VariableId, VariableId)> {
             let v = &clique.variables;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_is_a_junction_tree() {
+    fn merging_gives_a_junction_tree() {
         for network in ["asia", "alarm", "insurance", "water", "pigs"] {
             let (graph, tree) = tree_of(network);
             let mut before = usize::MAX;
@@ -257,16 +257,16 @@ mod tests {
     #[test]
     fn without_limits_one_clique_remains() {
         let (graph, tree) = tree_of("asia");
-        let limits = MergeLimits { separator: u64::MAX, ..boundless() };
+        let limits = MergeLimits { separator: u64::MAX, ..unlimited() };
         let merged = merge_small_separators(&graph, &tree, limits);
         assert_eq!((merged.cliques().len(), merged.cliques()[0].entries), (1, 256));
     }
 
     #[test]
-    fn what_is_small_goes_and_what_is_large_stays() {
+    fn small_separators_are_removed_and_large_ones_stay() {
         let (graph, tree) = tree_of("water");
-        // Separators that small, with room to merge all of them.
-        let limits = MergeLimits { separator: 16, ..boundless() };
+        // Limits that allow all of the small separators to be removed.
+        let limits = MergeLimits { separator: 16, ..unlimited() };
         let merged = merge_small_separators(&graph, &tree, limits);
         let large = |tree: &JunctionTree| {
             let mut sizes: Vec<u64> = tree.separators().iter().map(|s| s.entries).collect();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_never_makes_a_tree_dearer() {
+    fn merging_by_cost_never_makes_a_tree_more_expensive() {
         for network in ["alarm", "water", "pigs"] {
             let (graph, tree) = tree_of(network);
             for message in [0.0, 10.0, 200.0] {
@@ -298,16 +298,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_merger_costs_is_what_the_tree_then_costs() {
+    fn the_predicted_cost_of_a_merge_is_the_cost_of_the_merged_tree() {
         let (graph, tree) = tree_of("alarm");
-        let state = State::of(&tree);
+        let state = MergeState::of(&tree);
         for edge in tree.separators() {
-            let mut after = State::of(&tree);
-            let merger = state.merger(edge);
-            after.merge(edge, merger);
-            let merged = rebuild(&graph, &tree, &after.stands_for);
+            let mut after = MergeState::of(&tree);
+            let effect = state.effect(edge);
+            after.merge(edge, effect);
+            let merged = rebuild(&graph, &tree, &after.merged_into);
             let slower = cost(&merged, 0.0) - cost(&tree, 0.0);
-            assert!((slower - merger.slower).abs() < 1e-6, "{slower} {}", merger.slower);
+            assert!((slower - effect.slower).abs() < 1e-6, "{slower} {}", effect.slower);
             let total: u64 = merged.cliques().iter().map(|c| c.entries).sum();
             assert_eq!(total, after.total);
         }

@@ -1,13 +1,18 @@
 //! From a network's structure to a junction tree.
 //!
-//! There is no probability in here: the input is how many states each variable has and which
-//! variables occur together (the families), the output is a tree of cliques. The order of work is
-//! moral graph, elimination order, cliques, spanning tree, root. What each step promises stands in
-//! [`predicates`] as functions that tests and debug builds call.
+//! No probability is involved. The input is the number of states of each variable and which variables
+//! occur together (the families); the output is a tree of cliques. The steps are: moral graph,
+//! elimination order, cliques, spanning tree, root. [`predicates`] states what each step guarantees, as
+//! functions that tests and debug builds call.
+//!
+//! Read `moral`, `elimination` and `spanning` first: they are the path from a network to a tree.
+//! `greedy` runs the heuristics; `search`, `anneal`, `elimination_tree` and `reduction` find
+//! better orders; `critical_path` and `centre` shape and root the tree; `merge` is the paper's
+//! future work.
 
 mod anneal;
 mod centre;
-mod contract;
+mod clique_tree;
 mod critical_path;
 mod elimination;
 mod elimination_tree;
@@ -24,7 +29,7 @@ mod spanning;
 mod statistics;
 mod triangulation;
 
-pub use contract::{CliqueTree, quick_tree};
+pub use clique_tree::{CliqueTree, clique_tree};
 pub use elimination::{Elimination, Heuristic, eliminate, eliminate_in_order};
 pub use improvement::improve_order;
 pub use junction_tree::{Clique, CliqueId, JunctionTree, Separator, SeparatorId, TreeLink};

@@ -1,8 +1,8 @@
-//! What a junction tree must be, as functions that can be called.
+//! The specification of a junction tree, as functions that can be called.
 //!
-//! Each looks at the result alone and shares no code with what made it. They name variables and
-//! cliques by index, because nothing in this module knows their labels. Tests call them on every
-//! network that is shipped, and debug builds on everything that is compiled.
+//! Each predicate looks only at the result and shares no code with the functions that produce it. Messages
+//! name variables and cliques by index, because nothing in this module knows their names. Tests call the
+//! predicates on every shipped network, and debug builds on everything that is compiled.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use fixedbitset::FixedBitSet;
 use crate::graph::{Clique, CliqueId, JunctionTree, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// What was promised and does not hold, and for which variables or cliques.
+/// The property that does not hold, and for which variables or cliques.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Violation(String);
@@ -23,7 +23,7 @@ fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(Violation(otherwise())) }
 }
 
-/// All of the predicates here, for a tree made from `graph` with `fill_edges` added.
+/// All predicates of this module, for a tree made from `graph` with `fill_edges` added.
 ///
 /// # Errors
 /// The first that does not hold.
@@ -170,10 +170,11 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     Ok(())
 }
 
-/// The cliques that hold a variable hang together, for each of `variables` variables.
+/// The cliques that contain a variable are connected, for each of `variables` variables (the running
+/// intersection property).
 ///
 /// # Errors
-/// The first variable whose cliques do not, and two of them that a path without it joins.
+/// The first variable whose cliques are not, and two of them that are joined only by a path without it.
 pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verdict {
     // A connected part of a rooted tree has exactly one clique whose parent is outside.
     let mut top: Vec<Option<CliqueId>> = vec![None; variables];
@@ -196,10 +197,10 @@ pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verd
     Ok(())
 }
 
-/// Every separator holds the variables that its two ends share, ascending, and no others.
+/// Every separator contains exactly the variables that its two ends share, ascending.
 ///
 /// # Errors
-/// The first separator that does not, with what it holds and what its ends share.
+/// The first separator that does not, with its variables and those that its ends share.
 pub fn separators_are_intersections(tree: &JunctionTree) -> Verdict {
     for (index, separator) in tree.separators().iter().enumerate() {
         let (parent, child) = (&tree[separator.parent], &tree[separator.child]);
@@ -215,15 +216,16 @@ pub fn separators_are_intersections(tree: &JunctionTree) -> Verdict {
     Ok(())
 }
 
-/// The table sizes are the products of the cardinalities; `cardinalities[v]` is that of variable `v`.
+/// The table sizes are the products of the cardinalities; `cardinalities[v]` is the number of states of
+/// variable `v`.
 ///
 /// # Errors
-/// The first clique or separator of which this is not true.
+/// The first clique or separator with another size.
 pub fn entries_are_products(cardinalities: &[usize], tree: &JunctionTree) -> Verdict {
     let check = |what: &str, index: usize, variables: &[VariableId], entries: u64| {
         let product = table_entries(variables.iter().map(|v| cardinalities[v.index()]));
         require(product == entries, || {
-            format!("{what} {index} is said to have {entries} entries, but has {product}")
+            format!("{what} {index} claims {entries} entries, but has {product}")
         })
     };
     for (index, clique) in tree.cliques().iter().enumerate() {
@@ -254,7 +256,7 @@ fn listed(items: impl Iterator<Item = impl Display>) -> String {
     if items.is_empty() { "(none)".to_owned() } else { items.join(", ") }
 }
 
-/// In which cliques each variable is.
+/// The cliques that contain each variable.
 struct Holders(Vec<Vec<CliqueId>>);
 
 impl Holders {
@@ -279,7 +281,7 @@ impl Holders {
     ) -> impl Iterator<Item = CliqueId> + 'a {
         let of_variable = |v: &VariableId| self.0.get(v.index()).map_or(&[][..], Vec::as_slice);
         let rarest = variables.iter().map(of_variable).min_by_key(|holders| holders.len());
-        // Where no variable is asked for, every clique holds all of them.
+        // Every clique contains all of no variables.
         let candidates: Box<dyn Iterator<Item = CliqueId>> = match rarest {
             Some(holders) => Box::new(holders.iter().copied()),
             None => Box::new(tree.clique_ids()),
@@ -316,7 +318,7 @@ mod tests {
         )
     }
 
-    /// The square 0-1-2-3 with the variable 4 on a side, and the diagonal that makes it chordal.
+    /// The square 0-1-2-3 with variable 4 attached, and the diagonal that makes it chordal.
     fn square() -> (MoralGraph, Vec<(VariableId, VariableId)>) {
         let families = [[0, 1], [1, 2], [2, 3], [3, 0], [3, 4]].map(|edge| ids(&edge));
         let diagonal = (VariableId::new(0), VariableId::new(2));
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_junction_tree_is_one() {
+    fn a_junction_tree_satisfies_all_predicates() {
         let (graph, fill) = square();
         let tree = path(&[&[0, 1, 2], &[0, 2, 3], &[3, 4]], &[&[0, 2], &[3]]);
         assert_eq!(is_junction_tree(&graph, &fill, &tree), Ok(()));
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_chordal_exactly_if_some_order_adds_nothing() {
+    fn a_graph_is_chordal_exactly_if_some_order_adds_no_edge() {
         // All graphs over five vertices, against all orders.
         let pairs: Vec<(usize, usize)> = (0..5).flat_map(|b| (0..b).map(move |a| (a, b))).collect();
         let mut chordal = 0;
@@ -415,6 +417,6 @@ mod tests {
         let tree = path(&[&[0, 1], &[1, 2]], &[&[1]]);
         assert_eq!(entries_are_products(&[2, 2, 2], &tree), Ok(()));
         let said = message(entries_are_products(&[2, 2, 3], &tree));
-        assert_eq!(said, "clique 1 is said to have 4 entries, but has 6");
+        assert_eq!(said, "clique 1 claims 4 entries, but has 6");
     }
 }

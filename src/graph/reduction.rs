@@ -1,44 +1,43 @@
-//! Taking away what is easy before the search starts.
+//! Removal of simplicial vertices before the search starts.
 //!
-//! A vertex is simplicial if its neighbours are a clique. Some clique of every triangulation holds
-//! it and all its neighbours, and no minimal triangulation adds an edge to it. With two states or
-//! more a triangulation that is not minimal never has the smaller total, because an edge that can
-//! go splits a clique of size s with ends of a and b states into two of s/a + s/b <= s entries. So
-//! the vertex may go first whether the largest table is to be small or the total, and that is all
-//! that is done here. (With one state it costs nothing wherever it is, and going first may leave a
-//! table that some larger one would have held for nothing.)
+//! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that contains
+//! such a vertex and all its neighbours, and no minimal triangulation adds an edge to it. If all variables
+//! have at least two states, a triangulation that is not minimal never has the smaller total: removing a
+//! superfluous edge splits a clique of s entries, with ends of a and b states, into two of s/a + s/b <= s
+//! entries. So simplicial vertices can be eliminated first, whether the largest table or the total is to
+//! be minimised. (A vertex with one state never costs anything, but eliminating it first may create a
+//! table that a larger one would have contained.)
 //!
-//! An almost simplicial vertex, all but one of whose neighbours are a clique, may go first if a
-//! bound on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005,
-//! "Preprocessing rules for triangulation of probabilistic networks"). For the total there is no
-//! such rule: in the four-cycle of a, b, c, d with 3, 3, 2, 3 states each vertex is almost
-//! simplicial, and starting with a, which has as many states as any, costs 3 * 3 * 3 + 3 * 3 * 2 =
-//! 45 entries where starting with b costs 36.
+//! An almost simplicial vertex (all neighbours but one form a clique) can be eliminated first if a bound
+//! on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005, "Preprocessing rules for
+//! triangulation of probabilistic networks"). For the total there is no such rule. Take the four-cycle a,
+//! b, c, d with 3, 3, 2 and 3 states: each vertex is almost simplicial, but starting with a, which has the
+//! most states, costs 3 * 3 * 3 + 3 * 3 * 2 = 45 entries, and starting with b costs 36.
 
 use fixedbitset::FixedBitSet;
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
 
-/// What is left of a graph when no vertex is simplicial any more.
+/// A graph without simplicial vertices, and how it was obtained from a larger one.
 pub(super) struct Core {
-    /// The vertices that were taken, in the order in which they became simplicial.
-    taken: Vec<VariableId>,
-    /// The variables that remain; `variables[v]` is vertex `v` of the graph here.
+    /// The removed vertices, in the order of their removal.
+    removed: Vec<VariableId>,
+    /// The remaining variables; `variables[v]` is vertex `v` of [`graph`](Self::graph).
     variables: Vec<VariableId>,
-    /// The vertex that each variable is, if it remains.
-    places: Vec<Option<VariableId>>,
-    /// The graph on them.
+    /// The vertex of each variable in [`graph`](Self::graph), if it remains.
+    vertex_of: Vec<Option<VariableId>>,
+    /// The graph of the remaining variables.
     pub graph: MoralGraph,
 }
 
-/// Takes simplicial vertices, those whose neighbours are a clique, until there is none.
+/// Removes simplicial vertices until there are none.
 pub(super) fn reduce(graph: &MoralGraph) -> Core {
     let n = graph.len();
     let mut rows = graph.adjacency().to_vec();
     let mut remaining = FixedBitSet::with_capacity(n);
     remaining.insert_range(..);
-    let mut taken = Vec::new();
+    let mut removed = Vec::new();
     let mut queue: Vec<usize> = (0..n).rev().collect();
     let mut queued = remaining.clone();
     while let Some(v) = queue.pop() {
@@ -53,7 +52,7 @@ pub(super) fn reduce(graph: &MoralGraph) -> Core {
             .all(|(index, &a)| around[index + 1..].iter().all(|&b| rows[a].contains(b)));
         if complete {
             remaining.remove(v);
-            taken.push(VariableId::new(v));
+            removed.push(VariableId::new(v));
             for a in around {
                 rows[a].remove(v);
                 if !queued.put(a) {
@@ -62,34 +61,34 @@ pub(super) fn reduce(graph: &MoralGraph) -> Core {
             }
         }
     }
-    Core::new(graph, taken, remaining.ones().map(VariableId::new).collect())
+    Core::new(graph, removed, remaining.ones().map(VariableId::new).collect())
 }
 
 impl Core {
-    /// The graph on `variables`. Taking simplicial vertices has added no edge.
-    fn new(graph: &MoralGraph, taken: Vec<VariableId>, variables: Vec<VariableId>) -> Self {
-        let mut places = vec![None; graph.len()];
+    /// The subgraph on `variables`. Removing simplicial vertices adds no edges.
+    fn new(graph: &MoralGraph, removed: Vec<VariableId>, variables: Vec<VariableId>) -> Self {
+        let mut vertex_of = vec![None; graph.len()];
         for (index, variable) in variables.iter().enumerate() {
-            places[variable.index()] = Some(VariableId::new(index));
+            vertex_of[variable.index()] = Some(VariableId::new(index));
         }
         let cardinalities = variables.iter().map(|v| graph.cardinalities()[v.index()]).collect();
         let mut edges = Vec::new();
         for (index, variable) in variables.iter().enumerate() {
-            let around = graph.adjacency()[variable.index()].ones().filter_map(|a| places[a]);
+            let around = graph.adjacency()[variable.index()].ones().filter_map(|a| vertex_of[a]);
             edges.extend(around.map(|a| vec![VariableId::new(index), a]));
         }
-        Self { taken, variables, places, graph: MoralGraph::new(cardinalities, &edges) }
+        Self { removed, variables, vertex_of, graph: MoralGraph::new(cardinalities, &edges) }
     }
 
-    /// The order in which `order`, of the whole graph, eliminates the vertices here.
+    /// `order`, an order of the whole graph, restricted to the vertices of the core.
     pub fn restrict(&self, order: &[VariableId]) -> Vec<VariableId> {
-        order.iter().filter_map(|v| self.places[v.index()]).collect()
+        order.iter().filter_map(|v| self.vertex_of[v.index()]).collect()
     }
 
-    /// The order of the whole graph that ends like `order` of the vertices here.
+    /// An order of the whole graph: the removed vertices, then `order` of the core.
     pub fn extend(&self, order: &[VariableId]) -> Vec<VariableId> {
         let rest = order.iter().map(|v| self.variables[v.index()]);
-        self.taken.iter().copied().chain(rest).collect()
+        self.removed.iter().copied().chain(rest).collect()
     }
 }
 
@@ -104,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_on_a_cycle_is_taken_and_the_cycle_stays() {
-        // A four-cycle 1 3 5 7, a triangle 1 0 2, a tail 2 4 6, and 8 by itself.
+    fn everything_but_the_cycle_is_removed() {
+        // A four-cycle 1 3 5 7, a triangle 1 0 2, a tail 2 4 6, and the isolated vertex 8.
         let edges = [(1, 3), (3, 5), (5, 7), (7, 1), (1, 0), (0, 2), (2, 1), (2, 4), (4, 6)];
         let edges: Vec<Vec<VariableId>> = edges.iter().map(|&(a, b)| ids(&[a, b])).collect();
         let graph = MoralGraph::new((2..11).collect(), &edges);
@@ -115,6 +114,10 @@ mod tests {
         let order = core.extend(&core.restrict(&ids(&[7, 6, 5, 4, 3, 2, 1, 0, 8])));
         assert_eq!(order[5..], ids(&[7, 5, 3, 1]));
         let fill = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap().fill_edges;
-        assert_eq!(fill, [(VariableId::new(1), VariableId::new(5))], "only the cycle needs one");
+        assert_eq!(
+            fill,
+            [(VariableId::new(1), VariableId::new(5))],
+            "only the cycle needs a fill edge"
+        );
     }
 }

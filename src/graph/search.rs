@@ -12,11 +12,11 @@ use crate::graph::reduction::reduce;
 use crate::graph::{Heuristic, MoralGraph, TriangulationOptions};
 use crate::network::VariableId;
 
-/// The elimination order with the least total table size that was found.
+/// Searches for the elimination order with the smallest total table size.
 ///
-/// First one run of every heuristic with the seed of `options` and, in turns, their restarts. Then
-/// simplicial vertices are taken away, and the best order of what remains is improved by walks of
-/// growing length. Whatever comes later has to be better to be taken.
+/// Runs every heuristic once with the seed of `options`, then restarts them in turn. Then removes
+/// simplicial vertices and improves the best order of the rest by random walks of growing length. A
+/// later order replaces an earlier one only if it is strictly better.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,
@@ -37,10 +37,10 @@ pub(super) fn search(
     Ok(if total < found.entries as f64 { order } else { found.order })
 }
 
-/// The best of the heuristics and their restarts; the first of equals.
+/// The best result of all heuristics and their restarts; the earliest of equal ones.
 ///
-/// A run ends as soon as it cannot beat the best so far. A heuristic that has met no tie would
-/// only repeat itself and is not restarted.
+/// A run stops as soon as it cannot beat the best so far. A heuristic whose first run had no tie would
+/// only repeat itself, so it is not restarted.
 fn restart(
     graph: &MoralGraph,
     options: &TriangulationOptions,
@@ -60,7 +60,7 @@ fn restart(
         }
     }
     'restarts: for _ in 0..options.restarts {
-        // Seed 0 would be file order again.
+        // Seed 0 means file order, which has been tried.
         let seed = seeds.next_u64() | 1;
         for start in &restartable {
             if expired() {
@@ -73,39 +73,40 @@ fn restart(
     Ok(best.expect("the first run has no bound and reaches the end"))
 }
 
-/// One walk, or two in a row, from the best order so far.
+/// One walk, or two in sequence, from the best order so far.
 pub(super) struct Round {
-    /// Walk first where a table counts as much as its size to the power of 3/4. Large tables then
-    /// stand out less, and the walk gets past orders that make one for a while.
-    flattened: bool,
-    /// Where a walk with tables as they are begins; see [`Cooling`].
-    hot: f64,
+    /// Whether a first walk minimises the sum of table sizes to the power of 3/4. Large tables then
+    /// weigh less, so the walk can pass through orders that create one temporarily.
+    flatten_first: bool,
+    /// Initial temperature of the walk over actual table sizes; see [`Cooling`].
+    initial_temperature: f64,
 }
 
-/// In turns: networks differ in which of them succeeds.
+/// The rounds, repeated in this order. Which of them succeeds depends on the network.
 pub(super) const ROUNDS: [Round; 4] = [
-    Round { flattened: false, hot: 0.02 },
-    Round { flattened: true, hot: 0.003 },
-    Round { flattened: false, hot: 0.3 },
-    Round { flattened: false, hot: 0.1 },
+    Round { flatten_first: false, initial_temperature: 0.02 },
+    Round { flatten_first: true, initial_temperature: 0.003 },
+    Round { flatten_first: false, initial_temperature: 0.3 },
+    Round { flatten_first: false, initial_temperature: 0.1 },
 ];
 
-/// Where every walk ends. Most tables that matter are larger than this share of the total.
-const COLD: f64 = 2e-6;
+/// Final temperature of every walk, as a share of the total table size. Tables that matter are larger
+/// than this share. Tuned on the large shipped networks; affects only the quality of the tree.
+const FINAL_TEMPERATURE: f64 = 2e-6;
 
-/// The longest of the first walks; later ones double. So a search that is cut short has lost no
-/// more than its last walk.
-const FIRST: u64 = 150_000;
+/// Maximum number of steps of the first walks; later walks double. If the budget runs out, only the last
+/// walk is lost. Affects only the quality of the tree.
+const FIRST_WALK_STEPS: u64 = 150_000;
 
-/// Steps after which most pairs of `n` vertices have met; a vertex has a few places to go.
-pub(super) fn saturated(n: u64) -> u64 {
+/// Number of steps after which most pairs of `n` vertices have been exchanged at least once.
+pub(super) fn saturation_steps(n: u64) -> u64 {
     200 * n + 20 * n * n
 }
 
-/// The best order of `graph` that walks from `order` find in `limit` steps at most.
+/// The best order of `graph` found by walks that start from `order`, in at most `limit` steps.
 ///
-/// Ends as well once no walk has found anything for a number of steps that grows with the square
-/// of the size of the graph; small networks take a few milliseconds.
+/// Also stops after a number of steps without improvement that grows with the square of the size of
+/// the graph; small networks take a few milliseconds.
 fn improve(
     graph: &MoralGraph,
     mut order: Vec<VariableId>,
@@ -115,13 +116,13 @@ fn improve(
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, Cancelled> {
     let n = graph.len() as u64;
-    let mut length = (100 * n + 3 * n * n).min(FIRST);
-    let saturated = saturated(n);
+    let mut length = (100 * n + 3 * n * n).min(FIRST_WALK_STEPS);
+    let give_up_after = saturation_steps(n);
     let mut least = EliminationTree::new(graph, &order, |states| states).total();
     let (mut spent, mut idle) = (0, 0);
     loop {
         for round in ROUNDS {
-            if n < 2 || spent >= limit || idle >= saturated || expired() {
+            if n < 2 || spent >= limit || idle >= give_up_after || expired() {
                 return Ok(order);
             }
             let steps = length.min(limit - spent);
@@ -148,15 +149,20 @@ impl Round {
         cancel: &CancelToken,
     ) -> Result<Vec<VariableId>, Cancelled> {
         let mut tree = EliminationTree::new(graph, order, |states| states);
-        if self.flattened {
+        if self.flatten_first {
             let weight = |states: f64| states.sqrt() * states.sqrt().sqrt();
             let mut flat = EliminationTree::new(graph, order, weight);
             steps /= 2;
-            let cooling = Cooling { hot: 0.03, cold: COLD, steps };
+            let cooling =
+                Cooling { initial_temperature: 0.03, final_temperature: FINAL_TEMPERATURE, steps };
             anneal(&mut flat, cooling, random, expired, cancel)?;
             tree = EliminationTree::new(graph, &flat.order(), |states| states);
         }
-        let cooling = Cooling { hot: self.hot, cold: COLD, steps };
+        let cooling = Cooling {
+            initial_temperature: self.initial_temperature,
+            final_temperature: FINAL_TEMPERATURE,
+            steps,
+        };
         anneal(&mut tree, cooling, random, expired, cancel)
     }
 }

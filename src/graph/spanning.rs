@@ -12,23 +12,22 @@ use crate::network::VariableId;
 
 /// The maximal cliques of `elimination`, joined by a maximum spanning tree over separator sizes.
 ///
-/// A spanning tree has the running intersection property exactly if no other has more shared
-/// variables in total (Jensen and Jensen 1994), and all that have it have the same separators.
-/// Among them this starts from one with the least sum of the table sizes at the two ends of every
-/// edge, the number of entries that one message each way touches; components are joined by an
-/// empty separator from centre to centre. Then subtrees are hung on other cliques that hold their
-/// separator, as long as that shortens the critical path by more than it adds to the work. The
-/// root is the clique from which the critical path is shortest.
+/// A spanning tree has the running intersection property exactly if no other shares more variables in total
+/// (Jensen and Jensen 1994), and all such trees have the same separators. Among them this starts with one
+/// that minimises the sum of the table sizes at the two ends of every edge, which is the number of entries
+/// that one message each way touches. Components are joined by empty separators between their centres. Then
+/// subtrees are attached to other cliques that contain their separator, as long as that shortens the
+/// critical path by more than the work it adds. The root is the clique with the shortest critical path.
 ///
-/// The cliques and, up to their order, the separators are the same for every such tree and root;
-/// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
+/// The cliques and, up to their order, the separators are the same for every such tree and root, so Table 1
+/// of Zheng, Mengshoel and Chong does not depend on the choice.
 ///
-/// Cliques are numbered depth first from the root, so that those of a subtree stand together, and
-/// separator `s` lies above clique `s + 1`. No variables give one empty clique with 1 entry.
+/// Cliques are numbered depth first from the root, so each subtree has consecutive numbers, and separator
+/// `s` is above clique `s + 1`. A network without variables gives one empty clique with 1 entry.
 ///
 /// # Complexity
-/// O(k^2 + sum of c_v^2) for k cliques, c_v of them with variable v, and what
-/// shortening the critical path takes.
+/// O(k^2 + sum of c_v^2) for k cliques, c_v of which contain variable v, plus the time to shorten the
+/// critical path.
 #[must_use]
 pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> JunctionTree {
     let cliques = maximal_cliques(graph, elimination);
@@ -41,7 +40,7 @@ pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> Jun
     debug_assert_eq!(
         predicates::is_junction_tree(graph, &elimination.fill_edges, &tree),
         Ok(()),
-        "what was built is not a junction tree"
+        "the result is not a junction tree"
     );
     tree
 }
@@ -50,7 +49,7 @@ fn entries(graph: &MoralGraph, variables: &[VariableId]) -> u64 {
     table_entries(variables.iter().map(|v| graph.cardinalities()[v.index()]))
 }
 
-/// The maximal cliques in the order of elimination; an empty one if there are none.
+/// The maximal cliques in elimination order; one empty clique if there are none.
 fn maximal_cliques(graph: &MoralGraph, elimination: &Elimination) -> Vec<Clique> {
     let mut cliques: Vec<Clique> = elimination
         .maximal_clusters()
@@ -64,7 +63,7 @@ fn maximal_cliques(graph: &MoralGraph, elimination: &Elimination) -> Vec<Clique>
     cliques
 }
 
-/// The cliques with each variable.
+/// The cliques that contain each variable.
 fn holders(cliques: &[Clique], variables: usize) -> Vec<Vec<usize>> {
     let mut holders = vec![Vec::new(); variables];
     for (index, clique) in cliques.iter().enumerate() {
@@ -75,7 +74,7 @@ fn holders(cliques: &[Clique], variables: usize) -> Vec<Vec<usize>> {
     holders
 }
 
-/// The best edge from a clique outside the tree into the tree.
+/// The best edge from a clique outside the tree to one inside.
 #[derive(Clone, Copy)]
 struct Link {
     /// Number of shared variables; none if no edge is known.
@@ -93,14 +92,14 @@ impl Link {
     }
 }
 
-/// Joins the cliques of every component by Prim's algorithm; returns one clique of each.
+/// Connects the cliques of every component by Prim's algorithm; returns one clique of each component.
 ///
-/// A new clique can only improve the links of cliques that share a variable with it. They are
-/// found through the cliques of each variable, so no two cliques are ever intersected.
+/// A new clique can only improve the links of cliques that share a variable with it. These are found
+/// through the cliques of each variable, so no pair of cliques is ever intersected.
 fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
     let mut is_inside = vec![false; cliques.len()];
-    // Every link that was the best of its clique once, the best first; of equals the first clique's.
+    // All links that were ever the best of their clique, best first; the first clique among equals.
     let mut links = BinaryHeap::new();
     let mut shared = vec![0; cliques.len()];
     let mut starts = Vec::new();
@@ -114,14 +113,14 @@ fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<
             if std::mem::replace(&mut is_inside[clique], true) {
                 continue;
             }
-            debug_assert_eq!(rank, best[clique].rank(), "a better link came out before");
+            debug_assert_eq!(rank, best[clique].rank(), "a better link is popped first");
             if best[clique].size > 0 {
-                forest.join(clique, best[clique].near);
+                forest.add_edge(clique, best[clique].near);
             }
             let touched = cliques[clique].variables.iter().flat_map(|v| &holders[v.index()]);
             touched.clone().for_each(|&other| shared[other] += 1);
             for &other in touched {
-                // Zero where a clique comes up again that shares more than one variable.
+                // Zero on the second visit to a clique that shares several variables.
                 let size = std::mem::take(&mut shared[other]);
                 let cost = cliques[clique].entries.saturating_add(cliques[other].entries);
                 let link = Link { size, cost, near: clique };
@@ -135,7 +134,7 @@ fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<
     starts
 }
 
-/// The tree that `forest` is, rooted at `root`, its cliques numbered depth first.
+/// The junction tree of `forest`, rooted at `root`, with its cliques numbered depth first.
 fn number(graph: &MoralGraph, cliques: &[Clique], forest: &Forest, root: usize) -> JunctionTree {
     let mut separators = Vec::with_capacity(cliques.len() - 1);
     let mut numbered = Vec::with_capacity(cliques.len());
@@ -156,7 +155,7 @@ fn number(graph: &MoralGraph, cliques: &[Clique], forest: &Forest, root: usize) 
         let first = stack.len();
         let below = forest.neighbours(clique).iter().filter(|&&next| Some(next) != parent);
         stack.extend(below.map(|&next| (next, Some((clique, id)))));
-        // What was eliminated first is visited first.
+        // Cliques that were eliminated first are visited first.
         stack[first..].sort_unstable_by_key(|&(next, _)| Reverse(next));
     }
     JunctionTree::new(numbered, separators, CliqueId::new(0))
@@ -171,9 +170,9 @@ mod tests {
     use crate::cancel::CancelToken;
     use crate::graph::{Heuristic, eliminate};
 
-    /// Kruskal's algorithm over all pairs of cliques, as a second opinion.
+    /// Compares with Kruskal's algorithm over all pairs of cliques.
     #[test]
-    fn of_all_maximum_spanning_trees_one_touches_fewest_entries() {
+    fn the_maximum_spanning_tree_touches_the_fewest_entries() {
         let mut random = Pcg64Mcg::seed_from_u64(13);
         for round in 0..60 {
             let states = (0..30).map(|_| random.random_range(1..=5)).collect();

@@ -1,4 +1,4 @@
-//! The numbers of Table 1.
+//! The numbers of Table 1 of Zheng, Mengshoel and Chong.
 
 use crate::graph::JunctionTree;
 
@@ -51,7 +51,7 @@ impl TreeStatistics {
     }
 }
 
-/// Total, extremes and mean of some table sizes; zeros for none.
+/// Total, extremes and mean of table sizes; zeros if there are none.
 struct Summary {
     total: u64,
     min: u64,

@@ -13,7 +13,7 @@ use crate::graph::{
 /// How the moral graph is made chordal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Triangulation {
-    /// The least total table size that is known for this structure, or else that a search from the
+    /// The best known order for this structure; if none is known, the best that a search from the
     /// results of all heuristics finds.
     #[default]
     Auto,
@@ -22,7 +22,7 @@ pub enum Triangulation {
 }
 
 impl Triangulation {
-    /// All of them, the default first.
+    /// All methods, the default first.
     pub const ALL: [Self; 5] = [
         Self::Auto,
         Self::By(Heuristic::MinDegree),
@@ -55,28 +55,29 @@ impl FromStr for Triangulation {
     }
 }
 
-/// What a triangulation is asked for.
+/// How to triangulate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriangulationOptions {
     /// The method.
     pub method: Triangulation,
-    /// Determines how ties are broken, and with that the tree.
+    /// Decides how ties are broken, and so determines the tree.
     pub seed: u64,
-    /// Restarts of every heuristic that [`Triangulation::Auto`] tries beyond the first run.
+    /// How often [`Triangulation::Auto`] restarts each heuristic after its first run.
     pub restarts: usize,
-    /// Steps of the local search that follows; it ends sooner where it no longer finds anything.
+    /// Maximum number of steps of the local search that follows. The search ends earlier once it stops
+    /// finding improvements.
     pub steps: u64,
-    /// [`Triangulation::Auto`] ends with the best it has found after this long, in any case after
-    /// one run of each heuristic.
+    /// Time after which [`Triangulation::Auto`] returns the best order so far. Each heuristic is run at
+    /// least once, however long that takes.
     pub budget: Duration,
-    /// Orders that [`Triangulation::Auto`] need not search for. They are used with seed 0 only;
-    /// another seed, or `None` here, asks for a search.
+    /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another seed, or
+    /// `None` here, forces a search.
     pub known: Option<Arc<KnownOrders>>,
 }
 
 impl Default for TriangulationOptions {
-    /// A release build comes to the end of these steps within the budget for networks of about a
-    /// thousand variables.
+    /// A release build completes these steps within the budget for networks of about a thousand
+    /// variables.
     fn default() -> Self {
         Self {
             method: Triangulation::Auto,
@@ -92,7 +93,7 @@ impl Default for TriangulationOptions {
 /// Makes `graph` chordal.
 ///
 /// The result is the same for the same graph and options, except that [`Triangulation::Auto`] may
-/// find a larger one where its budget ends before its steps do.
+/// find a larger one if its budget runs out before its steps do.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.

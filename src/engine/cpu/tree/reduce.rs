@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use crate::cancel::CancelToken;
 use crate::engine::cpu::memory::{Footprint, max_pooled};
 use crate::engine::cpu::tree::structure::{Shape, Structure};
-use crate::graph::{CliqueTree, Heuristic, MoralGraph, quick_tree};
+use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
 /// The heuristics, of which the best tree is taken; in a large network only of the first two.
@@ -94,7 +94,7 @@ pub fn reduce(
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let run = |heuristics| quick_tree(&graph, heuristics, max_entries, target, cancel);
+    let run = |heuristics| clique_tree(&graph, heuristics, max_entries, target, cancel);
     // If the previous tree needed a second heuristic, this one will too.
     let needs_retry = previous.is_some_and(|previous| !is_good_enough(previous.entries));
     let (tree, heuristic) = match (threads, heuristics) {

@@ -1,10 +1,10 @@
-//! A junction tree straight from an elimination, where it is made for one propagation.
+//! A junction tree directly from an elimination, for trees that serve a single propagation.
 //!
-//! The clusters of an elimination are joined by its tree: the parent of a cluster is that of the
-//! variable that goes next of those that are left. A parent that adds nothing to what is left of
-//! its child lies inside it, and the two become one clique. What remains are the maximal cliques,
-//! and the running intersection property stays through every such step. [`build_junction_tree`]
-//! chooses among all trees of these cliques; this one takes the one that is there.
+//! The clusters of an elimination form a tree: the parent of a cluster is the cluster of the next of its
+//! variables to be eliminated. If a parent adds nothing to its child without the eliminated variable, it is
+//! contained in the child and the two are contracted into one clique. The result are the maximal cliques,
+//! and each contraction preserves the running intersection property. [`build_junction_tree`] chooses among
+//! all trees of these cliques; this function takes the first one and is much faster.
 //!
 //! [`build_junction_tree`]: crate::graph::build_junction_tree
 
@@ -15,45 +15,44 @@ use crate::graph::greedy::{Found, Greedy};
 use crate::graph::{Heuristic, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// A rooted tree of cliques, every clique after its parent and each subtree in one run.
+/// A rooted tree of cliques. Every clique comes after its parent, and each subtree is consecutive.
 #[derive(Debug)]
 pub struct CliqueTree {
     /// The variables of each clique.
     pub cliques: Vec<Vec<VariableId>>,
     /// The parent of each clique; `None` for the first, which is the root.
     pub parents: Vec<Option<usize>>,
-    /// Of each variable a clique that holds it together with all its neighbours that are eliminated
-    /// later.
+    /// `home[v]`: a clique that contains variable `v` and all its neighbours that are eliminated later.
     pub home: Vec<usize>,
-    /// The position of each variable in the order of elimination.
+    /// `position[v]`: the place of variable `v` in the elimination order.
     pub position: Vec<usize>,
-    /// Entries of the tables of all cliques.
+    /// Total entries of the tables of all cliques.
     pub entries: u64,
 }
 
-/// The tree of a total table size below `limit` that a run of one of `heuristics` finds for `graph`,
-/// and which of them; `None` if none does or once `cancel` is set.
+/// Runs `heuristics` on `graph` and returns a tree with a total table size below `limit`, and the heuristic
+/// that found it; `None` if none finds one or once `cancel` is set.
 ///
-/// The first that finds one is preferred. Another takes its place if it stays below the limit that
-/// `worth` gives for the total so far, and is not run where that is zero.
+/// The first heuristic that succeeds is preferred. A later one replaces it only if its total is below
+/// `next_limit(total so far)`; it is not run if that is zero.
 ///
-/// The largest clique of the component that has it is the root, and that of every other component
-/// hangs below it by an empty separator. No variables give one empty clique.
+/// The root is the largest clique; the largest clique of every other component is attached to it by an
+/// empty separator. A graph without variables gives one empty clique.
 ///
 /// # Complexity
-/// That of the runs, see [`eliminate`](crate::graph::eliminate), without the clusters' sets; and
-/// the sum of the sizes of all clusters.
+/// That of the runs, see [`eliminate`](crate::graph::eliminate), plus the sum of the sizes of all
+/// clusters.
 #[must_use]
-pub fn quick_tree(
+pub fn clique_tree(
     graph: &MoralGraph,
     heuristics: &[Heuristic],
     limit: u64,
-    worth: impl Fn(u64) -> u64,
+    next_limit: impl Fn(u64) -> u64,
     cancel: &CancelToken,
 ) -> Option<(CliqueTree, Heuristic)> {
     let mut best: Option<(Found, Heuristic)> = None;
     for &heuristic in heuristics {
-        let bound = best.as_ref().map_or(limit, |(best, _)| worth(best.entries));
+        let bound = best.as_ref().map_or(limit, |(best, _)| next_limit(best.entries));
         if bound == 0 {
             continue;
         }
@@ -69,16 +68,16 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
     let mut position = vec![0; count];
     found.order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
     let first = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
-    let above: Vec<Option<usize>> = found.around.iter().map(first).collect();
-    // The cluster that each is inside of, if there is one; of several the last.
+    let above: Vec<Option<usize>> = found.neighbours.iter().map(first).collect();
+    // For each cluster a cluster that contains it, if there is one; the last of several.
     let mut inside = vec![None; count];
-    for (at, around) in found.around.iter().enumerate() {
-        if let Some(above) = above[at].filter(|&p| found.around[p].len() + 1 == around.len()) {
+    for (at, around) in found.neighbours.iter().enumerate() {
+        if let Some(above) = above[at].filter(|&p| found.neighbours[p].len() + 1 == around.len()) {
             inside[above] = Some(at);
         }
     }
     let mut clique_of = vec![0; count];
-    // The first cluster of each clique, which is all of it, and the last.
+    // The first cluster of each clique, which contains the others, and the last.
     let (mut whole, mut last) = (Vec::new(), Vec::new());
     for at in 0..count {
         clique_of[at] = match inside[at] {
@@ -99,7 +98,7 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
         }
     }
     let variables = |clique: usize| {
-        let around = found.around[whole[clique]].iter().map(|&v| VariableId::new(v as usize));
+        let around = found.neighbours[whole[clique]].iter().map(|&v| VariableId::new(v as usize));
         [found.order[whole[clique]]].into_iter().chain(around)
     };
     let entries: Vec<u64> = (0..whole.len())
@@ -141,7 +140,7 @@ mod tests {
     use crate::graph::{Clique, CliqueId, JunctionTree, Separator, eliminate, predicates};
 
     #[test]
-    fn what_is_contracted_is_a_junction_tree_of_the_maximal_cliques() {
+    fn contraction_gives_a_junction_tree_of_the_maximal_cliques() {
         let mut random = Pcg64Mcg::seed_from_u64(17);
         for round in 0..120 {
             let n = random.random_range(1..=20);
@@ -158,8 +157,8 @@ mod tests {
             let graph = MoralGraph::new(states, &families);
             let cancel = CancelToken::new();
             let heuristic = Heuristic::ALL[round % 4];
-            let quick = |heuristics: &[Heuristic], limit, worth: fn(u64) -> u64| {
-                quick_tree(&graph, heuristics, limit, worth, &cancel)
+            let quick = |heuristics: &[Heuristic], limit, next_limit: fn(u64) -> u64| {
+                clique_tree(&graph, heuristics, limit, next_limit, &cancel)
             };
             let found = quick(&[heuristic], u64::MAX, |_| 0).expect("no limit").0;
 
@@ -218,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_one_empty_clique() {
+    fn a_graph_without_variables_has_one_empty_clique() {
         let graph = MoralGraph::new(Vec::new(), &[]);
-        let worth = |entries| entries;
-        let found = quick_tree(&graph, &Heuristic::ALL, 9, worth, &CancelToken::new());
+        let next_limit = |entries| entries;
+        let found = clique_tree(&graph, &Heuristic::ALL, 9, next_limit, &CancelToken::new());
         let (tree, _) = found.expect("it fits");
         assert_eq!((tree.cliques, tree.parents), (vec![vec![]], vec![None]));
     }
