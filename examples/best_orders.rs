@@ -1,1 +1,55 @@
+//! Searches for better elimination orders of the shipped networks and adds those it finds to
+//! `networks/orders.json`.
+//!
+//!     cargo run --release --no-default-features --example best_orders -- FIRST LAST STEPS [NETWORK...]
+//!
+//! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without networks, all are searched.
+//! The result depends only on the arguments and the file, not on the machine.
 
+use std::time::{Duration, Instant};
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::format::{SAMPLES, open};
+use cliquescope::graph::{
+    KnownOrders, MoralGraph, TreeStatistics, TriangulationOptions, build_junction_tree, triangulate,
+};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/networks/orders.json");
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [first, last, steps, networks @ ..] = &arguments[..] else {
+        return Err("expected FIRST LAST STEPS [NETWORK...]".into());
+    };
+    let seeds = first.parse::<u64>()?.max(1)..=last.parse()?;
+    let steps = steps.parse()?;
+    for sample in SAMPLES {
+        if !networks.is_empty() && !networks.iter().any(|name| name == sample.name) {
+            continue;
+        }
+        let graph = MoralGraph::of_network(&open(sample.name)?.network);
+        for seed in seeds.clone() {
+            let started = Instant::now();
+            let options = TriangulationOptions {
+                seed,
+                steps,
+                budget: Duration::MAX,
+                ..TriangulationOptions::default()
+            };
+            let elimination = triangulate(&graph, &options, &CancelToken::new())?;
+            let tree = build_junction_tree(&graph, &elimination);
+            let total = TreeStatistics::of(&tree).total_clique_entries;
+            // Read the file again each time, so that two runs at once lose little.
+            let mut known: KnownOrders = serde_json::from_str(&std::fs::read_to_string(FILE)?)?;
+            let kept = known.insert(&graph, &elimination.order, total);
+            if kept {
+                let lines = serde_json::to_string(&known)?.replace("]},", "]},\n");
+                std::fs::write(FILE, lines + "\n")?;
+            }
+            let seconds = started.elapsed().as_secs_f64();
+            let note = if kept { ", better than any before" } else { "" };
+            println!("{} seed {seed}: {total} entries in {seconds:.1} s{note}", sample.name);
+        }
+    }
+    Ok(())
+}
