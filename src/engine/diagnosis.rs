@@ -1,4 +1,4 @@
-//! Which findings make evidence impossible.
+//! Finding the conflict in impossible evidence.
 
 use std::fmt;
 
@@ -7,19 +7,20 @@ use crate::cancel::Cancelled;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::Watch;
 
-/// Evidence has probability zero, and these findings are why.
+/// Evidence has probability zero because these findings contradict each other.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct ImpossibleEvidence {
-    /// A smallest set of findings that cannot hold together, in variable order: leave any one out
-    /// and the others are possible. One variable: its finding is impossible by itself.
+    /// The variables of a minimal set of conflicting findings, in variable order: without any one of
+    /// them, the others are possible. A single variable has a finding that is impossible on its own.
+    /// Empty if the network itself has total zero, which only a Markov network can.
     pub conflict: Vec<VariableId>,
-    /// What was found of each variable of the conflict, in words: `X=a` or `likelihood of X`.
+    /// The finding of each variable of the conflict as text: `X=a` or `likelihood of X`.
     pub findings: Vec<String>,
 }
 
 impl ImpossibleEvidence {
     fn new(network: &Network, evidence: &Evidence, conflict: Vec<VariableId>) -> Self {
-        let in_words = |&variable: &VariableId| {
+        let describe = |&variable: &VariableId| {
             let name = network[variable].name();
             match evidence.get(variable) {
                 Some(Finding::Observed(state)) => {
@@ -28,10 +29,10 @@ impl ImpossibleEvidence {
                 _ => format!("likelihood of {name}"),
             }
         };
-        Self { findings: conflict.iter().map(in_words).collect(), conflict }
+        Self { findings: conflict.iter().map(describe).collect(), conflict }
     }
 
-    /// The one finding that is to blame, if one is: it has probability zero by itself.
+    /// The variable whose finding is impossible on its own, if the conflict is a single finding.
     #[must_use]
     pub fn culprit(&self) -> Option<VariableId> {
         match *self.conflict {
@@ -53,11 +54,11 @@ impl fmt::Display for ImpossibleEvidence {
     }
 }
 
-/// Finds the conflict in `evidence`, which `propagator` found impossible.
+/// Finds a minimal conflict in `evidence`, which `propagator` found impossible.
 ///
 /// Divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and relaxations for
-/// over-constrained problems (AAAI 2004). The findings are taken in variable order, so every
-/// engine that agrees on what is possible names the same conflict.
+/// over-constrained problems (AAAI 2004). Findings are tried in variable order, so all engines name
+/// the same conflict.
 ///
 /// # Complexity
 /// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings.
@@ -76,20 +77,21 @@ pub(super) fn explain(
         Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
     };
-    // The factors of a Markov network may be zero everywhere; the tables of a Bayesian one are not.
+    // The product of a Markov network's factors may be zero everywhere; a joint distribution is not.
     if !network.is_bayesian() && !is_possible(&[])? {
         return Ok(ImpossibleEvidence::new(network, evidence, Vec::new()));
     }
     let candidates: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
-    let mut conflict = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible)?;
+    let mut conflict = minimal_conflict(&mut Vec::new(), false, &candidates, &mut is_possible)?;
     conflict.sort_unstable();
     Ok(ImpossibleEvidence::new(network, evidence, conflict))
 }
 
-/// Those of `candidates` that are needed for a conflict together with all of `background`.
+/// A minimal subset of `candidates` that conflicts with `background`.
 ///
-/// `background_grew` says whether the background is new, so that it may already be a conflict.
-fn smallest_conflict<E>(
+/// `background_grew` says whether the background has changed since it was last found possible, so
+/// that it may be a conflict already.
+fn minimal_conflict<E>(
     background: &mut Vec<VariableId>,
     background_grew: bool,
     candidates: &[VariableId],
@@ -104,11 +106,11 @@ fn smallest_conflict<E>(
     let (first, second) = candidates.split_at(candidates.len() / 2);
     let before = background.len();
     background.extend(first);
-    let mut conflict = smallest_conflict(background, true, second, is_possible)?;
+    let mut conflict = minimal_conflict(background, true, second, is_possible)?;
     background.truncate(before);
     background.extend(&conflict);
     let grew = !conflict.is_empty();
-    conflict.extend(smallest_conflict(background, grew, first, is_possible)?);
+    conflict.extend(minimal_conflict(background, grew, first, is_possible)?);
     background.truncate(before);
     Ok(conflict)
 }
@@ -123,27 +125,27 @@ mod tests {
     }
 
     #[test]
-    fn the_conflict_is_found_among_many_in_few_steps() {
+    fn a_conflict_among_many_findings_takes_few_propagations() {
         let candidates = ids(&(0..64).collect::<Vec<_>>());
         for conflict in
             [vec![0], vec![63], vec![5, 40], vec![31, 32], vec![0, 1, 63], vec![9, 10, 11]]
         {
             let conflict = ids(&conflict);
-            let mut asked = 0;
+            let mut propagations = 0;
             let mut is_possible = |variables: &[VariableId]| {
-                asked += 1;
+                propagations += 1;
                 Ok::<_, Cancelled>(!conflict.iter().all(|variable| variables.contains(variable)))
             };
-            let found = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);
+            let found = minimal_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);
             let mut found = found.unwrap();
             found.sort_unstable();
             assert_eq!(found, conflict);
-            assert!(asked <= 14 * conflict.len(), "{asked} for {conflict:?}");
+            assert!(propagations <= 14 * conflict.len(), "{propagations} for {conflict:?}");
         }
     }
 
     #[test]
-    fn of_two_conflicts_one_is_named() {
+    fn one_of_two_conflicts_is_found() {
         let conflicts = [ids(&[1, 6]), ids(&[2, 3])];
         let mut is_possible = |variables: &[VariableId]| {
             Ok::<_, Cancelled>(
@@ -151,7 +153,7 @@ mod tests {
             )
         };
         let candidates = ids(&[0, 1, 2, 3, 4, 5, 6, 7]);
-        let found = smallest_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);
+        let found = minimal_conflict(&mut Vec::new(), false, &candidates, &mut is_possible);
         let mut found = found.unwrap();
         found.sort_unstable();
         assert!(conflicts.contains(&found), "{found:?}");
@@ -160,12 +162,12 @@ mod tests {
     #[test]
     fn the_search_stops_when_cancelled() {
         let candidates = ids(&[0, 1, 2]);
-        let found = smallest_conflict(&mut Vec::new(), false, &candidates, &mut |_| Err(Cancelled));
+        let found = minimal_conflict(&mut Vec::new(), false, &candidates, &mut |_| Err(Cancelled));
         assert_eq!(found, Err(Cancelled));
     }
 
     #[test]
-    fn a_conflict_is_told_in_labels() {
+    fn a_conflict_is_described_by_names_and_states() {
         let names = ["tub", "either", "xray"];
         let variables = names.map(|name| Variable::new(name, ["yes", "no"])).to_vec();
         let cpts = ids(&[0, 1, 2]).into_iter().map(|v| Cpt::new(v, vec![], vec![0.5, 0.5]));
@@ -174,19 +176,20 @@ mod tests {
         evidence.observe_named(&network, "tub", "yes").unwrap();
         evidence.observe_named(&network, "either", "no").unwrap();
         evidence.set_likelihood_named(&network, "xray", [0.0, 1.0]).unwrap();
-        let told = |conflict: &[usize]| ImpossibleEvidence::new(&network, &evidence, ids(conflict));
+        let error =
+            |conflict: &[usize]| ImpossibleEvidence::new(&network, &evidence, ids(conflict));
         assert_eq!(
-            told(&[1]).to_string(),
+            error(&[1]).to_string(),
             "the evidence is impossible: either=no has probability 0 by itself"
         );
-        assert_eq!(told(&[1]).culprit(), Some(VariableId::new(1)));
+        assert_eq!(error(&[1]).culprit(), Some(VariableId::new(1)));
         assert_eq!(
-            told(&[0, 1]).to_string(),
+            error(&[0, 1]).to_string(),
             "the evidence is impossible: either=no contradicts tub=yes"
         );
-        assert_eq!(told(&[0, 1]).culprit(), None);
+        assert_eq!(error(&[0, 1]).culprit(), None);
         assert_eq!(
-            told(&[0, 1, 2]).to_string(),
+            error(&[0, 1, 2]).to_string(),
             "the evidence is impossible: these findings cannot hold together: \
              tub=yes, either=no, likelihood of xray"
         );

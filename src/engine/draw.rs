@@ -1,4 +1,4 @@
-//! Drawing cases from the distribution of any network.
+//! Drawing random cases from the distribution of a network.
 
 use rand::{Rng, RngExt};
 
@@ -7,15 +7,15 @@ use crate::cancel::CancelToken;
 use crate::network::{Evidence, Network, state_at};
 use crate::propagation::Watch;
 
-/// Observes `count` of the variables of `network` in the states of one sample of the joint
-/// distribution, or all of them if there are fewer. The evidence is therefore possible.
+/// Evidence that observes `count` variables of `network`, or all if there are fewer, in the states of
+/// one sample of the joint distribution. The evidence is therefore possible.
 ///
-/// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network each variable is
-/// drawn from its posterior given those drawn before, by the chain rule: as many propagations of
-/// `propagator`, which has loaded `network`, as variables are observed.
+/// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network, each variable is
+/// drawn from its posterior given those drawn before, which takes one propagation of `propagator` for
+/// each. `propagator` must have loaded `network`.
 ///
 /// # Errors
-/// As [`Propagator::run`]; [`RunError::Impossible`] if no configuration has a weight.
+/// As [`Propagator::run`]; [`RunError::Impossible`] if all configurations have weight zero.
 pub fn draw(
     propagator: &mut dyn Propagator,
     network: &Network,
@@ -27,10 +27,10 @@ pub fn draw(
     }
     let mut variables: Vec<_> = network.ids().collect();
     let mut evidence = Evidence::none();
-    for taken in 0..count.min(variables.len()) {
-        let other = rng.random_range(taken..variables.len());
-        variables.swap(taken, other);
-        let variable = variables[taken];
+    for drawn in 0..count.min(variables.len()) {
+        let other = rng.random_range(drawn..variables.len());
+        variables.swap(drawn, other);
+        let variable = variables[drawn];
         let posteriors = propagator.run(&evidence, &Watch::untimed(CancelToken::new()))?;
         let state = state_at(posteriors.of(variable), rng.random_range(0.0..1.0));
         evidence.observe(network, variable, state);
@@ -66,8 +66,8 @@ mod tests {
     }
 
     #[test]
-    fn cases_of_a_markov_network_are_possible_and_as_frequent_as_their_weight() {
-        // Three variables in a ring that are all equal: 0 three times as often as 1.
+    fn cases_of_a_markov_network_follow_its_distribution() {
+        // A ring of three variables that are always equal, and 0 three times as often as 1.
         let ring = b"MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 2 0 4 3 0 0 1 4 1 0 0 1 4 1 0 0 1";
         let network = open_bytes("ring.uai", ring.to_vec()).unwrap().network;
         assert!(!network.is_bayesian());
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_all_variables_are_all() {
+    fn a_count_above_the_number_of_variables_observes_all() {
         let network = crate::format::open("asia").unwrap().network;
         let (_, mut propagator) = loaded(&network);
         let mut rng = Pcg64Mcg::seed_from_u64(7);

@@ -1,26 +1,27 @@
-//! The product of the network's factors that have their home in one clique, entry by entry.
+//! Products of factors, such as all factors assigned to one clique.
 //!
-//! Each entry is made in double precision and rounded once, by whoever takes it. Where there are many
-//! factors, as a Markov network may have, the product of all of them can be far from what a number
-//! holds though the entries are near one another: the power of two is then taken out.
+//! Entries are computed in double precision, so that an engine rounds each of them once. The product
+//! of many factors, as in a Markov network, may be out of range even though its entries are close to
+//! each other; a common power of two is then returned separately.
 
 use crate::network::{FactorId, Network};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// Powers of two that an entry may be below one when none is taken out: single precision holds that.
-/// Values of factors are below two, so that so many of them are not too large either.
-const BELOW: f64 = 96.0;
+/// Products whose smallest nonzero entry is at least 2 to the minus this, of at most this many factors,
+/// are computed without a separate power of two. Values of factors are below 2, so all entries are
+/// then in the range of single precision. A smaller number would cost time, a larger one precision.
+const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
-/// See the module.
+/// A product of factors over a scope.
 pub(super) struct FactorProduct<'a> {
     scope: &'a Scope,
-    /// The factors' values with the variables that their indices stand for.
+    /// The values and scope of each factor.
     factors: Vec<(&'a [f64], Scope)>,
 }
 
 impl<'a> FactorProduct<'a> {
-    /// Of `factors`, whose variables are all in `scope`.
+    /// The product over `scope` of `factors`, whose scopes are subsets of it.
     pub fn new(
         network: &'a Network,
         scope: &'a Scope,
@@ -33,13 +34,13 @@ impl<'a> FactorProduct<'a> {
         Self::of_tables(scope, factors.collect())
     }
 
-    /// Of tables, each with the variables that its indices stand for; those that are not in `scope` are
-    /// in their first state.
+    /// The product over `scope` of tables given by values and scope. Variables of a table that are not
+    /// in `scope` are in state 0.
     pub fn of_tables(scope: &'a Scope, factors: Vec<(&'a [f64], Scope)>) -> Self {
         Self { scope, factors }
     }
 
-    /// That of each clique, over all variables of the clique: `scopes`.
+    /// The product of the factors assigned to each clique. `scopes` are the scopes of the cliques.
     pub fn of_cliques(compiled: &'a CompiledNetwork, scopes: &'a [Scope]) -> Vec<Self> {
         let network = compiled.network();
         let mut factors = vec![Vec::new(); scopes.len()];
@@ -50,20 +51,21 @@ impl<'a> FactorProduct<'a> {
         both.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
-    /// Calls `put` with every entry, the last variable of the scope fastest. The product is what is
-    /// put times two to the power that is returned.
+    /// Calls `put` with every entry in index order. The entries must be multiplied by two to the power
+    /// of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
-        let below: f64 = self.factors.iter().map(|(values, _)| -least(values).log2()).sum();
-        if below.max(self.factors.len() as f64) <= BELOW {
+        let below: f64 =
+            self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();
+        if below.max(self.factors.len() as f64) <= MAX_DIRECT_EXPONENT {
             self.fold(1.0, |product, value| product * value, put);
             return 0;
         }
-        // A number in [1, 2) and the power of two that it is to be multiplied by; or zero, with the
-        // least power, so that it stays zero when the largest is taken out.
-        const NONE: (f64, i32) = (0.0, i32::MIN / 2);
+        // Each product is a number in [1, 2) and an exponent. Zero has a very small exponent, so that
+        // it stays zero when the largest exponent is subtracted.
+        const ZERO: (f64, i32) = (0.0, i32::MIN / 2);
         let times = |(number, power): (f64, i32), value: f64| {
             let product: f64 = number * value;
-            product.scale_exponent().map_or(NONE, |by| (product.scale(by), power - by))
+            product.scale_exponent().map_or(ZERO, |by| (product.scale(by), power - by))
         };
         let mut largest: Option<i32> = None;
         self.fold((1.0, 0), times, |(number, power)| {
@@ -76,28 +78,28 @@ impl<'a> FactorProduct<'a> {
         largest
     }
 
-    /// All entries in a table, and the power of two that it is to be multiplied by.
+    /// The table of all entries, and the exponent of the power of two to multiply it by.
     pub fn table(&self) -> (Vec<f64>, i32) {
         let mut values = Vec::with_capacity(self.scope.entries());
         let power = self.entries(|value| values.push(value));
         (values, power)
     }
 
-    /// Calls `put` with what `fold` makes of `start` and the values of all factors at each entry.
+    /// For each entry, folds the values of all factors with `fold` and calls `put` with the result.
     fn fold<T: Copy>(&self, start: T, fold: impl Fn(T, f64) -> T, mut put: impl FnMut(T)) {
         let factors = self.factors.iter();
         let mut factors: Vec<(&[f64], Odometer)> =
             factors.map(|(values, family)| (*values, Odometer::new(self.scope, family))).collect();
         for _ in 0..self.scope.entries() {
-            let of_entry =
+            let value =
                 |(values, at): &mut (&[f64], Odometer)| at.next().map_or(1.0, |i| values[i]);
-            put(factors.iter_mut().map(of_entry).fold(start, &fold));
+            put(factors.iter_mut().map(value).fold(start, &fold));
         }
     }
 }
 
-/// The least of `values` above zero; one if there is none below it.
-pub(super) fn least(values: &[f64]) -> f64 {
+/// The smallest of `values` above zero; one if none is below one.
+pub(super) fn smallest_nonzero(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
 }
 
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
     use crate::network::{Factor, Variable, VariableId};
 
-    /// The entries over two variables, and the power of two, of factors with these scopes and values.
+    /// The entries over two variables, and the exponent, for factors with these scopes and values.
     fn product(factors: &[(&[usize], Vec<f64>)]) -> (Vec<f64>, i32) {
         let variables = [("a", 2), ("b", 3)];
         let variables = variables.map(|(name, states)| {
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn few_factors_are_multiplied_as_they_are() {
+    fn a_product_of_few_factors_has_exponent_zero() {
         let (entries, power) =
             product(&[(&[0], vec![1.0, 0.5]), (&[1, 0], vec![1.0, 0.25, 0.5, 1.0, 0.0, 0.75])]);
         assert_eq!(entries, [1.0, 0.5, 0.0, 0.125, 0.5, 0.375]);
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_factors_the_power_of_two_is_taken_out() {
+    fn a_product_of_many_factors_has_its_exponent_separate() {
         let opposed: Vec<(&[usize], Vec<f64>)> = (0..2000)
             .map(|n| (&[0][..], if n % 2 == 0 { vec![1.0, 0.125] } else { vec![0.125, 1.0] }))
             .chain([(&[1][..], vec![1.0, 0.5, 0.0])])
@@ -141,7 +143,7 @@ mod tests {
         let logarithm = entries[0].log2() + f64::from(power);
         assert!((logarithm - 5000.0 * 0.75_f64.log2()).abs() < 1e-8);
         assert!((1.0..2.0).contains(&entries[0]));
-        assert_eq!(entries[3], 0.0, "too small beside the largest");
+        assert_eq!(entries[3], 0.0, "too small next to the largest");
         assert_eq!(product(&[(&[0], vec![0.0, 0.0])]), (vec![0.0; 6], 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Networks and evidence on which engines, kernels and twins are compared.
+//! Networks and evidence for tests that compare engines, kernels and their twins.
 
 use std::sync::Arc;
 #[cfg(feature = "cuda")]
@@ -19,12 +19,12 @@ use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 #[cfg(feature = "cuda")]
 use crate::propagation::{Posteriors, Watch};
 
-/// Networks with some evidence for each: shipped ones, and some with odd shapes.
+/// Compiled networks with some evidence for each: shipped networks and unusual shapes.
 pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
     let mut rng = Pcg64Mcg::seed_from_u64(11);
     let shipped = ["asia", "child", "insurance", "alarm", "pigs"]
         .map(|name| format::sample(name).expect("a sample of this name").open().network);
-    let odd = [
+    let unusual = [
         network(&[], &[]),
         network(&[4], &[&[]]),
         network(&[1, 3, 2, 1], &[&[], &[0], &[], &[2]]),
@@ -32,11 +32,11 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
         // One cause with 40 effects.
         network(&[3; 41], &std::iter::once(&[][..]).chain([&[0][..]; 40]).collect::<Vec<_>>()),
         network(&[12, 11, 3, 2, 5], &[&[], &[], &[0, 1], &[1, 2], &[0, 2, 3]]),
-        // A variable in no factor, and factors whose product is far from what a number holds.
+        // A variable in no factor, and factors whose product is out of range.
         markov(&[700], vec![]),
         markov(&[2, 3], opposed(600)),
     ];
-    let networks = shipped.into_iter().chain(odd);
+    let networks = shipped.into_iter().chain(unusual);
     let with_cases = networks.map(|network| {
         let cases = (0..4).map(|case| evidence(&mut rng, &network, case)).collect();
         (network, cases)
@@ -54,7 +54,7 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
-/// Six causes that must all be there, of which each is very unlikely.
+/// A network whose effect needs all of six causes, with evidence that makes each very unlikely.
 fn unlikely() -> (Arc<Network>, Vec<Evidence>) {
     let id = VariableId::new;
     let coins = (0..6).map(|cause| Cpt::new(id(cause), vec![], vec![0.5, 0.5]));
@@ -80,13 +80,13 @@ fn markov(cardinalities: &[usize], factors: Vec<Factor>) -> Arc<Network> {
     Arc::new(Network::markov("made up", variables.collect(), factors).unwrap())
 }
 
-/// So many factors of one variable, each opposed to the one before it.
+/// `count` factors of one variable that alternately favour either state.
 fn opposed(count: usize) -> Vec<Factor> {
     let values = |n| if n % 2 == 0 { vec![0.1, 1.0] } else { vec![1.0, 0.1] };
     (0..count).map(|n| Factor::new(vec![VariableId::new(0)], values(n))).collect()
 }
 
-/// A network with these cardinalities and parents, and numbers made up.
+/// A network with these cardinalities and parents, and random tables.
 fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
     let mut rng = Pcg64Mcg::seed_from_u64(cardinalities.len() as u64);
     let variables = cardinalities.iter().enumerate().map(|(v, &states)| {
@@ -106,8 +106,8 @@ fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
     Arc::new(Network::new("made up", variables.collect(), cpts.collect()).unwrap())
 }
 
-/// None in case 0; then findings on a fifth of the variables, possible or not, and in case 2
-/// likelihoods too.
+/// No evidence in case 0. In the others, observations of about a fifth of the variables, which may be
+/// impossible, and in case 2 also likelihoods.
 fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
     let mut evidence = Evidence::none();
     for variable in network.ids() {
@@ -122,7 +122,7 @@ fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
     evidence
 }
 
-/// How engines are loaded in tests: on one thread, with memory for all that tests load.
+/// Load options for tests: one thread, and enough memory for every network.
 pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
     LoadOptions {
         precision,
@@ -132,7 +132,7 @@ pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
     }
 }
 
-/// Checks that `twin` comes to what engine `sequential` does, in double precision.
+/// Checks that `twin` agrees with engine `sequential` in double precision.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_as_sequential(
     compiled: &Arc<CompiledNetwork>,
@@ -148,7 +148,7 @@ pub(in crate::engine) fn assert_as_sequential(
     }
 }
 
-/// Checks that `gpu` comes to what its `twin` does, traced or not, and that its launches take time.
+/// Checks that `gpu` agrees with its `twin`, traced or not, and that its launches take time.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_as_twin(
     compiled: &CompiledNetwork,
@@ -166,7 +166,7 @@ pub(in crate::engine) fn assert_as_twin(
     assert!(gpu.gpu().and_then(|gpu| gpu.launch_overhead(3)).unwrap() > Duration::ZERO);
 }
 
-/// Checks that two runs came to the same, within what single precision can do.
+/// Checks that two runs agree within single precision.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, RunError>,
@@ -175,7 +175,7 @@ pub(in crate::engine) fn assert_near(
     match (found, expected) {
         (Ok(found), Ok(expected)) => {
             let pairs = found.values().iter().zip(expected.values());
-            // Written so that what is not a number fails.
+            // This form of the condition is false for NaN.
             let near = pairs.clone().all(|(a, b)| (a - b).abs() <= 1e-5);
             assert!(
                 near,

@@ -5,7 +5,6 @@
 //! can do is data: its [`Capabilities`]. All engines give the same posteriors; `tests/conformance`
 //! checks that.
 
-pub mod algorithm;
 mod batch;
 mod capabilities;
 mod cpu;
@@ -19,6 +18,7 @@ mod factors;
 mod fixtures;
 mod interface;
 mod load;
+pub mod message_steps;
 mod options;
 mod query;
 mod reference;
@@ -39,7 +39,7 @@ use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 use query::{one_at_a_time, rerun_impossible};
 pub use query::{propagate, propagate_batch, query};
-pub use sequential::{Passing, Walk};
+pub use sequential::{MessageDetail, Stepper};
 
 /// The engines of this build, whether or not they can run on this machine. The default comes first.
 #[must_use]

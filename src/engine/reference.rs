@@ -1,11 +1,10 @@
-//! Engine `reference`: variable elimination, to compare the others with.
+//! Engine `reference`: variable elimination, against which the other engines are checked.
 //!
-//! For every variable anew: take all probability tables and findings, sum out one other variable
-//! after another, and what is left is a function of this variable alone. It works from the network
-//! and does not look at the junction tree, so that it cannot be wrong in the same way. Nothing is
-//! reused between variables; it is for tests and small networks.
+//! For each variable separately, all other variables are summed out of the product of all factors
+//! and findings. The engine uses the network and not its junction tree, so it does not share errors
+//! with the other engines. It is slow and meant for tests and small networks.
 //!
-//! Reference: Zhang and Poole, A simple approach to Bayesian network computations (1994).
+//! Zhang and Poole, A simple approach to Bayesian network computations (1994).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,11 +18,11 @@ use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Potential, Precision, Scope};
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
 
-/// Variables up to which the forecast follows the elimination for each of them; beyond, where this
-/// would take seconds, it is a bound that holds for all of them together.
-const FOLLOWED: usize = 500;
+/// Up to this many variables the forecast of memory is exact, at the cost of simulating one
+/// elimination for each variable. Above, where that would take seconds, it is an upper bound.
+const MAX_EXACT_FORECAST: usize = 500;
 
-/// See the module.
+/// Engine `reference`.
 pub(super) struct Reference;
 
 impl Engine for Reference {
@@ -34,7 +33,7 @@ impl Engine for Reference {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let network = compiled.network();
         let order = elimination_order(network);
-        let counted = if order.len() <= FOLLOWED { peak_entries } else { peak_bound };
+        let counted = if order.len() <= MAX_EXACT_FORECAST { peak_entries } else { peak_bound };
         let bytes = counted(network, &order).saturating_mul(8);
         Forecast::new(self.name(), precision, compiled, bytes)
     }
@@ -61,12 +60,12 @@ impl Propagator for Loaded {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;
-        let (factors, taken) = watch.stage(Stage::Initialise, || factors(network, evidence));
+        let (factors, scale) = watch.stage(Stage::Initialise, || factors(network, evidence));
         watch.stage(Stage::Read, || {
-            // ln P(e) is what is left when every variable is summed out.
-            let nothing = Scope::default();
-            let (total, exponent) = eliminate(factors.clone(), order, &nothing, watch)?;
-            let ln_p_evidence = total.values()[0].ln() + (exponent + taken) as f64 * LN_2;
+            // P(e) is the result of summing out all variables.
+            let empty = Scope::default();
+            let (total, exponent) = eliminate(factors.clone(), order, &empty, watch)?;
+            let ln_p_evidence = total.values()[0].ln() + (exponent + scale) as f64 * LN_2;
             let mut marginals = Vec::with_capacity(order.len());
             for variable in network.ids() {
                 let onto = Scope::of(network, [variable]);
@@ -83,23 +82,23 @@ impl Propagator for Loaded {
     }
 }
 
-/// The tables of `network` and the findings of `evidence`, each with a largest value in [1, 2), and the
-/// power of two that their product must be multiplied by.
+/// The factors of `network` and the findings of `evidence`, each scaled to a largest value in [1, 2),
+/// and the exponent of the power of two to multiply their product by.
 fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
     let tables = network.factors().map(|factor| Potential::of_factor(network, factor));
     let findings = evidence.iter().map(|(v, finding)| Potential::of_finding(network, v, finding));
-    let all = tables.chain(findings).chain(bare_variables(network).map(Potential::one));
+    let all = tables.chain(findings).chain(variable_scopes(network).map(Potential::one));
     let mut factors: Vec<Potential> = all.collect();
-    // What is zero everywhere stays so, and is found to be impossible.
-    let taken = factors.iter_mut().map(|factor| i64::from(factor.rescale().unwrap_or(0)));
-    let exponent = -taken.sum::<i64>();
+    // A factor that is zero everywhere stays so; the elimination will report it as impossible.
+    let scale = factors.iter_mut().map(|factor| i64::from(factor.rescale().unwrap_or(0)));
+    let exponent = -scale.sum::<i64>();
     (factors, exponent)
 }
 
-/// The product of `factors` with every variable of `order` summed out that is not in `onto`,
-/// times two to the power of the exponent that comes with it.
+/// The product of `factors` with every variable of `order` summed out that is not in `onto`, and the
+/// exponent of the power of two to multiply it by.
 ///
-/// Products are rescaled as they are made, so that many small numbers do not end at zero.
+/// Every intermediate product is rescaled so that products of many small numbers do not underflow.
 fn eliminate(
     mut factors: Vec<Potential>,
     order: &[VariableId],
@@ -121,22 +120,22 @@ fn eliminate(
     Ok((result, exponent))
 }
 
-/// The product of `factors`, brought to a largest value in [1, 2); the powers of two that this took are
-/// added to `exponent`.
+/// The product of `factors`, scaled to a largest value in [1, 2). `exponent` grows by the exponent of
+/// the power of two to multiply the result by.
 fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunError> {
     let scope = Scope::union(factors.iter().map(Potential::scope));
     let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
     let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
     let mut product = Potential::new(scope, values);
-    let by = product.rescale().ok_or(RunError::Impossible)?;
-    *exponent += i64::from(power) - i64::from(by);
+    let scale = product.rescale().ok_or(RunError::Impossible)?;
+    *exponent += i64::from(power) - i64::from(scale);
     Ok(product)
 }
 
-/// All variables, each time one whose elimination makes the smallest table.
+/// All variables in a greedy order: next is always one whose elimination gives the smallest table.
 fn elimination_order(network: &Network) -> Vec<VariableId> {
     let mut scopes = family_scopes(network);
-    // The scopes that hold each variable, as their places in `scopes`.
+    // For each variable, the indices in `scopes` of the scopes that contain it.
     let mut holding: Vec<Vec<usize>> = vec![Vec::new(); network.ids().len()];
     let hold = |holding: &mut Vec<Vec<usize>>, at: usize, scope: &Scope| {
         scope.variables().iter().for_each(|v| holding[v.index()].push(at));
@@ -165,49 +164,49 @@ fn elimination_order(network: &Network) -> Vec<VariableId> {
     order
 }
 
-/// Entries that [`eliminate`] holds at most, over all the variables it is asked for: the factors
-/// it starts from, those it works on, the product and the marginal.
+/// The largest number of entries held at any time while computing all posteriors: the initial factors,
+/// those that an elimination works on, a product and a marginal, and the results.
 ///
-/// Findings are counted on every variable, so that no evidence needs more.
+/// A finding is counted on every variable, so no evidence needs more.
 fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
-    let start = scopes_at_first(network);
-    let (kept, results) = (total(&start), states(network));
+    let start = initial_scopes(network);
+    let (initial, results) = (total(&start), states(network));
     let peak_for = |target: Option<VariableId>| {
-        let (mut live, mut peak) = (kept, 0);
+        let (mut live, mut peak) = (initial, 0);
         products(&start, order, target, |consumed, product, rest| {
-            // The product beside its factors, or beside the marginal once these are gone.
-            let beside = consumed.max(rest);
+            // The product is held together with its factors, and later with the marginal.
+            let other = consumed.max(rest);
             live = live.saturating_sub(consumed);
-            peak = peak.max(live.saturating_add(product).saturating_add(beside));
+            peak = peak.max(live.saturating_add(product).saturating_add(other));
             live = live.saturating_add(rest);
         });
         peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
     };
     let targets = network.ids().map(Some).chain([None]);
     let working = targets.map(peak_for).max().unwrap_or(0);
-    kept.saturating_add(working).saturating_add(results)
+    initial.saturating_add(working).saturating_add(results)
 }
 
-/// At least [`peak_entries`], from one elimination of all variables.
+/// An upper bound of [`peak_entries`], computed from a single elimination of all variables.
 ///
-/// Where a variable is left out of it, each table may hold this one more. Nothing is ever there but
-/// what it starts from, what is left of products, and one product.
+/// Keeping one variable multiplies each table by at most its number of states. Tables are either
+/// initial, marginals of products, or the current product.
 fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
-    let start = scopes_at_first(network);
-    let (mut left, mut largest) = (0_u64, 0);
+    let start = initial_scopes(network);
+    let (mut marginals, mut largest) = (0_u64, 0);
     products(&start, order, None, |_, product, rest| {
-        left = left.saturating_add(rest);
+        marginals = marginals.saturating_add(rest);
         largest = largest.max(product);
     });
-    let most = network.ids().map(|v| network[v].cardinality() as u64).max().unwrap_or(1);
-    // One more for the number that is left when all variables are gone.
-    let working = left.saturating_add(largest).saturating_mul(most).saturating_add(1);
-    let starts = total(&start).saturating_mul(2);
-    starts.saturating_add(working).saturating_add(states(network))
+    let max_states = network.ids().map(|v| network[v].cardinality() as u64).max().unwrap_or(1);
+    // One more for the number that remains when all variables are summed out.
+    let working = marginals.saturating_add(largest).saturating_mul(max_states).saturating_add(1);
+    let initial = total(&start).saturating_mul(2);
+    initial.saturating_add(working).saturating_add(states(network))
 }
 
-/// Goes through the elimination of all variables of `order` but `target`, and says of each product
-/// how many entries its factors have, how many it has itself, and how many are left of it.
+/// Simulates the elimination of all variables of `order` except `target`. Calls `product` for each
+/// product with the number of entries of its factors, of the product, and of its marginal.
 fn products(
     start: &[Scope],
     order: &[VariableId],
@@ -216,10 +215,10 @@ fn products(
 ) {
     let mut position = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, v)| position[v.index()] = place);
-    // The variable of a scope that goes first, as its place in the order.
+    // The position in the order of the first variable of a scope to be eliminated.
     let first = |scope: &Scope| {
-        let going = scope.variables().iter().filter(|v| Some(**v) != target);
-        going.map(|v| position[v.index()]).min()
+        let eliminated = scope.variables().iter().filter(|v| Some(**v) != target);
+        eliminated.map(|v| position[v.index()]).min()
     };
     let mut waiting: Vec<Vec<Cow<'_, Scope>>> = vec![Vec::new(); order.len()];
     for scope in start {
@@ -237,8 +236,8 @@ fn products(
     }
 }
 
-/// The scopes of what an elimination starts from, with a finding on every variable.
-fn scopes_at_first(network: &Network) -> Vec<Scope> {
+/// The scopes of all factors, and of a finding on every variable.
+fn initial_scopes(network: &Network) -> Vec<Scope> {
     let findings = network.ids().map(|variable| Scope::of(network, [variable]));
     family_scopes(network).into_iter().chain(findings).collect()
 }
@@ -247,13 +246,13 @@ fn total(scopes: &[Scope]) -> u64 {
     scopes.iter().map(entries).fold(0, u64::saturating_add)
 }
 
-/// The states of all variables.
+/// The number of states of all variables together.
 fn states(network: &Network) -> u64 {
     network.ids().map(|variable| network[variable].cardinality() as u64).sum()
 }
 
-/// The scopes of the variables that a Markov network may have in no factor.
-fn bare_variables(network: &Network) -> impl Iterator<Item = Scope> {
+/// A scope for each variable of a Markov network, whose variables need not be in any factor.
+fn variable_scopes(network: &Network) -> impl Iterator<Item = Scope> {
     let variables = network.ids().filter(|_| !network.is_bayesian());
     variables.map(|variable| Scope::of(network, [variable]))
 }
@@ -261,7 +260,7 @@ fn bare_variables(network: &Network) -> impl Iterator<Item = Scope> {
 fn family_scopes(network: &Network) -> Vec<Scope> {
     let factors =
         network.factors().map(|factor| Scope::of(network, factor.scope().iter().copied()));
-    factors.chain(bare_variables(network)).collect()
+    factors.chain(variable_scopes(network)).collect()
 }
 
 fn entries(scope: &Scope) -> u64 {
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_can_be_checked_by_hand() {
+    fn a_collider_has_the_posteriors_computed_by_hand() {
         let network = collider();
         let mut evidence = Evidence::none();
         evidence.observe_named(&network, "B", "yes").unwrap();
@@ -306,27 +305,26 @@ mod tests {
     }
 
     #[test]
-    fn the_forecast_counts_what_elimination_holds() {
-        // Eliminating the collider makes one table of 8 entries beside the factors it came from.
-        // Kept: 2 + 8 + 2 in tables and 2 for each of 3 findings, once to start from and once to
-        // work on; results: 6.
+    fn the_forecast_counts_all_tables_held_at_once() {
+        // The factors have 2 + 8 + 2 entries and the three findings 2 each; they are held twice. The
+        // largest product has 8 entries, and the results have 6.
         let network = collider();
         let peak = peak_entries(&network, &elimination_order(&network));
         assert_eq!(peak, 18 + (18 + 8) + 6);
     }
 
     #[test]
-    fn the_bound_is_never_less_than_what_is_counted() {
+    fn the_bound_is_never_below_the_exact_forecast() {
         for (compiled, _) in crate::engine::fixtures::networks() {
             let network = compiled.network();
             let order = elimination_order(network);
-            let (counted, bound) = (peak_entries(network, &order), peak_bound(network, &order));
-            assert!(bound >= counted, "{}: {bound} and {counted}", network.name());
+            let (exact, bound) = (peak_entries(network, &order), peak_bound(network, &order));
+            assert!(bound >= exact, "{}: {bound} and {exact}", network.name());
         }
     }
 
     #[test]
-    fn what_cannot_be_is_impossible() {
+    fn contradictory_evidence_is_impossible() {
         let network = collider();
         let mut evidence = Evidence::none();
         for (variable, state) in [("A", "no"), ("B", "yes"), ("C", "no")] {

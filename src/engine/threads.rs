@@ -1,37 +1,36 @@
-//! Threads for engines, kept from one load to the next.
+//! Thread pools that are reused when an engine loads again.
 //!
-//! Memory that a thread lets go of stays with the allocator for that thread's use, and when the thread
-//! ends for that of one that may never come. If each load had new threads, a program in which engines
-//! are changed all day would grow without a table more. Two engines never have the same threads, so
-//! that none waits for the other.
+//! The allocator keeps memory freed by a thread for that thread, and some of it stays unusable after
+//! the thread ends. With new threads for every load, the program would use more memory each time the
+//! engine is changed. Two engines never share a pool, so neither waits for the other.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The threads of an engine, and of the next that wants as many once this is dropped.
+/// A thread pool. When dropped, its threads become idle and can be reused.
 pub(super) struct Threads {
-    /// `None` only while it is dropped.
+    /// `None` only in `drop`.
     pool: Option<ThreadPool>,
-    /// Where they go then.
+    /// Keeps the pool after this is dropped.
     idle: &'static Idle,
 }
 
-/// The threads that were given back last, which sleep.
+/// The last pool that was dropped, whose threads sleep.
 struct Idle(Mutex<Option<ThreadPool>>);
 
 static IDLE: Idle = Idle(Mutex::new(None));
 
 impl Threads {
-    /// So many threads; `None` on a machine that does not give them.
+    /// A pool of `count` threads; `None` if the operating system cannot create them.
     pub fn new(count: usize) -> Option<Self> {
         IDLE.take(count)
     }
 }
 
 impl Idle {
-    /// The threads that are idle, if they are `count`, or else new ones.
+    /// The idle pool if it has `count` threads, or else a new one.
     fn take(&'static self, count: usize) -> Option<Threads> {
         let pool = self.swap(None).filter(|pool| pool.current_num_threads() == count);
         let pool = pool.or_else(|| ThreadPoolBuilder::new().num_threads(count).build().ok())?;
@@ -39,7 +38,7 @@ impl Idle {
     }
 
     fn swap(&self, pool: Option<ThreadPool>) -> Option<ThreadPool> {
-        // A panic while the lock is held cannot leave it half changed.
+        // Poisoning is harmless: a panic cannot leave the value half changed.
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *idle, pool)
     }
@@ -49,7 +48,7 @@ impl Deref for Threads {
     type Target = ThreadPool;
 
     fn deref(&self) -> &ThreadPool {
-        self.pool.as_ref().expect("it is there until it is dropped")
+        self.pool.as_ref().expect("the pool is there until it is dropped")
     }
 }
 
@@ -70,20 +69,20 @@ mod tests {
     }
 
     #[test]
-    fn threads_serve_one_engine_after_the_other_and_never_two() {
-        static OWN: Idle = Idle(Mutex::new(None));
-        let first = OWN.take(2).expect("two threads");
-        let second = OWN.take(2).expect("two threads more");
-        let (of_first, of_second) = (ids(&first), ids(&second));
-        assert_eq!(of_first.len(), 2);
-        assert!(of_second.iter().all(|id| !of_first.contains(id)));
+    fn threads_are_reused_but_never_shared() {
+        static IDLE: Idle = Idle(Mutex::new(None));
+        let first = IDLE.take(2).expect("two threads");
+        let second = IDLE.take(2).expect("two threads more");
+        let (first_ids, second_ids) = (ids(&first), ids(&second));
+        assert_eq!(first_ids.len(), 2);
+        assert!(second_ids.iter().all(|id| !first_ids.contains(id)));
         drop(first);
-        let third = OWN.take(2).expect("two threads");
-        assert_eq!(ids(&third), of_first);
+        let third = IDLE.take(2).expect("two threads");
+        assert_eq!(ids(&third), first_ids);
         drop(second);
-        let fourth = OWN.take(3).expect("three threads");
+        let fourth = IDLE.take(3).expect("three threads");
         assert_eq!(ids(&fourth).len(), 3, "two are not enough");
         drop(third);
-        assert_eq!(ids(&OWN.take(2).expect("two threads")), of_first);
+        assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::cancel::CancelToken;
-use crate::engine::{Passing, RunError, Walk};
+use crate::engine::{MessageDetail, RunError, Stepper};
 use crate::mailbox::Mailbox;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
@@ -35,7 +35,7 @@ impl PartialEq for Question {
 }
 
 /// A question with its answer: the message with its numbers, or why it cannot be shown.
-pub type Answer = (Question, Result<Arc<Passing>, String>);
+pub type Answer = (Question, Result<Arc<MessageDetail>, String>);
 
 /// Wakes the window.
 type Wake = Box<dyn Fn() + Send>;
@@ -118,7 +118,7 @@ impl Drop for Explainer {
 }
 
 fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn Fn()) {
-    let mut walk: Option<Walk> = None;
+    let mut walk: Option<Stepper> = None;
     while let Some(task) = tasks.take() {
         let Task::Explain(question, token) = task else {
             walk = None;
@@ -147,15 +147,15 @@ enum Interruption {
 }
 
 fn explain(
-    walk: &mut Option<Walk>,
+    walk: &mut Option<Stepper>,
     question: &Question,
     token: &CancelToken,
-) -> Result<Passing, Interruption> {
+) -> Result<MessageDetail, Interruption> {
     if !walk.as_ref().is_some_and(|walk| Arc::ptr_eq(walk.compiled(), &question.compiled)) {
         // Free the old tables first, so that old and new need not fit into memory together.
         *walk = None;
         let memory = question.memory.unwrap_or_else(MemoryLimit::half_of_available);
-        let new = Walk::new(&question.compiled, question.evidence.clone(), memory);
+        let new = Stepper::new(&question.compiled, question.evidence.clone(), memory);
         let refused = |error| Interruption::Failed(format!("Messages cannot be shown: {error}"));
         *walk = Some(new.map_err(refused)?);
     }

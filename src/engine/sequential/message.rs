@@ -1,21 +1,23 @@
-//! The two halves of a message, and the other passes over a table that a propagation makes.
+//! The loops over tables that make up a propagation.
 //!
-//! Equations 2 and 3 of Zheng, Mengshoel and Chong as loops over one table in order, each entry
-//! finding its partner through the cluster-sepset mapping.
+//! A message is equations 2 and 3 of Zheng, Mengshoel and Chong, each a loop over a clique's table in
+//! order that finds the separator entry of each clique entry through the cluster-sepset mapping.
 
 use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
-/// Separator entries below this, where the largest is at least one, are taken for zero, so that
-/// the quotient of two separator entries is always a finite number.
+/// Entries of a separator below this are set to zero when its largest entry is in [1, 2), so that
+/// the quotient of two separator entries is always finite. A larger value would lose more of very
+/// unlikely states.
 const NEGLIGIBLE: f64 = 1e-300;
 
-/// Lanes in which a largest value is looked for, so that one comparison need not wait for the last.
+/// Independent maxima kept while searching for the largest entry, so that comparisons do not wait for
+/// one another. Only speed depends on it.
 const LANES: usize = 8;
 
-/// Marginalisation (equation 2): `separator[j]` becomes the sum of the clique entries that map to j.
+/// Marginalisation (equation 2): sets `separator[j]` to the sum of the clique entries that map to j.
 ///
-/// The sums are in double precision whatever the clique's type: a separator entry may be the sum
-/// of millions.
+/// Sums are in double precision for either type of clique table, because a separator entry may be the
+/// sum of millions of clique entries.
 pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separator: &mut [f64]) {
     separator.fill(0.0);
     for (value, &entry) in clique.iter().zip(mapping.entries()) {
@@ -23,8 +25,8 @@ pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separat
     }
 }
 
-/// Scattering (equation 3): every clique entry is multiplied by `update[j]`, the quotient of new
-/// and old separator entry, for the j that it maps to. Returns the largest entry.
+/// Scattering (equation 3): multiplies every clique entry by `update[j]`, the quotient of new and old
+/// separator entry, for the j it maps to. Returns the largest product.
 pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update: &[T]) -> T {
     let mut largest = [T::ZERO; LANES];
     let values = clique.chunks_mut(LANES).zip(mapping.entries().chunks(LANES));
@@ -37,11 +39,11 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Puts the quotient of `new` and `old` into `update` and `new` into `old`, each scaled by a power
-/// of two to a largest value in [1, 2).
+/// Writes the quotient of `new` and `old` to `update` and `new` to `old`, each scaled by a power of two
+/// to a largest value in [1, 2). Overwrites `new`.
 ///
-/// Returns the exponents of the powers of two by which the stored separator and the quotient must
-/// be multiplied to be what they stand for; `None` if `new` is zero everywhere.
+/// Returns the exponents of the powers of two to multiply `old` and `update` by to undo the scaling;
+/// `None` if `new` is zero everywhere.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],
@@ -62,20 +64,20 @@ pub(super) fn divide<T: Real>(
     Some((-separator_scale, -update_scale))
 }
 
-/// Multiplies the entries of each state of one variable by the weight of that state, and returns
-/// the largest entry.
+/// Multiplies the entries for each state of one variable by the weight of that state. Returns the
+/// largest product.
 pub(super) fn weigh<T: Real>(table: &mut [T], axis: Axis, weight: impl Fn(usize) -> T) -> T {
     let mut largest = T::ZERO;
     for (state, run) in axis.runs_mut(table) {
         let weight = weight(state);
         run.iter_mut().for_each(|value| *value *= weight);
-        let of_run = largest_of(run);
-        largest = if of_run > largest { of_run } else { largest };
+        let candidate = largest_of(run);
+        largest = if candidate > largest { candidate } else { largest };
     }
     largest
 }
 
-/// The marginal of a table on one variable.
+/// Writes the marginal of a table over one variable to `states`.
 pub(super) fn marginal<T: Real>(table: &[T], axis: Axis, states: &mut [f64]) {
     states.fill(0.0);
     for (state, run) in axis.runs(table) {
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_as_in_the_papers_figure() {
+    fn a_message_between_the_cliques_of_figure_2() {
         let (clique, separator) = figure_2();
         let mapping = IndexMapping::new(&clique, &separator);
         let mut table = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_are_scaled_and_nothing_over_nothing_is_nothing() {
+    fn quotients_are_scaled_and_zero_over_zero_is_zero() {
         let (mut new, mut old) = ([24.0, 0.0, 3.0], [2.0, 0.0, 1.0]);
         let mut update = [0.0_f32; 3];
         let (separator, quotient) = divide(&mut new, &mut old, &mut update).unwrap();
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_by_next_to_nothing_stays_finite() {
+    fn a_quotient_by_a_tiny_number_is_finite() {
         let mut old = [1.0, 1.0];
         let mut update = [0.0_f64; 2];
         divide(&mut [1.0, 1e-310], &mut old, &mut update).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn one_variable_of_a_table() {
+    fn the_marginal_and_weights_of_one_variable() {
         let axis = Axis { stride: 2, cardinality: 2 };
         let mut table = [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         let mut states = [9.0; 2];

@@ -2,33 +2,33 @@
 //! and Chong describe it (section 3) after Huang and Darwiche.
 //!
 //! HUGIN in place: every clique and every separator has one table. A message sums the sender's
-//! table onto the separator (equation 2), and multiplies the receiver's table by the quotient of
-//! the separator's new and old table (equation 3). Which separator entry belongs to a clique entry
-//! is read from a mapping table that is made when the network is loaded. Messages run one after
+//! table onto the separator (equation 2) and multiplies the receiver's table by the quotient of
+//! the separator's new and old table (equation 3). The separator entry of each clique entry is read
+//! from an index mapping that is computed when the network is loaded. Messages are passed one after
 //! another in the depth-first order of the [plan](crate::propagation::Plan).
 //!
-//! # Numbers
-//! Beside every table stands the exponent of a power of two that it must be multiplied by to be
-//! what it stands for. Messages are scaled to a largest entry in [1, 2), and a clique's table whose
-//! largest entry has moved far from [`PEAK`] is brought back there, so that the number of findings
-//! alone takes no number out of range, in single precision neither. Powers of two change no digit.
+//! # Range of numbers
+//! Every table has an exponent: its entries must be multiplied by two to the power of it. Separators
+//! are scaled to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has
+//! moved far from 2 to the power of [`PEAK`]. So many findings do not cause overflow or underflow, even
+//! in single precision. Scaling by powers of two is exact.
 //!
 //! # Limits
-//! One exponent serves a whole table, so what is far below the table's largest entry is lost: in
-//! single precision digits go below 2^-222 of it (about 1e-67) and entries below 2^-245; in double
-//! precision a separator's entries go below 1e-300 of its largest. That is harmless unless evidence
-//! that arrives later rules out everything larger. Then the posterior is wrong, or the evidence is
-//! taken for impossible, and nothing tells. It takes evidence that favours one state by more than
-//! that, and other evidence that favours another as strongly; double precision is the default.
+//! A table has a single exponent, so entries far below its largest are lost. In single precision,
+//! entries lose digits below 2^-222 of the largest (about 1e-67) and become zero below 2^-245. In
+//! double precision, the entries of a separator become zero below 1e-300 of its largest. This matters
+//! only if later evidence rules out all larger entries: then the posterior is wrong, or the evidence is
+//! wrongly reported as impossible. It takes findings that favour one state by more than these factors,
+//! and others that favour another state as strongly. Double precision is the default.
 
 mod message;
-mod walk;
+mod stepper;
 
 use std::f64::consts::LN_2;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use walk::{Passing, Walk};
+pub use stepper::{MessageDetail, Stepper};
 
 use super::factors::FactorProduct;
 use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL};
@@ -39,7 +39,7 @@ use crate::propagation::{
     CompiledNetwork, Forecast, Home, Message, MessageId, Phase, Posteriors, Stage, Watch,
 };
 
-/// See the module.
+/// Engine `sequential`.
 pub(super) struct Sequential;
 
 impl Engine for Sequential {
@@ -48,7 +48,7 @@ impl Engine for Sequential {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        // Mappings hold indices of 32 bits.
+        // Index mappings hold 32-bit indices of separator entries.
         let largest = compiled.statistics().max_separator_entries;
         let unsupported = super::too_many_entries("separator", largest, u32::MAX);
         super::forecast(self, compiled, precision, unsupported, || {
@@ -69,8 +69,8 @@ impl Engine for Sequential {
     }
 }
 
-/// Bytes of all tables: for each clique the prior and the working table, for each separator a table
-/// and a mapping from either side, and the two tables in which a message is made.
+/// Bytes of all tables: for each clique the initial and the working table, for each separator its table
+/// and two index mappings, and two buffers for a message.
 fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
     let cliques = sum(&mut tree.cliques().iter().map(|clique| clique.entries));
@@ -90,41 +90,43 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-/// Clique tables start with the number that stands for one at two to this power: probabilities
-/// only become smaller, so the room is left below.
+/// The entries of a clique's table are stored multiplied by two to the power of this. Probabilities
+/// only become smaller, so most of the range of single precision is left below. A larger value risks
+/// overflow, a smaller one loses unlikely states sooner.
 const PEAK: i32 = 96;
 
-/// A clique's table is brought back to [`PEAK`] when the largest entry is outside these powers of two.
-const KEPT: Range<i32> = PEAK - 24..PEAK + 8;
+/// A clique's table is rescaled to [`PEAK`] when the exponent of its largest entry leaves this range.
+/// A narrower range costs time, a wider one loses unlikely states sooner.
+const EXPONENTS_OF_LARGEST: Range<i32> = PEAK - 24..PEAK + 8;
 
 /// A compiled network with its tables in one precision.
 struct Loaded<T> {
     compiled: Arc<CompiledNetwork>,
-    /// The product of the probability tables in each clique.
+    /// The product of the factors assigned to each clique.
     prior: Tables<T>,
     /// The cliques' tables during a propagation.
     cliques: Tables<T>,
-    /// The separators' tables, in double precision always: they are small, and each entry is a sum
-    /// over many clique entries.
+    /// The separators' tables. They are small and their entries are sums over many clique entries, so
+    /// they are always in double precision.
     separators: Tables<f64>,
     mappings: Vec<Mappings>,
-    /// Where findings on each variable are entered.
+    /// The clique in which findings on each variable are entered.
     entry_points: Vec<(CliqueId, Axis)>,
-    /// Where the posterior of each variable is read.
+    /// The table from which the posterior of each variable is read.
     homes: Vec<(Home, Axis)>,
-    /// A separator's new table, and then the quotient of new and old, while a message is passed.
+    /// A buffer for a message: the separator's new table, then the quotient of new and old.
     quotient: Vec<f64>,
-    /// The quotient as the receiver is multiplied by it.
+    /// A buffer for the quotient in the type of the clique tables.
     update: Vec<T>,
 }
 
-/// The mappings from both ends of an edge onto its separator.
+/// The index mappings from both cliques of an edge to its separator.
 struct Mappings {
     parent: IndexMapping,
     child: IndexMapping,
 }
 
-/// Several tables one after another, each times two to the power of its exponent.
+/// Tables in one array, each to be multiplied by two to the power of its exponent.
 struct Tables<T> {
     values: Vec<T>,
     ranges: Vec<Range<usize>>,
@@ -139,7 +141,7 @@ impl<T: Real> Tables<T> {
         let ranges: Vec<Range<usize>> = sizes
             .map(|size| {
                 let start = end;
-                end += usize::try_from(size).expect("what fits in memory fits in an index");
+                end += usize::try_from(size).expect("a table in memory has a usize index");
                 start..end
             })
             .collect();
@@ -154,16 +156,16 @@ impl<T: Real> Tables<T> {
         &mut self.values[self.ranges[index].clone()]
     }
 
-    /// Takes over all numbers of `other`, which has tables of the same sizes.
+    /// Copies all tables and exponents of `other`, whose tables have the same sizes.
     fn copy_from(&mut self, other: &Self) {
         self.values.copy_from_slice(&other.values);
         self.exponents.copy_from_slice(&other.exponents);
     }
 
-    /// Brings table `index`, whose largest entry is `largest`, back to [`PEAK`] if it has strayed.
+    /// Rescales table `index` to [`PEAK`] if its largest entry, `largest`, is too far from it.
     fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
         let power = -largest.scale_exponent().ok_or(RunError::Impossible)?;
-        if !KEPT.contains(&power) {
+        if !EXPONENTS_OF_LARGEST.contains(&power) {
             rescale(self.table_mut(index), PEAK - power);
             self.exponents[index] -= i64::from(PEAK - power);
         }
@@ -192,8 +194,9 @@ impl<T: Real> Loaded<T> {
         });
         let mappings = mappings.collect();
         let largest = tree.separators().iter().map(|s| s.entries as usize).max().unwrap_or(0);
-        let axis =
-            |scope: &Scope, variable| scope.axis(variable).expect("a home holds its variable");
+        let axis = |scope: &Scope, variable| {
+            scope.axis(variable).expect("the table contains its variable")
+        };
         let smallest_clique = tree.smallest_cliques(network.variables().len());
         let entry_points = network.ids().map(|variable| {
             let clique = smallest_clique[variable.index()];
@@ -222,7 +225,7 @@ impl<T: Real> Loaded<T> {
         }
     }
 
-    /// Sets all tables to the prior and enters the findings.
+    /// Sets all tables to their initial values and enters the findings.
     fn initialise(&mut self, evidence: &Evidence) -> Result<(), RunError> {
         self.cliques.copy_from(&self.prior);
         self.separators.values.fill(1.0);
@@ -263,7 +266,7 @@ impl<T: Real> Loaded<T> {
         self.cliques.keep_in_range(to, largest)
     }
 
-    /// Passes `messages`, which begin at message number `first` of the plan.
+    /// Passes `messages`, the first of which is message number `first` of the plan.
     fn pass_all(
         &mut self,
         messages: &[Message],
@@ -277,11 +280,11 @@ impl<T: Real> Loaded<T> {
         Ok(())
     }
 
-    /// ln P(e), which after collecting is that of the sum over the root's table.
+    /// ln P(e), which after the collect phase is the logarithm of the sum of the root's table.
     fn ln_p_evidence(&self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
-        // Brought near one first: a logarithm near zero has the more digits.
+        // Scaled into [1, 2) first: the logarithm is then most precise.
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
@@ -324,7 +327,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 }
 
-/// The product of the probability tables that have their home in each clique.
+/// The product of the factors assigned to each clique.
 fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));

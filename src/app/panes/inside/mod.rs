@@ -16,7 +16,7 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
 use crate::app::widgets::targets;
-use crate::engine::Passing;
+use crate::engine::MessageDetail;
 use crate::propagation::{CompiledNetwork, MessageId};
 
 use grid::Scroll;
@@ -36,7 +36,7 @@ const MIN_WIDE_TABLES: f32 = 840.0;
 #[derive(Default)]
 pub struct InsidePane {
     /// The message that is shown, until the numbers of a newer one arrive.
-    shown: Option<Arc<Passing>>,
+    shown: Option<Arc<MessageDetail>>,
     player: StepPlayer,
     scrolls: [Scroll; 3],
 }
@@ -97,7 +97,7 @@ impl InsidePane {
     }
 
     /// Shows `passing`, if it is a new one.
-    fn set_message(&mut self, passing: &Arc<Passing>) {
+    fn set_message(&mut self, passing: &Arc<MessageDetail>) {
         if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, passing)) {
             return;
         }
@@ -169,8 +169,8 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
         ui.strong(format!("Message {}", id.index()));
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
-        if scene.passing.power != 0 {
-            ui.weak(format!("all numbers are scaled by 2^{}", scene.passing.power));
+        if scene.passing.exponent != 0 {
+            ui.weak(format!("all numbers are scaled by 2^{}", scene.passing.exponent));
             ui.separator();
         }
         let both = format!("{},   {}", equations.marginalise, equations.scatter);

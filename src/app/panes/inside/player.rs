@@ -5,8 +5,8 @@ use eframe::egui::{DragValue, Key, Modifiers, Slider, Ui};
 use crate::app::state::player::Player;
 use crate::app::widgets::icon_button::icon_button;
 use crate::app::widgets::targets;
-use crate::engine::algorithm::{self, Order, Progress, Step};
-use crate::engine::{Passing, WARP};
+use crate::engine::message_steps::{self, Order, Progress, Step};
+use crate::engine::{MessageDetail, WARP};
 use crate::numbers::{self, thousands};
 
 /// Initial pace in steps per second.
@@ -31,7 +31,7 @@ impl Default for StepPlayer {
 
 impl StepPlayer {
     /// Shows another message: after its last step, or before its first one if it is playing.
-    pub fn begin(&mut self, passing: &Passing) {
+    pub fn begin(&mut self, passing: &MessageDetail) {
         self.progress = Some(Progress::new(passing, self.order));
         self.seek(passing, if self.player.is_playing() { 0 } else { usize::MAX });
         self.follow = false;
@@ -46,14 +46,14 @@ impl StepPlayer {
     }
 
     /// The current step: the last one done. `None` before the first step and once all are done.
-    pub fn present(&self, passing: &Passing) -> Option<Step> {
+    pub fn present(&self, passing: &MessageDetail) -> Option<Step> {
         let done = self.progress().done();
-        let within = done > 0 && (done < algorithm::steps(passing) || self.follow);
-        within.then(|| algorithm::step(passing, self.order, done - 1))
+        let within = done > 0 && (done < message_steps::steps(passing) || self.follow);
+        within.then(|| message_steps::step(passing, self.order, done - 1))
     }
 
     /// The rows of sender, separator and receiver to scroll to.
-    pub fn rows_to_follow(&self, passing: &Passing) -> [Option<usize>; 3] {
+    pub fn rows_to_follow(&self, passing: &MessageDetail) -> [Option<usize>; 3] {
         if !self.follow {
             return [None; 3];
         }
@@ -69,7 +69,7 @@ impl StepPlayer {
 
     /// The warp of the current step, the index of the element that each of its threads reads, and
     /// whether it reads the mapping tables of the receiver rather than the sender.
-    pub fn warp(&self, passing: &Passing) -> (usize, usize, bool) {
+    pub fn warp(&self, passing: &MessageDetail) -> (usize, usize, bool) {
         match self.present(passing) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
             Some(Step::Multiply { j, n, .. }) => (j / WARP, n, true),
@@ -79,8 +79,8 @@ impl StepPlayer {
     }
 
     /// Pauses at the step of entry `entry` of `table`: 0 sender, 1 separator, 2 receiver.
-    pub fn jump_to_entry(&mut self, passing: &Passing, table: usize, entry: usize) {
-        let per_thread = algorithm::steps_of_thread(passing);
+    pub fn jump_to_entry(&mut self, passing: &MessageDetail, table: usize, entry: usize) {
+        let per_thread = message_steps::steps_of_thread(passing);
         let (sender, separator) = (passing.sender_values.len(), passing.before.len());
         let step = match (self.order, table) {
             (Order::Entries, 0) => entry,
@@ -99,28 +99,28 @@ impl StepPlayer {
         self.pause_at(passing, step + 1);
     }
 
-    fn seek(&mut self, passing: &Passing, done: usize) {
-        let end = algorithm::steps(passing);
+    fn seek(&mut self, passing: &MessageDetail, done: usize) {
+        let end = message_steps::steps(passing);
         self.player.seek(done.min(end) as f64, end as f64);
         self.show_position(passing);
     }
 
-    fn pause_at(&mut self, passing: &Passing, done: usize) {
-        self.player.set_playing(false, algorithm::steps(passing) as f64);
+    fn pause_at(&mut self, passing: &MessageDetail, done: usize) {
+        self.player.set_playing(false, message_steps::steps(passing) as f64);
         self.seek(passing, done);
     }
 
     /// Brings the sums to where the player is.
-    fn show_position(&mut self, passing: &Passing) {
+    fn show_position(&mut self, passing: &MessageDetail) {
         if let Some(progress) = &mut self.progress {
             progress.seek(passing, self.player.step());
         }
         self.follow = true;
     }
 
-    fn set_order(&mut self, passing: &Passing, order: Order) {
+    fn set_order(&mut self, passing: &MessageDetail, order: Order) {
         if order != self.order {
-            let at_end = self.progress().done() == algorithm::steps(passing);
+            let at_end = self.progress().done() == message_steps::steps(passing);
             self.order = order;
             self.progress = Some(Progress::new(passing, order));
             self.seek(passing, if at_end { usize::MAX } else { 0 });
@@ -129,13 +129,13 @@ impl StepPlayer {
     }
 
     /// Pauses one step, or all steps of one thread, further or back.
-    fn step(&mut self, passing: &Passing, forward: bool, by_thread: bool) {
-        let (done, end) = (self.progress().done(), algorithm::steps(passing));
+    fn step(&mut self, passing: &MessageDetail, forward: bool, by_thread: bool) {
+        let (done, end) = (self.progress().done(), message_steps::steps(passing));
         // After the last step, start again from the beginning.
         let done = if forward && done == end { 0 } else { done };
         let by = match (by_thread, self.order) {
             (false, _) => 1,
-            (true, Order::Threads) => algorithm::steps_of_thread(passing),
+            (true, Order::Threads) => message_steps::steps_of_thread(passing),
             (true, Order::Entries) => passing.before.len(),
         };
         let whole = done / by * by;
@@ -147,16 +147,16 @@ impl StepPlayer {
         self.pause_at(passing, target);
     }
 
-    fn set_playing(&mut self, passing: &Passing, playing: bool) {
+    fn set_playing(&mut self, passing: &MessageDetail, playing: bool) {
         let before = self.player.step();
-        self.player.set_playing(playing, algorithm::steps(passing) as f64);
+        self.player.set_playing(playing, message_steps::steps(passing) as f64);
         if self.player.step() != before {
             self.show_position(passing);
         }
     }
 
     /// Handles the keys for frame by frame in video players: period and comma, with Shift by thread.
-    pub fn handle_keys(&mut self, ui: &Ui, passing: &Passing) {
+    pub fn handle_keys(&mut self, ui: &Ui, passing: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())
             .is_some_and(|id| eframe::egui::TextEdit::load_state(ui.ctx(), id).is_some())
@@ -179,13 +179,13 @@ impl StepPlayer {
     }
 
     /// Moves on while playing.
-    pub fn advance(&mut self, ui: &Ui, passing: &Passing) {
+    pub fn advance(&mut self, ui: &Ui, passing: &MessageDetail) {
         if !self.player.is_playing() {
             return;
         }
         let before = self.player.step();
         let now = ui.input(|input| input.time);
-        self.player.advance(now, algorithm::steps(passing) as f64);
+        self.player.advance(now, message_steps::steps(passing) as f64);
         if self.player.step() != before {
             self.show_position(passing);
         }
@@ -195,7 +195,7 @@ impl StepPlayer {
     }
 
     /// Draws the line of controls.
-    pub fn controls(&mut self, ui: &mut Ui, passing: &Passing) {
+    pub fn controls(&mut self, ui: &mut Ui, passing: &MessageDetail) {
         let response = ui.horizontal_wrapped(|ui| {
             self.order_choice(ui, passing);
             ui.separator();
@@ -207,7 +207,7 @@ impl StepPlayer {
         targets::mark(&response.response, "steps of a message");
     }
 
-    fn order_choice(&mut self, ui: &mut Ui, passing: &Passing) {
+    fn order_choice(&mut self, ui: &mut Ui, passing: &MessageDetail) {
         let mut order = self.order;
         ui.selectable_value(&mut order, Order::Entries, "Entry by entry")
             .on_hover_text("The order of a single processor");
@@ -217,7 +217,7 @@ impl StepPlayer {
         self.set_order(passing, order);
     }
 
-    fn buttons(&mut self, ui: &mut Ui, passing: &Passing) {
+    fn buttons(&mut self, ui: &mut Ui, passing: &MessageDetail) {
         if icon_button(ui, "⏮", "Before the first step", "") {
             self.pause_at(passing, 0);
         }
@@ -241,8 +241,8 @@ impl StepPlayer {
         }
     }
 
-    fn position_fields(&mut self, ui: &mut Ui, passing: &Passing) {
-        let end = algorithm::steps(passing);
+    fn position_fields(&mut self, ui: &mut Ui, passing: &MessageDetail) {
+        let end = message_steps::steps(passing);
         let mut done = self.progress().done();
         let drag = DragValue::new(&mut done)
             .range(0..=end)
@@ -258,7 +258,7 @@ impl StepPlayer {
         let drag = DragValue::new(&mut j).range(0..=entries - 1).prefix("separator entry ");
         let hint = "Jump to the first addition to this separator entry";
         if ui.add(drag).on_hover_text(hint).changed() {
-            self.pause_at(passing, algorithm::first_step(passing, self.order, j) + 1);
+            self.pause_at(passing, message_steps::first_step(passing, self.order, j) + 1);
         }
     }
 

@@ -9,8 +9,8 @@ use super::player::StepPlayer;
 use super::words;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming::{clique_id, separator_id};
-use crate::engine::Passing;
-use crate::engine::algorithm::{Order, Step};
+use crate::engine::MessageDetail;
+use crate::engine::message_steps::{Order, Step};
 use crate::network::Network;
 use crate::numbers::{counted, scientific, thousands};
 use crate::potential::Scope;
@@ -21,14 +21,14 @@ const MAX_LINES: usize = 64;
 
 /// What one frame of the pane is drawn from.
 pub struct Scene<'a> {
-    pub passing: &'a Arc<Passing>,
+    pub passing: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
     /// There is room for columns that repeat what others say.
     wide: bool,
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<Passing>, wide: bool) -> Self {
+    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<MessageDetail>, wide: bool) -> Self {
         Self { passing, compiled, wide }
     }
 

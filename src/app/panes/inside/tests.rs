@@ -6,7 +6,7 @@ use super::*;
 use crate::app::state::command::{Command, ViewCommand};
 use crate::app::testing::{Bench, drive_model, label_containing, model_with};
 use crate::cancel::CancelToken;
-use crate::engine::Walk as Walker;
+use crate::engine::Stepper as EngineStepper;
 use crate::network::Evidence;
 use crate::propagation::MemoryLimit;
 use crate::session::Question;
@@ -17,7 +17,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let compiled = Arc::clone(model.compiled().unwrap());
     let message = MessageId::new(index);
     let memory = MemoryLimit::of_bytes(1 << 30);
-    let mut walker = Walker::new(&compiled, Evidence::none(), memory).unwrap();
+    let mut walker = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
     let passing = walker.message(message, &CancelToken::new()).unwrap();
     let evidence = Evidence::none();
     let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
@@ -32,7 +32,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     harness
 }
 
-fn passing(harness: &Harness<'_, Bench>) -> Arc<Passing> {
+fn passing(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
     let (_, answer) = harness.state().model.explained.as_ref().unwrap();
     Arc::clone(answer.as_ref().unwrap())
 }

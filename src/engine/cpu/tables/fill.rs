@@ -11,7 +11,7 @@ use crate::engine::cpu::tables::multiply::{
 };
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::vector::NEAR_ONE;
-use crate::engine::factors::{FactorProduct, least};
+use crate::engine::factors::{FactorProduct, smallest_nonzero};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
@@ -74,7 +74,7 @@ impl TableBuilder {
         let last = groups.next_back().unwrap_or_default();
         let (mut earlier, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
         let may_underflow = factors.len() > MAX_FACTORS && {
-            let below = factors.iter().map(|factor| -least(factor.values()).log2());
+            let below = factors.iter().map(|factor| -smallest_nonzero(factor.values()).log2());
             below.sum::<f64>() > MAX_UNDERFLOW
         };
         if !may_underflow {

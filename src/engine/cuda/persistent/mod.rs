@@ -32,7 +32,7 @@ use self::operations::Operations;
 use self::shape::Shape;
 use self::words::Results;
 use super::device::device;
-use crate::engine::factors::least;
+use crate::engine::factors::smallest_nonzero;
 use crate::engine::{
     Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, RunError, too_many_entries,
 };
@@ -119,7 +119,8 @@ fn refusal(compiled: &CompiledNetwork) -> Option<String> {
     }
     // Powers of two: the largest sum there can be, and the least product that is not zero.
     let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
-    let products: f64 = network.factors().map(|factor| -least(factor.values()).log2()).sum();
+    let products: f64 =
+        network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
     let powers = sums.max(products);
     (powers >= words::POWERS).then(|| {
         let most = words::POWERS;
