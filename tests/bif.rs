@@ -188,8 +188,8 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "probability ( b | a ) { table 1 0 0; }",
-            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6: 3 states for each of 2 configurations \
-             of the parents",
+            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6, 3 for each of 2 configurations of the \
+             parents",
         ),
         (
             "probability ( b ) { table 1 0 0; default 1 0 0; }",
@@ -260,7 +260,7 @@ fn a_short_file_cannot_ask_for_a_table_without_bounds() {
     text += &format!("probability (v0 | {}) {{ default 0.5 0.5; }}", parents.join(", "));
     let message = refused(&text);
     assert!(
-        message.starts_with("t.bif:81:14: with the table of 'v0' given 79 parents"),
+        message.starts_with("t.bif:81:14: with the table of 'v0', which has 79 parents,"),
         "{message}"
     );
 }
@@ -271,17 +271,17 @@ fn what_is_no_network_says_what_it_is() {
     let known = Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     assert_eq!(
         message("a.html", "<html>\n<body/>"),
-        format!("a.html: not in a format that is read here ({known}): it begins with '<html>'")
+        format!("a.html: unknown format: it begins with '<html>'; the known formats are {known}")
     );
     assert_eq!(
         message("empty", " \n "),
-        format!("empty: not in a format that is read here ({known}): it is empty")
+        format!("empty: unknown format: it is empty; the known formats are {known}")
     );
     let read = format::open_bytes("a.xdsl", "network n { }").unwrap();
     assert_eq!(read.format, Format::Bif, "what stands in the file decides");
     assert_eq!(
         read.warnings[0].to_string(),
-        "a.xdsl: is called like XDSL, but holds BIF and was read as that"
+        "a.xdsl: the extension says XDSL, but the content is BIF and was read as BIF"
     );
     assert_eq!(
         message("empty.bif", "  "),

@@ -60,9 +60,12 @@ fn each_format_is_known_by_its_name_and_by_what_it_holds() {
         if format != CaseFormat::HuginData {
             assert_eq!(read("standard input", text), by_name, "{file}");
         }
-        assert_eq!(CaseFormat::of_name(&format!("A/{}.GZ", file.to_uppercase())), Some(format));
+        assert_eq!(
+            CaseFormat::by_extension(&format!("A/{}.GZ", file.to_uppercase())),
+            Some(format)
+        );
     }
-    assert_eq!(CaseFormat::of_name("a.csv/b"), None);
+    assert_eq!(CaseFormat::by_extension("a.csv/b"), None);
 }
 
 #[test]
@@ -263,6 +266,6 @@ fn files_are_read_packed_and_written_whole() {
     let error = cases::read_file(folder.path(), &network).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("{}: it is a folder, expected a file", folder.path().display())
+        format!("{}: this is a folder, expected a file", folder.path().display())
     );
 }

@@ -1,7 +1,7 @@
 //! DSL, the format of GeNIe and SMILE before XDSL.
 //!
-//! Source: the manual of GeNIe, *DSL file format*. Tables and lists of resulting states are in
-//! odometer order over the parents and then the node, which turns fastest.
+//! Source: the manual of GeNIe, *DSL file format*. In tables and lists of resulting states the node
+//! varies fastest, then its last parent.
 
 use crate::format::braces::{self, Block, Field, FieldValue, ListEntry, Parser};
 use crate::format::language::{Features, Language};
@@ -10,7 +10,6 @@ use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "DSL",
     extensions: &["dsl"],
@@ -110,14 +109,14 @@ fn node<'s>(
         }
         "EQUATION" => {
             let message = format!(
-                "'{}' is continuous: it is given by an equation, expected a table",
+                "'{}' is continuous (it is given by an equation), expected a table",
                 name.text
             );
             return Err(source.error(kind.at, message));
         }
         _ => {
             let message = format!(
-                "'{}' is of the type '{}', expected CPT, TRUTHTABLE, NOISY_MAX, NOISY_ADDER, \
+                "'{}' has the type '{}', expected CPT, TRUTHTABLE, NOISY_MAX, NOISY_ADDER, \
                  LIST, TABLE or MAU",
                 name.text, kind.text
             );
@@ -128,7 +127,7 @@ fn node<'s>(
     Ok(Node { name, role, states, parents, definition, at, note })
 }
 
-/// What a block says beside the model, of the net or node called `name`.
+/// Title, comment, position and colour in the block of the network or node called `name`.
 fn note(block: &Block<'_>, name: &str) -> Annotation {
     let text = |part: &str| {
         let word = block.block("HEADER")?.word(part)?;
@@ -136,10 +135,10 @@ fn note(block: &Block<'_>, name: &str) -> Annotation {
     };
     let screen = block.block("SCREEN");
     let position = screen.and_then(|screen| screen.block("POSITION")).and_then(|position| {
-        let place = |part: &str| number(&position.word(part)?.text);
-        Some([place("CENTER_X")?, place("CENTER_Y")?])
+        let coordinate = |part: &str| number(&position.word(part)?.text);
+        Some([coordinate("CENTER_X")?, coordinate("CENTER_Y")?])
     });
-    // Windows keeps red in the lowest byte.
+    // A Windows COLORREF: red is the lowest byte.
     let colour = screen.and_then(|screen| screen.word("COLOR")?.text.parse::<u32>().ok());
     let colour = colour.map(|colour| {
         let [red, green, blue, _] = colour.to_le_bytes();
@@ -149,8 +148,8 @@ fn note(block: &Block<'_>, name: &str) -> Annotation {
     Annotation { title, comment: text("COMMENT"), position, colour, ..Annotation::default() }
 }
 
-/// What an entry of a list holds, which should be `what`.
-pub(super) fn text<'e>(
+/// The text of a list entry. `what` says what is expected.
+fn text<'e>(
     source: SourceText<'_>,
     entry: &'e ListEntry<'_>,
     what: &str,
@@ -161,8 +160,8 @@ pub(super) fn text<'e>(
         .ok_or_else(|| source.error(entry.at, format!("expected {what}, found ','")))
 }
 
-/// The words of a list that may be missing.
-pub(super) fn words<'s>(
+/// The words of `list`; none if it is missing. `what` says what each should be.
+fn words<'s>(
     source: SourceText<'_>,
     list: Option<(&[ListEntry<'s>], usize)>,
     what: &str,

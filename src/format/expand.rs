@@ -1,18 +1,24 @@
-//! Tables of nodes that are given by few numbers: noisy-MAX and noisy-adder.
+//! Tables of canonical nodes: noisy-MAX and noisy-adder.
 //!
 //! Source: the manual of SMILE, *Canonical nodes*; F. J. Diez, *Parameter adjustment in Bayes
-//! networks: the generalized noisy OR-gate*, UAI 1993. The numbers are columns, one for each state
-//! of each parent and a last one for the leak, each a distribution over the states of the node.
+//! networks: the generalized noisy OR-gate*, UAI 1993. The parameters are columns: one for each state
+//! of each parent, and a last one for the leak. Each column is a distribution over the states of the
+//! node.
+//!
+//! In the tables returned here the states of the node vary fastest, then those of the last parent.
 
 use crate::format::nodes::{Node, Number};
 use crate::format::source::ErrorAt;
 use crate::network::normalise_row;
 
-/// The table of a noisy-MAX node: each parent alone would bring about a state of the node, so would
-/// the leak, and the strongest of these comes about. The first state of the node is the strongest.
+/// The table of a noisy-MAX node: each parent and the leak independently causes a state of the node,
+/// and the strongest of these states occurs. The first state of the node is the strongest.
 ///
-/// `strengths` lists the states of each parent from the strongest to the one without effect, which
-/// is the order of that parent's columns; empty where that is the order of the states.
+/// `strengths` lists the states of each parent in the order of that parent's columns, from the
+/// strongest state to the one without effect. If it is empty, that is the order of the states.
+///
+/// # Errors
+/// If the numbers of parameters or strengths are wrong, or a column is no distribution.
 pub(super) fn noisy_max(
     node: &Node<'_>,
     cards: &[usize],
@@ -22,7 +28,7 @@ pub(super) fn noisy_max(
     let states = node.states.len();
     let mut columns = Columns::new(node, cards, columns)?;
     columns.reorder(node, cards, strengths)?;
-    // From here on a column holds the chance that its state or a weaker one comes about.
+    // From here on an entry is the probability that its state or a weaker one occurs.
     for column in columns.values.chunks_mut(states) {
         for state in (0..states - 1).rev() {
             column[state] += column[state + 1];
@@ -40,10 +46,15 @@ pub(super) fn noisy_max(
     }))
 }
 
-/// The table of a noisy-adder node: the mean of what each parent alone and the leak would bring
-/// about (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
+/// The table of a noisy-adder node: the weighted mean of the columns of the parents and the leak
+/// (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
 ///
-/// `weights` has one for each parent and one for the leak; where it is empty all count the same.
+/// `weights` has one number for each parent and one for the leak. If it is empty, all weights are
+/// equal.
+///
+/// # Errors
+/// If the numbers of parameters or weights are wrong, a weight is negative, or a column is no
+/// distribution.
 pub(super) fn noisy_adder(
     node: &Node<'_>,
     cards: &[usize],
@@ -69,7 +80,10 @@ pub(super) fn noisy_adder(
     };
     let sum: f64 = weights.iter().sum();
     if !(sum.is_normal()) {
-        return Err((node.at, format!("the weights of '{name}' sum to {sum}, expected more")));
+        return Err((
+            node.at,
+            format!("the weights of '{name}' sum to {sum}, expected a sum above 0"),
+        ));
     }
     Ok(columns.combine(cards, |chosen, row| {
         for (column, weight) in chosen.iter().zip(&weights) {
@@ -78,7 +92,7 @@ pub(super) fn noisy_adder(
     }))
 }
 
-/// The columns of a node, one after another.
+/// The columns of a node in one array, column by column.
 struct Columns {
     values: Vec<f64>,
     states: usize,
@@ -89,7 +103,7 @@ impl Columns {
         let states = node.states.len();
         let columns = cards.iter().sum::<usize>() + 1;
         let name = &node.name.text;
-        // Some files leave the leak out, which then is none.
+        // Some files omit the leak. Then it has no effect: the last state is certain.
         let complete = numbers.len() == columns * states;
         if !complete && numbers.len() != (columns - 1) * states {
             let message = format!(
@@ -112,7 +126,7 @@ impl Columns {
         Ok(Self { values, states })
     }
 
-    /// Puts the columns of every parent into the order of its states.
+    /// Reorders the columns of each parent from the order of `strengths` to the order of its states.
     fn reorder(
         &mut self,
         node: &Node<'_>,
@@ -138,7 +152,7 @@ impl Columns {
                 let fits = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
                 if !fits || std::mem::replace(&mut seen[state as usize], true) {
                     let message = format!(
-                        "the strengths of parent '{}' of '{name}' hold {state}, expected each of \
+                        "the strengths of parent '{}' of '{name}' contain {state}, expected each of \
                          0 to {} once",
                         node.parents[parent].text,
                         card - 1
@@ -154,8 +168,8 @@ impl Columns {
         Ok(())
     }
 
-    /// One row for each configuration of parents of `cards` states, which `combine` makes of zeros
-    /// and the columns of their states and of the leak.
+    /// Builds one row for each configuration of parents with `cards` states. `combine` fills a row of
+    /// zeros from the columns of the parents' states and of the leak.
     fn combine(&self, cards: &[usize], combine: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
         let states = self.states;
         let rows: usize = cards.iter().product();

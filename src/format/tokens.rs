@@ -1,12 +1,12 @@
-//! The words, signs and quoted texts that most formats are made of.
+//! The tokenizer of the text formats.
 //!
-//! A word is whatever stands between white space, punctuation and comments: names, labels, numbers
-//! and keywords are told apart by those who read them.
+//! A word is anything between white space, punctuation and comments. Whether it is a name, a label, a
+//! number or a keyword is up to the caller.
 
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
-/// One word or sign.
+/// A word, a quoted text or a punctuation sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'s> {
     OpenBrace,
@@ -20,7 +20,7 @@ pub(super) enum Token<'s> {
     Comma,
     Colon,
     Bar,
-    /// What stands in double quotes, escapes and all; it may go over several lines.
+    /// The text between double quotes, escapes not resolved; it may span several lines.
     Quoted(&'s str),
     /// A name, label, number or keyword.
     Word(&'s str),
@@ -29,8 +29,8 @@ pub(super) enum Token<'s> {
 }
 
 impl Token<'_> {
-    /// The token that `byte` is, where it is a sign in some language.
-    const fn of_sign(byte: u8) -> Option<Self> {
+    /// The punctuation sign `byte`, in any dialect.
+    const fn from_sign(byte: u8) -> Option<Self> {
         Some(match byte {
             b'{' => Self::OpenBrace,
             b'}' => Self::CloseBrace,
@@ -69,15 +69,15 @@ impl std::fmt::Display for Token<'_> {
     }
 }
 
-/// The punctuation and the comments of a language. `//` and `/* */` are comments in all of them.
+/// The punctuation and comments of a format. `//` and `/* */` are comments in all formats.
 #[derive(Debug)]
 pub(super) struct Dialect {
-    /// For every byte, what it does to a word.
+    /// The class of every byte.
     bytes: [ByteClass; 256],
-    /// Whether a backslash takes a character into the quotes that would else end them.
+    /// Whether a backslash escapes the next character in quotes.
     escapes: bool,
-    /// Whether `/# #/`, which may hold others of its kind, is a comment.
-    nests: bool,
+    /// Whether `/# #/` is a comment. Such comments nest.
+    nested_comments: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +88,17 @@ enum ByteClass {
     Space,
     /// Punctuation, and the double quote.
     Sign,
-    /// The sign that makes the rest of the line a comment.
-    Remark,
-    /// Maybe the start of a comment.
+    /// The sign that starts a line comment, other than `//`.
+    LineComment,
+    /// Possibly the start of a comment.
     Slash,
 }
 
 impl Dialect {
-    /// A language with the signs in `punctuation`.
+    /// A dialect with these punctuation signs.
     pub const fn new(punctuation: &[u8]) -> Self {
         let mut bytes = [ByteClass::Word; 256];
-        // The last is the mark that programs for DOS put at the end of a text.
+        // The last is the end-of-file character of DOS.
         let spaces = [b' ', b'\t', b'\r', b'\n', 0x0b, 0x0c, 0x1a];
         let mut at = 0;
         while at < spaces.len() {
@@ -107,62 +107,62 @@ impl Dialect {
         }
         at = 0;
         while at < punctuation.len() {
-            assert!(Token::of_sign(punctuation[at]).is_some());
+            assert!(Token::from_sign(punctuation[at]).is_some());
             bytes[punctuation[at] as usize] = ByteClass::Sign;
             at += 1;
         }
         bytes[b'"' as usize] = ByteClass::Sign;
         bytes[b'/' as usize] = ByteClass::Slash;
-        Self { bytes, escapes: true, nests: false }
+        Self { bytes, escapes: true, nested_comments: false }
     }
 
-    /// The same, in which a backslash in quotes is a character like any other.
+    /// Makes a backslash in quotes an ordinary character.
     pub const fn without_escapes(mut self) -> Self {
         self.escapes = false;
         self
     }
 
-    /// The same, in which `%` makes the rest of a line a comment.
-    pub const fn with_remarks(mut self) -> Self {
-        self.bytes[b'%' as usize] = ByteClass::Remark;
+    /// Makes `%` start a line comment.
+    pub const fn with_percent_comments(mut self) -> Self {
+        self.bytes[b'%' as usize] = ByteClass::LineComment;
         self
     }
 
-    /// The same, in which `/#` and `#/` enclose a comment that may hold others.
-    pub const fn with_nesting(mut self) -> Self {
-        self.nests = true;
+    /// Makes `/#` and `#/` enclose comments that nest.
+    pub const fn with_nested_comments(mut self) -> Self {
+        self.nested_comments = true;
         self
     }
 
-    /// Whether `text` is one word of the language.
+    /// Whether `text` is exactly one word.
     pub fn is_word(&self, text: &str) -> bool {
         let mut tokens = Tokens::new(SourceText { file: "", text }, self);
         matches!(tokens.next(), Ok((Token::Word(word), 0)) if word == text)
     }
 
-    /// Whether a slash with `next` behind it begins a comment.
+    /// Whether a slash followed by `next` starts a comment.
     fn is_comment(&self, next: Option<&u8>) -> bool {
-        matches!(next, Some(b'/' | b'*')) || (self.nests && next == Some(&b'#'))
+        matches!(next, Some(b'/' | b'*')) || (self.nested_comments && next == Some(&b'#'))
     }
 }
 
-/// The tokens of a text, one after another.
+/// Reads the tokens of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'s, 'd> {
     source: SourceText<'s>,
     dialect: &'d Dialect,
-    /// The byte behind the token that was read last.
+    /// The byte offset of the end of the last token.
     at: usize,
     peeked: Option<(Token<'s>, usize)>,
 }
 
 impl<'s, 'd> Tokens<'s, 'd> {
-    /// The tokens of `source`, from its start.
+    /// Starts at the beginning of `source`.
     pub fn new(source: SourceText<'s>, dialect: &'d Dialect) -> Self {
         Self { source, dialect, at: 0, peeked: None }
     }
 
-    /// The next token and the byte at which it stands.
+    /// The next token and its byte offset.
     pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         if let Some(next) = self.peeked.take() {
             return Ok(next);
@@ -175,7 +175,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
             self.at = self.end_of_word(start);
             return Ok((Token::Word(&text[start..self.at]), start));
         }
-        if let Some(sign) = Token::of_sign(first) {
+        if let Some(sign) = Token::from_sign(first) {
             self.at += 1;
             return Ok((sign, start));
         }
@@ -193,14 +193,14 @@ impl<'s, 'd> Tokens<'s, 'd> {
         Err(self.source.error(start, "this quote is not closed"))
     }
 
-    /// The next token without taking it.
+    /// The next token, without consuming it.
     pub fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         let next = self.next()?;
         self.peeked = Some(next);
         Ok(next)
     }
 
-    /// Takes the next token, which must be `sign`; the byte at which it stands.
+    /// Consumes the next token, which must be `sign`, and returns its byte offset.
     pub fn sign(&mut self, sign: Token<'s>) -> Result<usize, FormatError> {
         match self.next()? {
             (token, at) if token == sign => Ok(at),
@@ -208,28 +208,28 @@ impl<'s, 'd> Tokens<'s, 'd> {
         }
     }
 
-    /// The error that says that `what` should stand where `found` does.
+    /// The error that `found`, at byte `at`, is not `what` was expected.
     pub fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
         self.source.error(at, format!("expected {what}, found {found}"))
     }
 
-    /// The byte behind the token that was read last, peeked at or not.
+    /// The byte offset of the end of the last token, including a peeked one.
     pub fn end(&self) -> usize {
         self.at
     }
 
-    /// The text behind the token that was read last.
+    /// The text after the last token.
     pub fn rest(&self) -> &'s str {
         &self.source.text[self.at..]
     }
 
-    /// Passes over the next `bytes` of the text, whatever they are.
+    /// Skips the next `bytes` of the text.
     pub fn skip(&mut self, bytes: usize) {
         debug_assert!(self.peeked.is_none());
         self.at += bytes;
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn skip_to_token(&mut self) -> Result<(), FormatError> {
         let text = self.source.text;
         let bytes = text.as_bytes();
@@ -237,7 +237,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
             let rest = || &bytes[self.at + 2..];
             match self.dialect.bytes[usize::from(byte)] {
                 ByteClass::Space => self.at += 1,
-                ByteClass::Remark => self.skip_line(),
+                ByteClass::LineComment => self.skip_line(),
                 ByteClass::Slash if self.dialect.is_comment(bytes.get(self.at + 1)) => {
                     let length = match bytes[self.at + 1] {
                         b'/' => {
@@ -245,7 +245,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
                             continue;
                         }
                         b'*' => rest().windows(2).position(|two| two == b"*/").map(|end| end + 2),
-                        _ => nested(rest()),
+                        _ => nested_comment(rest()),
                     };
                     let Some(length) = length else {
                         return Err(self.source.error(self.at, "this comment is not closed"));
@@ -269,20 +269,20 @@ impl<'s, 'd> Tokens<'s, 'd> {
         self.at += self.rest().find('\n').unwrap_or(self.rest().len());
     }
 
-    /// Where the word ends that begins at `start`: before white space, punctuation or a comment.
+    /// The end of the word that begins at `start`: the next white space, punctuation or comment.
     fn end_of_word(&self, start: usize) -> usize {
         let bytes = self.source.text.as_bytes();
         let ends = |at: &usize| match self.dialect.bytes[usize::from(bytes[*at])] {
             ByteClass::Word => false,
             ByteClass::Slash => self.dialect.is_comment(bytes.get(at + 1)),
-            ByteClass::Space | ByteClass::Sign | ByteClass::Remark => true,
+            ByteClass::Space | ByteClass::Sign | ByteClass::LineComment => true,
         };
         (start + 1..bytes.len()).find(ends).unwrap_or(bytes.len())
     }
 }
 
-/// The length of the rest of a comment that may hold others, if it is closed.
-fn nested(rest: &[u8]) -> Option<usize> {
+/// The length of the rest of a nested comment, whose `/#` was read; `None` if it is not closed.
+fn nested_comment(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (1_usize, 0);
     while depth > 0 {
         match rest.get(at..at + 2)? {
@@ -299,10 +299,10 @@ mod tests {
     use super::*;
 
     static PLAIN: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
-    static REMARKS: Dialect = Dialect::new(b"{}()=;,:|").with_remarks();
-    static NESTING: Dialect = Dialect::new(b"{}()[]=;,:|").with_nesting();
+    static PERCENT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();
+    static NESTED: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-    /// The tokens of `text`, and the message where there is none.
+    /// The tokens of `text`, up to the first error, as text.
     fn words(dialect: &Dialect, text: &str) -> Vec<String> {
         let mut tokens = Tokens::new(SourceText { file: "f", text }, dialect);
         let mut words = Vec::new();
@@ -322,66 +322,66 @@ mod tests {
     }
 
     #[test]
-    fn words_end_at_the_punctuation_of_their_language_and_at_comments() {
+    fn words_end_at_the_punctuation_of_the_dialect_and_at_comments() {
         assert_eq!(words(&PLAIN, "<5, 12+ 5-12"), ["'<5'", "','", "'12+'", "'5-12'"]);
         assert_eq!(words(&PLAIN, "Asy/Patch/ /x"), ["'Asy/Patch/'", "'/x'"]);
         assert_eq!(words(&PLAIN, "6// \"6\"\n7/* x */8/***/"), ["'6'", "'7'", "'8'"]);
         assert_eq!(words(&PLAIN, "Kj\u{e6}r=1e-3:%;"), ["'Kj\u{e6}r=1e-3:%'", "';'"]);
         assert_eq!(words(&PLAIN, "a/#b#/ /#"), ["'a/#b#/'", "'/#'"]);
         assert_eq!(
-            words(&REMARKS, "data=((-1e-3 .5)%x\n(1)[);"),
+            words(&PERCENT, "data=((-1e-3 .5)%x\n(1)[);"),
             [
                 "'data'", "'='", "'('", "'('", "'-1e-3'", "'.5'", "')'", "'('", "'1'", "')'",
                 "'['", "')'", "';'"
             ]
         );
-        assert_eq!(words(&REMARKS, "A01.00|x/* | */y//z"), ["'A01.00'", "'|'", "'x'", "'y'"]);
+        assert_eq!(words(&PERCENT, "A01.00|x/* | */y//z"), ["'A01.00'", "'|'", "'x'", "'y'"]);
         assert_eq!(
-            words(&NESTING, "a=(-1e23,@imposs);"),
+            words(&NESTED, "a=(-1e23,@imposs);"),
             ["'a'", "'='", "'('", "'-1e23'", "','", "'@imposs'", "')'", "';'"]
         );
-        assert_eq!(words(&NESTING, "20_MG_L// x\n#0/* y **/b"), ["'20_MG_L'", "'#0'", "'b'"]);
-        assert_eq!(words(&NESTING, "a/# b /# c #/ d #/e"), ["'a'", "'e'"]);
+        assert_eq!(words(&NESTED, "20_MG_L// x\n#0/* y **/b"), ["'20_MG_L'", "'#0'", "'b'"]);
+        assert_eq!(words(&NESTED, "a/# b /# c #/ d #/e"), ["'a'", "'e'"]);
     }
 
     #[test]
-    fn quotes_hold_anything_and_a_backslash_where_the_language_has_it() {
+    fn quotes_hold_any_text_and_backslashes_escape_if_the_dialect_says_so() {
         assert_eq!(words(&PLAIN, "\"a // b; {\"x"), ["\"a // b; {\"", "'x'"]);
         assert_eq!(words(&PLAIN, r#""C:\" x"#), [r#""C:\""#, "'x'"]);
-        assert_eq!(words(&REMARKS, "\"a % \\\" {\n;\" b"), ["\"a % \\\" {\n;\"", "'b'"]);
-        assert_eq!(words(&NESTING, r#""a \" // { b"c"#), [r#""a \" // { b""#, "'c'"]);
-        assert_eq!(words(&NESTING, "\"\u{e6}\\\u{e6}\"\u{e6}"), ["\"\u{e6}\\\u{e6}\"", "'\u{e6}'"]);
+        assert_eq!(words(&PERCENT, "\"a % \\\" {\n;\" b"), ["\"a % \\\" {\n;\"", "'b'"]);
+        assert_eq!(words(&NESTED, r#""a \" // { b"c"#), [r#""a \" // { b""#, "'c'"]);
+        assert_eq!(words(&NESTED, "\"\u{e6}\\\u{e6}\"\u{e6}"), ["\"\u{e6}\\\u{e6}\"", "'\u{e6}'"]);
     }
 
     #[test]
-    fn white_space_of_every_kind_parts_words() {
+    fn every_kind_of_white_space_separates_words() {
         assert_eq!(words(&PLAIN, "\u{a0}a\r\n\tb\x0b\u{2003}c\x0c\x1a"), ["'a'", "'b'", "'c'"]);
         assert_eq!(words(&PLAIN, "a\u{a0}b"), ["'a\u{a0}b'"], "but not within one");
     }
 
     #[test]
-    fn what_is_not_closed_is_an_error_at_its_start() {
+    fn unclosed_comments_and_quotes_are_reported_at_their_start() {
         for (dialect, text, message) in [
             (&PLAIN, "a\n /* b", "f:2:2: this comment is not closed"),
             (&PLAIN, "a /*/", "f:1:3: this comment is not closed"),
             (&PLAIN, "a \"b", "f:1:3: this quote is not closed"),
-            (&REMARKS, "a \"b\\\"", "f:1:3: this quote is not closed"),
-            (&REMARKS, "a \"b\\", "f:1:3: this quote is not closed"),
-            (&NESTING, "a /# b /# #/", "f:1:3: this comment is not closed"),
-            (&NESTING, "a/#", "f:1:2: this comment is not closed"),
+            (&PERCENT, "a \"b\\\"", "f:1:3: this quote is not closed"),
+            (&PERCENT, "a \"b\\", "f:1:3: this quote is not closed"),
+            (&NESTED, "a /# b /# #/", "f:1:3: this comment is not closed"),
+            (&NESTED, "a/#", "f:1:2: this comment is not closed"),
         ] {
             assert_eq!(words(dialect, text), ["'a'", message], "{text}");
         }
     }
 
     #[test]
-    fn one_word_is_told_from_none_and_two() {
+    fn is_word_accepts_exactly_one_word() {
         for word in ["a", "5-12", "\u{e6}", "a/b", "="] {
             assert!(PLAIN.is_word(word), "{word}");
         }
         for text in ["", " a", "a ", "a b", "a,", "\"a\"", "a//b", "a/*b*/", "\u{a0}a", "\x1a"] {
             assert!(!PLAIN.is_word(text), "{text:?}");
         }
-        assert!(!REMARKS.is_word("a%"));
+        assert!(!PERCENT.is_word("a%"));
     }
 }

@@ -58,7 +58,7 @@ fn states_are_labelled_titled_or_counted() {
     assert_eq!(states("B"), ["state0", "state1", "state2"]);
     assert_eq!(states("C"), ["first one", "state1", "last"]);
     assert_eq!(states("D"), ["new", "old"]);
-    let expected = "t.dnet: variables without a table were given equal chances: B, C";
+    let expected = "t.dnet: variables without a table were given uniform distributions: B, C";
     assert_eq!(warnings(&read), [expected]);
 }
 
@@ -77,7 +77,7 @@ fn what_is_impossible_or_undefined_is_given_equal_chances() {
     assert_close(values(&read.network, "E"), &[0.5, 0.5, 1.0, 0.0]);
     assert_eq!(
         warnings(&read),
-        ["t.dne: 3 rows that the file leaves open, the first in line 9, were given equal chances"]
+        ["t.dne: 3 undefined rows, the first in line 9, were made uniform"]
     );
 }
 
@@ -95,10 +95,10 @@ fn decisions_utilities_and_constants_are_told_of() {
     assert_eq!(
         warnings(&read),
         [
-            "t.dne: decisions became chance variables with equal chances: D",
+            "t.dne: decision nodes were read as chance variables with uniform distributions: D",
             "t.dne: utility nodes were left out: U",
             "t.dne: constant nodes were left out: g, Text",
-            "t.dne: findings in the file were not entered: E"
+            "t.dne: findings in the file were ignored: E"
         ]
     );
 }
@@ -108,7 +108,7 @@ fn mistakes_are_reported_where_they_stand() {
     let cases: &[(String, &str)] = &[
         (
             with("node B { discrete = FALSE; levels = (-1, 1); equation = \"B = 1\"; };"),
-            "t.dne:9:6: 'B' is continuous, expected 'levels' that cut it into intervals",
+            "t.dne:9:6: 'B' is continuous, expected 'levels' that divide it into intervals",
         ),
         (
             with("node B (tf) { equation = \"B = 1\"; };"),
@@ -116,7 +116,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             with("node B (tf) { parents = (B); delays = ((1)); };"),
-            "t.dne:9:30: 'B' depends on the past, expected no delays: time is not unrolled",
+            "t.dne:9:30: 'B' has delays, expected none: dynamic networks are not supported",
         ),
         (with("node B (ft) { };"), "t.dne:9:9: 'B' inherits from 'ft', which is not defined"),
         (
@@ -125,7 +125,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             with("node B { kind = THING; };"),
-            "t.dne:9:17: 'B' is of the kind 'THING', expected NATURE, DECISION, UTILITY or CONSTANT",
+            "t.dne:9:17: 'B' has the kind 'THING', expected NATURE, DECISION, UTILITY or CONSTANT",
         ),
         (
             with("node B { discrete = TRUE; numstates = 1000000000; };"),
@@ -137,8 +137,7 @@ fn mistakes_are_reported_where_they_stand() {
                   #11, #12, #13, #14, #15, #16, #17, #18, #19, #20, #21, #22, #23, #24, #25, #26, \
                   #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, #42); };",
             ),
-            "t.dne:9:6: rows of 'B' that are given by one word have, with those before, more than \
-             2097152 numbers, the maximum",
+            "t.dne:9:6: with 'B' the rows given by one word have more than 2097152 numbers, the maximum",
         ),
         (with("node B { states = (); probs = (#75); };"), "t.dne:9:6: 'B' has no states"),
         (
@@ -167,8 +166,8 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             with("node B (tf) { parents = (A); probs = (.5, .5); };"),
-            "t.dne:9:30: the table of 'B' has 2 numbers, expected 4: 2 states in each of 2 \
-             configurations of 1 parents",
+            "t.dne:9:30: the table of 'B' has 2 numbers, expected 4, 2 for each of 2 \
+             configurations of the parents",
         ),
         (
             with("node g { kind = CONSTANT; };\nnode B (tf) { parents = (g); probs = (.5, .5); };"),

@@ -52,7 +52,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
     assert_eq!(
         warnings(&read),
         [
-            "t.dsc: decisions became chance variables with equal chances: D, E",
+            "t.dsc: decision nodes were read as chance variables with uniform distributions: D, E",
             "t.dsc: utility nodes were left out: U, V"
         ]
     );
@@ -93,19 +93,19 @@ fn mistakes_are_reported_where_they_stand() {
         (with("node C { type : discrete[3] = { x }; }"), "t.dsc:5:26: expected 3 states, found 1"),
         (
             with("node C { type : discrete[1000000000]; }"),
-            "t.dsc:5:26: 1000000000 states are more than 65536",
+            "t.dsc:5:26: expected at most 65536 states, found 1000000000",
         ),
         (
             with("node C { type : continuous; }"),
             "t.dsc:5:17: 'C' is continuous, expected discrete nodes only",
         ),
         (with("node C { type : node[2]; }"), "t.dsc:5:17: expected 'discrete', found 'node'"),
-        (with("decision C { }"), "t.dsc:5:12: expected a type for the node 'C'"),
+        (with("decision C { }"), "t.dsc:5:12: expected a type in the node 'C'"),
         (
             with("utility C { }\nprobability(B | C) { 0.2, 0.3, 0.5; }"),
             "t.dsc:6:17: 'C' is a utility node and cannot be a parent of 'B'",
         ),
-        (with("node C { }"), "t.dsc:5:8: expected a type for the node 'C'"),
+        (with("node C { }"), "t.dsc:5:8: expected a type in the node 'C'"),
         (
             with("nodes"),
             "t.dsc:5:1: expected 'belief network', 'properties', 'node', 'decision', 'utility' or \

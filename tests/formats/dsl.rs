@@ -49,7 +49,7 @@ fn decisions_and_utilities_are_told_of() {
     assert_eq!(
         warnings(&read),
         [
-            "t.dsl: decisions became chance variables with equal chances: D",
+            "t.dsl: decision nodes were read as chance variables with uniform distributions: D",
             "t.dsl: utility nodes were left out: U"
         ]
     );
@@ -62,7 +62,7 @@ fn mistakes_are_reported_where_they_stand() {
         (with("node B { };"), "t.dsl:5:1: expected TYPE = ... in the node 'B'"),
         (
             with("node B { TYPE = EQUATION; };"),
-            "t.dsl:5:17: 'B' is continuous: it is given by an equation, expected a table",
+            "t.dsl:5:17: 'B' is continuous (it is given by an equation), expected a table",
         ),
         (
             with("node B { TYPE = CPT; DEFINITION = { NAMESTATES = (x); }; };"),

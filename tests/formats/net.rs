@@ -78,7 +78,7 @@ fn rows_are_weights_and_what_is_missing_has_equal_chances() {
     assert_eq!(
         warnings(&read),
         [
-            "a.net: variables without a table were given equal chances: b",
+            "a.net: variables without a table were given uniform distributions: b",
             "a.net: 2 of 2 rows did not sum to 1 and were normalised (line 4); the worst, in line 4, was \
              off by 3.90e1"
         ]
@@ -100,7 +100,7 @@ fn decisions_become_chance_nodes_and_utilities_and_functions_are_left_out() {
     assert_eq!(
         warnings(&read),
         [
-            "a.net: decisions became chance variables with equal chances: d",
+            "a.net: decision nodes were read as chance variables with uniform distributions: d",
             "a.net: utility nodes were left out: u",
             "a.net: function nodes were left out: f, g",
         ]
@@ -127,8 +127,8 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
     let with_two = [
         (
             "potential (a | b) { data = (1 0 1); }",
-            "4:28: the table of 'a' has 3 numbers, expected 4: 2 states in each of 2 configurations of \
-          1 parents",
+            "4:28: the table of 'a' has 3 numbers, expected 4, 2 for each of 2 \
+             configurations of the parents",
         ),
         (
             "potential (a | c) { data = (1 0 1 0); }",
@@ -136,23 +136,26 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         ("potential (a | a) { data = (1 0 1 0); }", "4:16: 'a' is listed as its own parent"),
         ("potential (a | b b) { data = (1 0); }", "4:18: parent 'b' is listed twice"),
-        ("potential (c) { data = (1 0); }", "4:12: there is no node 'c'"),
+        ("potential (c) { data = (1 0); }", "4:12: there is no variable 'c'"),
         (
             "potential (a b) { data = (1 0); }",
-            "4:14: the potential is of 'a' and 'b' together; expected '|' between a node and its \
+            "4:14: this potential is for 'a' and 'b' together, expected '|' between a node and its \
           parents",
         ),
         (
             "potential (a) { data = (0 0); }",
-            "4:25: the table of 'a': all its numbers are zero, expected a sum of 1",
+            "4:25: the table of 'a' has only zeros, expected a sum of 1",
         ),
         ("potential (a) { data = (-1 2); }", "4:25: the table of 'a': -1 is not a probability"),
         ("potential (a) { data = (1 x); }", "4:27: expected a number, found 'x'"),
         ("potential (a) { data = (1 0; }", "4:28: expected a number or ')', found ';'"),
         ("potential (a) { data = (1 0) }", "4:30: expected ';' after 'data', found '}'"),
         ("potential (a) { data (1 0); }", "4:22: expected '=', found '('"),
-        ("potential () { }", "4:1: the potential names no node"),
-        ("potential (a) {} potential (a) {}", "4:29: a second potential for 'a'; line 4 has one"),
+        ("potential () { }", "4:1: this potential names no node"),
+        (
+            "potential (a) {} potential (a) {}",
+            "4:29: 'a' has a second potential; the first is in line 4",
+        ),
         (
             "node a { states = (\"x\"); }",
             "4:6: 'a' is declared a second time; the first is in line 2",
@@ -164,8 +167,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "continuous node c { }",
-            "4:17: 'c' is a continuous node, expected discrete ones only; it would have to be \
-          discretised first",
+            "4:17: 'c' is continuous, expected discrete nodes only (discretise it first)",
         ),
         (
             "potential (a) { model_data = (Poisson (3)); }",

@@ -117,7 +117,7 @@ fn what_xml_has_no_spelling_for_is_refused() {
     let network = Network::new("n", vec![variable], vec![cpt]).unwrap();
     for (format, error) in WRITTEN.map(|format| (format, format::write(&network, format))) {
         let expected = format!(
-            "{} has no spelling for the name 'a\u{1}': XML has no control characters",
+            "{} cannot hold the name 'a\u{1}': XML cannot contain control characters",
             format.name()
         );
         // The id is escaped, but the name that people read is not.

@@ -91,7 +91,7 @@ fn a_row_of_zeros_is_let_in_where_its_parents_exclude_each_other() {
     assert_close(values(&read.network, "c"), &[1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]);
     assert_eq!(
         warnings(&read),
-        ["t.bif: 2 rows of zeros, the first in line 9, were given equal chances: their parents \
+        ["t.bif: 2 rows of zeros, the first in line 9, were made uniform: their parents \
              cannot be in these states"]
     );
     // By a variable above both, in another format and order.
@@ -109,24 +109,24 @@ fn a_row_of_zeros_whose_parents_may_be_so_is_refused() {
     let row = "(n, n) 1 0; (n, y) 1 0;\n(y, y) 0 0; (y, n) 1 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, row)),
-        "t.bif:9:1: the row of 'c' for a = y, b = y: all its numbers are zero, and nothing in the \
-         file excludes these states; expected a sum of 1"
+        "t.bif:9:1: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: nothing in the \
+         file excludes these states"
     );
     assert_eq!(
         refused("t.bif", &bif("0 0", SAME, "default 1 0;")),
-        "t.bif:5:21: the table of 'a': all its numbers are zero, expected a sum of 1"
+        "t.bif:5:21: the table of 'a' has only zeros, expected a sum of 1"
     );
     let default = "(n, n) 1 0; (y, y) 1 0; default 0 0;";
     assert!(read("t.bif", &bif("0.5 0.5", SAME, default)).warnings.len() == 1);
     let default = "(n, n) 1 0; default 0 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, default)),
-        "t.bif:8:13: the row of 'c' for a = y, b = y: all its numbers are zero, and nothing in the \
-         file excludes these states; expected a sum of 1"
+        "t.bif:8:13: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: nothing in the \
+         file excludes these states"
     );
     // A row of zeros above says nothing, and a default that no row needs does not count.
     let both = bif("0.5 0.5", "(n) 1 0; (y) 0 0;", "default 1 0; (y, n) 0 0;");
-    assert!(refused("t.bif", &both).contains("the row of 'b' for a = y: all its numbers are zero"));
+    assert!(refused("t.bif", &both).contains("the row of 'b' for a = y has only zeros"));
     let unused = "(n, n) 1 0; (n, y) 1 0; (y, n) 1 0; (y, y) 1 0; default 0 0;";
     assert_eq!(read("t.bif", &bif("0.5 0.5", SAME, unused)).warnings, []);
     // Cycles are told of as such.
@@ -164,7 +164,7 @@ fn the_fixture_of_scales_has_the_numbers_worked_out() {
         [
             "no ending: tables in percent were divided by 100: draw (line 5)",
             "no ending: tables of counts were divided by the sums of their rows: seen (line 6)",
-            "no ending: 2 rows of zeros, the first in line 7, were given equal chances: their parents \
+            "no ending: 2 rows of zeros, the first in line 7, were made uniform: their parents \
              cannot be in these states"
         ]
     );

@@ -81,10 +81,10 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ("BAYES 1 0", "a.uai:1:9: variable 0 has 0 states, expected 1 to 65536"),
         ("BAYES 1 1000000000", "a.uai:1:9: variable 0 has 1000000000 states, expected 1 to 65536"),
         ("BAYES 1 2 1 1 1", "a.uai:1:15: there is no variable 1, expected 0 to 0"),
-        ("MARKOV 1 2 1 2 0 0", "a.uai:1:18: function 0 names variable 0 a second time"),
+        ("MARKOV 1 2 1 2 0 0", "a.uai:1:18: function 0 lists variable 0 twice"),
         (
             "BAYES 1 2 1 1 0 3 1 1 1",
-            "a.uai:1:17: 3 values are announced for function 0, expected 2, one for each configuration \
+            "a.uai:1:17: function 0 has 3 values, expected 2, one for each configuration \
           of its 1 variables",
         ),
         (
@@ -117,8 +117,8 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         ),
         (
             "BAYES 1 2\n2 1 0\n1 0 2 1 0 2 1 0",
-            "a.uai:3:1: a second function of the child 0; line 2 has one, and the child is the last variable of \
-          a function, which is 0 here too",
+            "a.uai:3:1: variable 0 has a second function as the child, which is the last variable of \
+             a function; the first is in line 2",
         ),
         (
             "BAYES 2 2 2 2 2 0 1 2 1 0 4 1 0 1 0 4 1 0 1 0",
@@ -138,5 +138,5 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
         (0..40).map(|v| format!("{v} ")).collect::<String>()
     );
     let message = refused("a.uai", &wide);
-    assert!(message.contains("have more than 4194304 entries, the maximum"), "{message}");
+    assert!(message.contains("has more than 4194304 table entries, the maximum"), "{message}");
 }

@@ -101,7 +101,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
     assert_eq!(
         warnings(&read),
         [
-            "t.xdsl: decisions became chance variables with equal chances: d",
+            "t.xdsl: decision nodes were read as chance variables with uniform distributions: d",
             "t.xdsl: utility nodes were left out: u, m"
         ]
     );
@@ -118,7 +118,7 @@ fn mistakes_are_reported_where_they_stand() {
     let cases: &[(String, &str)] = &[
         (
             with("<equation id='e'><definition>e=1</definition></equation>"),
-            "t.xdsl:5:1: 'e' is continuous: it is given by an equation, expected a table",
+            "t.xdsl:5:1: 'e' is continuous (it is given by an equation), expected a table",
         ),
         (
             with("<sphere id='e'/>"),

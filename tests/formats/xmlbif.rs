@@ -58,7 +58,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
     assert_eq!(
         warnings(&read),
         [
-            "t.xml: decisions became chance variables with equal chances: d",
+            "t.xml: decision nodes were read as chance variables with uniform distributions: d",
             "t.xml: utility nodes were left out: u"
         ]
     );
@@ -72,8 +72,7 @@ fn mistakes_are_reported_where_they_stand() {
         (table("<TABLE>.2 .3 nan</TABLE>"), "t.xml:8:38: expected a number, found 'nan'"),
         (
             table("<TABLE>.2 .3</TABLE>"),
-            "t.xml:8:25: the table of 'b' has 2 numbers, expected 3: 3 states in each of 1 \
-             configurations of 0 parents",
+            "t.xml:8:25: the table of 'b' has 2 numbers, expected 3, one for each state",
         ),
         (
             table("<GIVEN>a</GIVEN><TABLE>.2 .3 .5\n.2 .3 .6</TABLE>"),
@@ -156,7 +155,7 @@ fn arcs_in_a_circle_and_tables_without_bounds_are_refused() {
     wide.extend(names[1..].iter().map(|name| format!("<GIVEN>{name}</GIVEN>")));
     wide += "<TABLE>1 0</TABLE></DEFINITION>";
     let error = refused("t.xml", &network(wide));
-    assert!(error.contains("the tables of this file have more than 4194304 entries"), "{error}");
+    assert!(error.contains("the file has more than 4194304 table entries"), "{error}");
 }
 
 #[test]

@@ -118,8 +118,7 @@ fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
     for format in Format::ALL {
         let name = format!("a.{}.gz", format.extensions()[0]);
         let error = open_bytes(&name, bomb.clone()).unwrap_err().to_string();
-        let expected =
-            format!("{name}: holds more than {} bytes when unpacked, the maximum", 1 << 26);
+        let expected = format!("{name}: larger than {} bytes when unpacked, the maximum", 1 << 26);
         assert_eq!(error, expected);
     }
 }
@@ -137,7 +136,7 @@ fn what_is_empty_or_no_file_is_refused() {
         assert!(error.starts_with(&format!("{}: ", path.display())), "{error}");
         fs::create_dir(&path).unwrap();
         let error = open_path(&path).unwrap_err().to_string();
-        assert_eq!(error, format!("{}: it is a folder, expected a file", path.display()));
+        assert_eq!(error, format!("{}: this is a folder, expected a file", path.display()));
     }
     let error = open_bytes("a", "").unwrap_err().to_string();
     assert!(error.contains("it is empty"), "{error}");

@@ -64,7 +64,7 @@ fn numbers_that_are_no_probabilities_are_refused() {
     refused_but(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
     refused_but(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
     refused(&[node("a", &[], &["1e308", "1e308"])], &["sum"]);
-    refused(&[node("a", &[], &["0", "0"])], &["all its numbers are zero"]);
+    refused(&[node("a", &[], &["0", "0"])], &["has only zeros"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
 }
 
 fn is_evidence(path: &Path) -> bool {
-    CaseFormat::of_name(&path.to_string_lossy()).is_some()
+    CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }
 
 /// Of several files a network goes before evidence: one thing is opened at a time.

@@ -400,7 +400,7 @@ impl Workbench {
         match cases::write_file(path, document.network(), evidence, names) {
             Ok(()) => {
                 let shown = path.display();
-                match CaseFormat::of_name(&path.to_string_lossy()) {
+                match CaseFormat::by_extension(&path.to_string_lossy()) {
                     None => {
                         let json = CaseFormat::Json.name();
                         self.tell(&format!("Saved {shown}; its ending means no format: as {json}"));

@@ -26,7 +26,7 @@ pub(super) struct Document<'s> {
 const KEYWORDS: [&str; 8] =
     ["network", "variable", "probability", "property", "type", "discrete", "table", "default"];
 
-/// `token`, in small letters if it is a keyword.
+/// `token`, in lower case if it is a keyword.
 fn keyword(token: Token<'_>) -> Token<'_> {
     let Token::Word(word) = token else { return token };
     let known = KEYWORDS.into_iter().find(|known| known.eq_ignore_ascii_case(word));
@@ -247,7 +247,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The rest of the property whose keyword, at byte `at`, was read last.
+    /// The rest of a property. Its keyword, at byte `at`, has been read.
     ///
     /// A property is free text that may hold an apostrophe or an address with `//`, so it is not
     /// split into tokens. A double quote that is not closed on its line is an ordinary character.
@@ -264,7 +264,7 @@ impl<'s> Parser<'s> {
             let line = rest[skipped..].lines().next().unwrap_or_default();
             skipped += line.find('"').map_or(0, |close| close + 1);
         }
-        Err(self.source.error(at, "the property is not ended by ';'"))
+        Err(self.source.error(at, "this property is not ended by ';'"))
     }
 }
 

@@ -1,13 +1,13 @@
-//! What the properties of a BIF file say.
+//! The properties of a BIF file as annotations.
 
 use super::LANGUAGE;
 use crate::format::nodes::number;
 use crate::network::{Annotation, Attribute};
 
-/// What a property of the network or a variable is kept as.
+/// The attribute name for a property of the network or of a variable.
 pub(super) const PROPERTY: &str = "property";
 
-/// What a property of a probability block is kept as.
+/// The attribute name for a property of a probability block.
 pub(super) const TABLE_PROPERTY: &str = "property of the table";
 
 /// Adds `property` to `annotation`, as a position or as an attribute called `kind`.
@@ -22,14 +22,14 @@ pub(super) fn note(annotation: &mut Annotation, kind: &str, property: &str) {
     }
 }
 
-/// The place that `position = (x, y)` gives, with or without quotes around it.
+/// The position in `position = (x, y)`, with or without quotes around it.
 fn position(property: &str) -> Option<[f64; 2]> {
     let plain = property.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let rest = plain.unwrap_or(property).trim().strip_prefix("position")?.trim_start();
     let inner = rest.strip_prefix('=')?.trim().strip_prefix('(')?.strip_suffix(')')?;
     let (x, y) = inner.split_once(',')?;
     let position = [number(x.trim())?, number(y.trim())?];
-    position.iter().all(|place| place.is_finite()).then_some(position)
+    position.iter().all(|coordinate| coordinate.is_finite()).then_some(position)
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_is_told_from_other_properties() {
+    fn a_position_is_distinguished_from_other_properties() {
         assert_eq!(position("\"position = (71.5, -3)\""), Some([71.5, -3.0]));
         assert_eq!(position("position=(1,2)"), Some([1.0, 2.0]));
         assert_eq!(position("position = (1)"), None);

@@ -1,4 +1,4 @@
-//! From a network to a BIF file.
+//! Writes BIF.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,11 +9,11 @@ use crate::format::write::push_numbers;
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Cpt, Network};
 
-/// Writes `network`.
+/// The content of a BIF file with `network`.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("network ");
     if !network.name().is_empty() {
-        let _ = write!(text, "{} ", spelt(network.name())?);
+        let _ = write!(text, "{} ", quoted(network.name())?);
     }
     text.push_str("{\n");
     let annotations = network.annotations();
@@ -21,11 +21,11 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     text.push_str("}\n");
     for (id, variable) in network.ids().zip(network.variables()) {
         let states: Vec<_> =
-            variable.states().iter().map(|state| spelt(state)).collect::<Result<_, _>>()?;
+            variable.states().iter().map(|state| quoted(state)).collect::<Result<_, _>>()?;
         let _ = write!(
             text,
             "variable {} {{\n  type discrete [ {} ] {{ {} }};\n",
-            spelt(variable.name())?,
+            quoted(variable.name())?,
             states.len(),
             states.join(", ")
         );
@@ -49,10 +49,10 @@ fn properties(text: &mut String, annotation: &Annotation, kind: &str) {
 
 fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), WriteError> {
     let child = &network[cpt.child()];
-    let _ = write!(text, "probability ( {}", spelt(child.name())?);
+    let _ = write!(text, "probability ( {}", quoted(child.name())?);
     for (index, &parent) in cpt.parents().iter().enumerate() {
         let before = if index == 0 { " |" } else { "," };
-        let _ = write!(text, "{before} {}", spelt(network[parent].name())?);
+        let _ = write!(text, "{before} {}", quoted(network[parent].name())?);
     }
     text.push_str(" ) {\n");
     properties(text, network.annotations().of(cpt.child()), TABLE_PROPERTY);
@@ -64,7 +64,7 @@ fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), Wr
             let mut row = row;
             for &parent in cpt.parents().iter().rev() {
                 let states = network[parent].states();
-                labels.push(spelt(&states[row % states.len()])?);
+                labels.push(quoted(&states[row % states.len()])?);
                 row /= states.len();
             }
             labels.reverse();
@@ -77,12 +77,12 @@ fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), Wr
     Ok(())
 }
 
-/// `name` as a word, or in double quotes where it is none.
-fn spelt(name: &str) -> Result<Cow<'_, str>, WriteError> {
+/// `name` as a word if it is one, else in double quotes.
+fn quoted(name: &str) -> Result<Cow<'_, str>, WriteError> {
     if DIALECT.is_word(name) {
         Ok(Cow::Borrowed(name))
     } else if name.contains('"') {
-        let reason = "a double quote ends what stands in double quotes";
+        let reason = "a name cannot contain a double quote";
         Err(WriteError::Name { format: Format::Bif, name: name.to_owned(), reason })
     } else {
         Ok(Cow::Owned(format!("\"{name}\"")))

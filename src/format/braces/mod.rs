@@ -1,5 +1,5 @@
-//! Blocks in braces, as Netica, the older GeNIe and MSBN write them: `name = value;`, lists in
-//! parentheses, blocks within blocks.
+//! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them: fields `name = value;`,
+//! lists in parentheses, and nested blocks.
 
 mod tree;
 

@@ -1,4 +1,4 @@
-//! The blocks of a file as a tree, names not yet looked up.
+//! Reads a file as a tree of blocks.
 
 use std::borrow::Cow;
 
@@ -7,41 +7,42 @@ use crate::format::nodes::Word;
 use crate::format::source::SourceText;
 use crate::format::tokens::{Dialect, Token, Tokens};
 
-static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nesting();
+static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// How deep blocks may be nested.
+/// The maximum depth of nested blocks. Real files nest less than ten deep; this bounds the recursion.
 const MAX_DEPTH: usize = 100;
 
-/// The most entries that all lists of a file may have together: each takes more room than it does
-/// in the file.
-const MAX_LISTED: usize = 1 << 25;
+/// The most entries that all lists of a file may have together. An entry takes more memory than its
+/// text.
+const MAX_LIST_ENTRIES: usize = 1 << 25;
 
-/// What stands in a pair of braces.
+/// The content of a pair of braces.
 #[derive(Debug, Default)]
 pub(in crate::format) struct Block<'s> {
     pub fields: Vec<Field<'s>>,
 }
 
-/// One part of a block: `name = value;`, or `name labels { ... };`.
+/// One field of a block: `name = value;` or `name labels { ... };`.
 #[derive(Debug)]
 pub(in crate::format) struct Field<'s> {
     pub name: &'s str,
+    /// The byte offset of the name.
     pub at: usize,
-    /// The words between the name and the value: `link 2 {`, `node A (class) {`.
+    /// The words between the name and the block: `link 2 {`, `node A (class) {`.
     pub labels: Vec<Word<'s>>,
     pub value: FieldValue<'s>,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug)]
 pub(in crate::format) enum FieldValue<'s> {
     Word(Word<'s>),
-    /// What stands in parentheses, parentheses within them left out.
+    /// A list in parentheses. Inner parentheses are ignored.
     List(Vec<ListEntry<'s>>),
     Block(Block<'s>),
 }
 
-/// One entry of a list; `None` where nothing stands between two commas.
+/// One entry of a list; the word is `None` if there is nothing between two commas.
 #[derive(Debug)]
 pub(in crate::format) struct ListEntry<'s> {
     pub word: Option<Cow<'s, str>>,
@@ -49,12 +50,12 @@ pub(in crate::format) struct ListEntry<'s> {
 }
 
 impl<'s> Block<'s> {
-    /// The last field called `name`: where a name comes twice, later ones win.
+    /// The last field called `name`.
     pub fn field(&self, name: &str) -> Option<&Field<'s>> {
         self.fields.iter().rev().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    /// The word or text that the field called `name` holds.
+    /// The word or text of the field called `name`.
     pub fn word(&self, name: &str) -> Option<&Word<'s>> {
         match &self.field(name)?.value {
             FieldValue::Word(word) => Some(word),
@@ -62,7 +63,7 @@ impl<'s> Block<'s> {
         }
     }
 
-    /// The list that the field called `name` holds, and where the field stands.
+    /// The list of the field called `name`, and the byte offset of the field.
     pub fn list(&self, name: &str) -> Option<(&[ListEntry<'s>], usize)> {
         let field = self.field(name)?;
         match &field.value {
@@ -71,7 +72,7 @@ impl<'s> Block<'s> {
         }
     }
 
-    /// The block that the field called `name` holds.
+    /// The block of the field called `name`.
     pub fn block(&self, name: &str) -> Option<&Block<'s>> {
         match &self.field(name)?.value {
             FieldValue::Block(block) => Some(block),
@@ -80,34 +81,34 @@ impl<'s> Block<'s> {
     }
 }
 
-/// Whether the first words of `text` are `words`, and a name follows them.
+/// Whether `text` starts with `words` and then a name.
 pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
     let mut tokens = Tokens::new(SourceText { file: "", text }, &DIALECT);
     let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
-    let mut fits = |word: &&str| match next() {
+    let mut matches_next = |word: &&str| match next() {
         Token::Word(found) => found.eq_ignore_ascii_case(word),
         _ => false,
     };
-    words.iter().all(&mut fits) && matches!(next(), Token::Word(_) | Token::Quoted(_))
+    words.iter().all(&mut matches_next) && matches!(next(), Token::Word(_) | Token::Quoted(_))
 }
 
-/// Reads a text token by token.
+/// A parser of blocks.
 #[derive(Debug)]
 pub(in crate::format) struct Parser<'s> {
     source: SourceText<'s>,
-    /// What is left of the text.
+    /// The rest of the text.
     pub tokens: Tokens<'s, 'static>,
-    /// Entries of all lists so far.
-    listed: usize,
+    /// The entries of all lists so far.
+    list_entries: usize,
 }
 
 impl<'s> Parser<'s> {
     /// A parser at the start of a text.
     pub fn new(source: SourceText<'s>) -> Self {
-        Self { source, tokens: Tokens::new(source, &DIALECT), listed: 0 }
+        Self { source, tokens: Tokens::new(source, &DIALECT), list_entries: 0 }
     }
 
-    /// Reads `keyword name { ... }` and what may follow it: the whole of a Netica or GeNIe file.
+    /// Reads `keyword name { ... }` up to the end of the file: a whole Netica or GeNIe file.
     pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
         let (token, at) = self.tokens.next()?;
         match token {
@@ -132,7 +133,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The rest of a block whose brace, at byte `open_at`, was read last.
+    /// The rest of a block. Its brace, at byte `open_at`, has been read.
     fn block(&mut self, open_at: usize, depth: usize) -> Result<Block<'s>, FormatError> {
         if depth == MAX_DEPTH {
             let message = format!("blocks are nested more than {MAX_DEPTH} deep");
@@ -197,7 +198,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Every value ends with a semicolon, which some programs leave out before a brace.
+    /// Consumes the semicolon after a value. Some programs omit it before a closing brace.
     fn end_of_value(&mut self) -> Result<(), FormatError> {
         match self.tokens.peek()? {
             (Token::Semicolon, _) => {
@@ -210,52 +211,54 @@ impl<'s> Parser<'s> {
     }
 
     /// The entries up to the parenthesis that closes the one at byte `open_at`. Inner parentheses
-    /// only show what the order says already.
+    /// only repeat what the order of the entries says.
     pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;
-        let mut after_comma = false; // or at the start of a list
-        let mut before_any = true;
+        let mut after_comma = false;
+        let mut at_start = true;
         while depth > 0 {
             let (token, at) = self.tokens.next()?;
-            if self.listed + entries.len() > MAX_LISTED {
-                let message = format!("more than {MAX_LISTED} entries in lists, the maximum");
+            if self.list_entries + entries.len() > MAX_LIST_ENTRIES {
+                let message = format!(
+                    "the lists of this file have more than {MAX_LIST_ENTRIES} entries, the maximum"
+                );
                 return Err(self.source.error(at, message));
             }
             match token {
                 Token::OpenParenthesis => {
                     depth += 1;
-                    before_any = true;
+                    at_start = true;
                 }
                 Token::CloseParenthesis => {
                     depth -= 1;
                     after_comma = false;
-                    before_any = false;
+                    at_start = false;
                 }
                 Token::Comma => {
-                    if after_comma || before_any {
+                    if after_comma || at_start {
                         entries.push(ListEntry { word: None, at });
                     }
                     after_comma = true;
-                    before_any = false;
+                    at_start = false;
                 }
                 Token::Word(text) => {
                     entries.push(ListEntry { word: Some(Cow::Borrowed(text)), at });
-                    (after_comma, before_any) = (false, false);
+                    (after_comma, at_start) = (false, false);
                 }
                 Token::Quoted(raw) => {
                     entries.push(ListEntry { word: Some(Cow::Owned(unquote(raw))), at });
-                    (after_comma, before_any) = (false, false);
+                    (after_comma, at_start) = (false, false);
                 }
                 Token::End => return Err(self.source.error(open_at, "this '(' is not closed")),
                 found => return Err(self.tokens.expected("',' or ')'", found, at)),
             }
         }
-        self.listed += entries.len();
+        self.list_entries += entries.len();
         Ok(entries)
     }
 
-    /// A name, bare or in quotes.
+    /// A name, with or without quotes. `what` says what is expected.
     pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
@@ -265,10 +268,10 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// The text that a quoted string means.
+/// Resolves the escapes of a quoted text.
 ///
-/// A backslash at the end of a line joins it with the next, whose indentation does not count; a
-/// backslash before a bar stands for nothing, and shows where such a line's text begins.
+/// A backslash at the end of a line joins it with the next line without its indentation. A backslash
+/// before a bar is removed together with the bar: it marks where the text of such a line begins.
 fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -296,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_and_joined_lines_are_understood() {
+    fn escapes_and_joined_lines_are_resolved() {
         assert_eq!(unquote(r#"a \"b\" c\\d\ne"#), "a \"b\" c\\d\ne");
         assert_eq!(unquote("one \\\r\n\t  two\\n\\\n\t\\|  three\\"), "one two\n  three");
     }

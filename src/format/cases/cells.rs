@@ -1,33 +1,33 @@
-//! A text as rows of cells, each with its place.
+//! Splits a text into rows of cells with their byte offsets.
 
 use std::borrow::Cow;
 
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
-/// What stands between two cells.
+/// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// This sign; two in a row have an empty cell between them.
+    /// This character. Two in a row have an empty cell between them.
     Sign(char),
-    /// Any number of spaces, tabs and whatever else is white.
+    /// Any amount of white space.
     Space,
 }
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell<'t> {
-    /// What stands in it, without quotes and outer white space.
+    /// The content, without quotes and trimmed.
     pub text: Cow<'t, str>,
-    /// The byte at which it begins.
+    /// Its byte offset.
     pub at: usize,
 }
 
-/// The rows of a text, one after another; empty lines and comments are passed over.
+/// Reads the rows of a text. Empty lines and comments are skipped.
 pub(super) struct Rows<'t> {
     source: SourceText<'t>,
     separator: Separator,
-    /// What begins a comment, which ends with its line.
+    /// What starts a line comment.
     comment: Option<&'static str>,
     at: usize,
 }
@@ -78,7 +78,7 @@ impl<'t> Rows<'t> {
         }
         if !self.at_end_of_row() {
             let found: String = self.rest().chars().take(1).collect();
-            let message = format!("found '{found}' after a closing quote, expected the next cell");
+            let message = format!("expected the next cell after a closing quote, found '{found}'");
             return Err(self.source.error(self.at, message));
         }
         self.at += self.line().len() + 1;
@@ -86,14 +86,14 @@ impl<'t> Rows<'t> {
         Ok(cells)
     }
 
-    /// A cell in double quotes, in which two quotes stand for one.
+    /// A cell in double quotes. Two quotes in it stand for one.
     fn quoted(&mut self) -> Result<Cell<'t>, FormatError> {
         let start = self.at;
         let inside = start + 1;
         let mut end = inside;
         loop {
             match self.source.text[end..].find('"') {
-                None => return Err(self.source.error(start, "this quote is never closed")),
+                None => return Err(self.source.error(start, "this quote is not closed")),
                 Some(quote) => end += quote,
             }
             if !self.source.text[end + 1..].starts_with('"') {
@@ -107,7 +107,7 @@ impl<'t> Rows<'t> {
         Ok(Cell { text, at: start })
     }
 
-    /// A cell without quotes. What braces enclose in it stays together.
+    /// A cell without quotes. Separators inside brackets do not end it.
     fn plain(&mut self) -> Cell<'t> {
         let line = self.line();
         let opens = |sign: &str| line.starts_with(sign);
@@ -150,14 +150,14 @@ impl<'t> Rows<'t> {
         &self.source.text[self.at..]
     }
 
-    /// What is left of the line, without its end.
+    /// The rest of the line, without its end.
     fn line(&self) -> &'t str {
         let rest = self.rest();
         &rest[..rest.find('\n').unwrap_or(rest.len())]
     }
 }
 
-/// `text` as a cell that is read back as it is, in a table of `separator` and `comment`.
+/// `text` as a cell, in quotes if it would otherwise not be read back unchanged.
 pub(super) fn quote_where_needed(
     text: &str,
     separator: Separator,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_part_cells_and_quotes_keep_them_together() {
+    fn separators_split_cells_unless_quoted() {
         let comma = Separator::Sign(',');
         let text = "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n,,\n{x 1, y 2},~{x, z},(1,2)\nlast,";
         assert_eq!(
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_part_cells_and_comments_end_lines() {
+    fn white_space_splits_cells_and_comments_end_lines() {
         let text = "// one\n a \t b // two\n(0.5 0.5) {x, y} [a, b] {open\n\"two words\" c\r\n";
         assert_eq!(
             rows(text, Separator::Space, Some("//")),
@@ -217,8 +217,8 @@ mod tests {
                 vec!["two words", "c"],
             ]
         );
-        let exotic = "a\u{2001}b\u{b}c\rd\u{a0}\n";
-        assert_eq!(rows(exotic, Separator::Space, None), [["a", "b", "c", "d"]]);
+        let unusual_spaces = "a\u{2001}b\u{b}c\rd\u{a0}\n";
+        assert_eq!(rows(unusual_spaces, Separator::Space, None), [["a", "b", "c", "d"]]);
     }
 
     #[test]
@@ -233,15 +233,15 @@ mod tests {
                 }
             }
         };
-        assert_eq!(error("a\nb,\"c"), "f:2:3: this quote is never closed");
+        assert_eq!(error("a\nb,\"c"), "f:2:3: this quote is not closed");
         assert_eq!(
             error("\"a\" b"),
-            "f:1:5: found 'b' after a closing quote, expected the next cell"
+            "f:1:5: expected the next cell after a closing quote, found 'b'"
         );
     }
 
     #[test]
-    fn cells_are_quoted_so_that_they_are_read_back() {
+    fn quoted_cells_are_read_back() {
         for text in ["a", "", " a", "a b", "a,b", "a\"b", "a\nb", "{a", "(a", "//a", "a%b", "*"] {
             for (separator, comment) in [
                 (Separator::Sign(','), None),

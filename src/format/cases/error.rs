@@ -1,17 +1,17 @@
-//! What can be wrong with an evidence file.
+//! Errors of evidence files.
 
 use std::fmt;
 
 use crate::format::{FormatError, OpenError};
 
-/// Why a text is not evidence on a network.
+/// A mistake in an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseError {
-    /// The file, as the user called it.
+    /// The file name, as the user gave it.
     pub file: String,
-    /// The case, counted from one, where it is known.
+    /// The case, counted from one, if it is known.
     pub case: Option<usize>,
-    /// Line and column, counted from one, where they are known.
+    /// Line and column, counted from one, if they are known.
     pub place: Option<(usize, usize)>,
     /// What is wrong.
     pub message: String,
@@ -33,12 +33,12 @@ impl fmt::Display for CaseError {
 impl std::error::Error for CaseError {}
 
 impl CaseError {
-    /// That `file` cannot be read or written, with no place in it.
-    pub(super) fn of_file(file: &str, message: impl Into<String>) -> Self {
+    /// An error about `file` as a whole.
+    pub(super) fn without_place(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), case: None, place: None, message: message.into() }
     }
 
-    /// The same, known to be in the case that is number `case`, counted from one.
+    /// The same error with the number of its case, counted from one.
     pub(super) fn in_case(self, case: usize) -> Self {
         Self { case: Some(case), ..self }
     }
@@ -54,13 +54,13 @@ impl From<FormatError> for CaseError {
 impl From<OpenError> for CaseError {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::Unreadable { file, reason } => Self::of_file(&file, reason),
+            OpenError::Unreadable { file, reason } => Self::without_place(&file, reason),
             OpenError::Format(error) => error.into(),
-            // The file stands at the start of these messages as well.
+            // These messages begin with the file name.
             other => {
                 let text = other.to_string();
                 let (file, message) = text.split_once(": ").unwrap_or(("", &text));
-                Self::of_file(file, message)
+                Self::without_place(file, message)
             }
         }
     }

@@ -1,5 +1,5 @@
-//! UAI evidence: the number of findings, then for each the positions of variable and state, counted
-//! from zero. Files of the first evaluations hold several cases, and begin with their number.
+//! UAI evidence: the number of findings, then for each the indices of its variable and its state,
+//! counted from zero. Files of the first evaluations contain several cases after their number.
 //!
 //! Sources: "Evidence Format" of the UAI 2014 inference competition, and the file formats of the
 //! UAI 2008 and 2010 evaluations.
@@ -9,13 +9,13 @@ use crate::format::FormatError;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// Whether `text` is nothing but numbers.
+/// Whether `text` consists of whole numbers only.
 pub(super) fn recognise(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     words.peek().is_some() && words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A number and the byte at which it stands.
+/// A number and its byte offset.
 type PlacedInteger = (usize, usize);
 
 /// Reads the cases in `source`.
@@ -23,17 +23,18 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     let lines = numbers(source)?;
     let all: Vec<PlacedInteger> = lines.concat();
     let Some(&(first, _)) = all.first() else {
-        let message = "there is nothing in it, expected the number of findings";
+        let message = "the file is empty, expected the number of findings";
         return Err(source.error(0, message).into());
     };
     let whole =
         |numbers: &[PlacedInteger]| numbers.len().checked_sub(1) == numbers[0].0.checked_mul(2);
-    // A case a line after a line with their number; else one case; else several, however parted.
-    let line_each = lines[0].len() == 1
+    // One case per line after a line with their number; else one case; else several, whatever the
+    // lines are.
+    let one_per_line = lines[0].len() == 1
         && lines.len() > 1
         && lines.len() - 1 == first
         && lines[1..].iter().all(|line| whole(line));
-    let cases: Vec<&[PlacedInteger]> = if line_each {
+    let cases: Vec<&[PlacedInteger]> = if one_per_line {
         lines[1..].iter().map(Vec::as_slice).collect()
     } else if whole(&all) {
         vec![&all]
@@ -42,8 +43,8 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     } else {
         let (last, at) = (all.len() - 1, all[0].1);
         let message = format!(
-            "{last} numbers follow the number of findings, {first}, expected two for each: the \
-             positions of a variable and of its state"
+            "{last} numbers follow the number of findings, {first}; expected two for each finding: \
+             the indices of the variable and the state"
         );
         return Err(source.error(at, message).into());
     };
@@ -55,16 +56,16 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     cases.iter().enumerate().map(read).collect()
 }
 
-/// The numbers of each line that has one.
+/// The numbers of each line that is not empty.
 fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatError> {
     let mut lines = Vec::new();
     for line in source.text.lines() {
         let mut numbers = Vec::new();
         for word in line.split_whitespace() {
-            // A part of the text, so the distance of the two is where it stands.
+            // The word is a slice of the text.
             let at = word.as_ptr() as usize - source.text.as_ptr() as usize;
             let number = word.parse().map_err(|_| {
-                source.error(at, format!("found '{word}', expected a whole number"))
+                source.error(at, format!("expected a whole number, found '{word}'"))
             })?;
             numbers.push((number, at));
         }
@@ -75,7 +76,7 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
     Ok(lines)
 }
 
-/// `numbers` as `count` cases one after another, if they are just that.
+/// Splits `numbers` into `count` cases; `None` if they are anything else.
 fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInteger]>> {
     let mut cases = Vec::new();
     for _ in 0..count {
@@ -97,16 +98,17 @@ fn case(
         let [(variable, variable_at), (state, state_at)] = *pair else { continue };
         let count = network.variables().len();
         if variable >= count {
-            let message =
-                format!("there is no variable {variable}; there are {count}, counted from 0");
+            let message = format!(
+                "there is no variable {variable}, expected 0 to {}",
+                count.saturating_sub(1)
+            );
             return Err(source.error(variable_at, message));
         }
         let variable = VariableId::new(variable);
         let (name, states) = (network[variable].name(), network[variable].cardinality());
         if state >= states {
-            let message = format!(
-                "variable '{name}' has no state {state}; it has {states} states, counted from 0"
-            );
+            let message =
+                format!("variable '{name}' has no state {state}, expected 0 to {}", states - 1);
             return Err(source.error(state_at, message));
         }
         evidence.observe(network, variable, state);
@@ -117,15 +119,14 @@ fn case(
     Ok(evidence)
 }
 
-/// `cases` as a file: one in the manner of 2014, several in that of 2008.
+/// The content of a file with `cases`: one case as in 2014, several as in 2008.
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let line = |case: &Evidence| {
         let mut line = case.len().to_string();
         for (variable, finding) in case.iter() {
             let Finding::Observed(state) = finding else {
                 return Err(format!(
-                    "UAI evidence holds no likelihoods, and there is one of '{}'; JSON, CSV and a \
-                     Hugin case do",
+                    "UAI evidence cannot hold the likelihood of '{}'; JSON, CSV and Hugin case can",
                     network[variable].name()
                 ));
             };
@@ -135,7 +136,7 @@ pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, Str
     };
     let lines = cases.iter().map(line).collect::<Result<String, String>>()?;
     match cases.len() {
-        0 => Err("UAI evidence holds at least one case, and there is none".to_owned()),
+        0 => Err("UAI evidence needs at least one case, and there is none".to_owned()),
         1 => Ok(lines),
         many => Ok(format!("{many}\n{lines}")),
     }

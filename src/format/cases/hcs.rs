@@ -1,7 +1,7 @@
-//! Hugin's case files: one case, a finding a line, as `smoke: "yes"`, `smoke: #0` or
-//! `smoke: (0.3 0.7)`; `%` begins a comment.
+//! Hugin case files: one case with one finding per line, as `smoke: "yes"`, `smoke: #0` or
+//! `smoke: (0.3 0.7)`. `%` starts a comment.
 //!
-//! Source: "Case Files" of the HUGIN manual (hugin.com).
+//! Source: "Case Files" in the HUGIN manual (hugin.com).
 
 use super::{CaseError, value};
 use crate::format::FormatError;
@@ -28,7 +28,7 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence
     let mut reader = Reader { source, at: 0 };
     let mut evidence = Evidence::none();
     let mut seen = std::collections::HashSet::new();
-    while !reader.at_end() {
+    while !reader.skip_to_end() {
         let at = reader.at;
         let name = reader.name()?;
         let Some(variable) = network.find(&name) else {
@@ -53,8 +53,8 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    /// Passes over white space and comments. Whether nothing is left.
-    fn at_end(&mut self) -> bool {
+    /// Skips white space and comments. Returns whether this is the end of the file.
+    fn skip_to_end(&mut self) -> bool {
         loop {
             let rest = &self.source.text[self.at..];
             self.at += rest.len() - rest.trim_start().len();
@@ -70,19 +70,19 @@ impl Reader<'_> {
         self.word(|c| c == ':' || c.is_whitespace())
     }
 
-    /// Passes over the colon. Where the value begins.
+    /// Consumes the colon and returns the byte offset of the value.
     fn after_colon(&mut self, name: &str) -> Result<usize, FormatError> {
-        let end = self.at_end();
+        let end = self.skip_to_end();
         if !self.source.text[self.at..].starts_with(':') {
             let found = self.source.text[self.at..].chars().next();
             let found = found.map_or("the end of the file".to_owned(), |c| format!("'{c}'"));
-            let message = format!("found {found}, expected ':' and a value for '{name}'");
+            let message = format!("expected ':' and a value for '{name}', found {found}");
             return Err(self.source.error(self.at, message));
         }
         debug_assert!(!end);
         self.at += 1;
-        if self.at_end() {
-            let message = format!("the file ends, expected a value for '{name}'");
+        if self.skip_to_end() {
+            let message = format!("expected a value for '{name}', found the end of the file");
             return Err(self.source.error(self.at, message));
         }
         Ok(self.at)
@@ -92,7 +92,7 @@ impl Reader<'_> {
         let rest = &self.source.text[self.at..];
         if rest.starts_with('(') {
             let Some(end) = rest.find(')') else {
-                return Err(self.source.error(self.at, "this parenthesis is never closed"));
+                return Err(self.source.error(self.at, "this '(' is not closed"));
             };
             self.at += end + 1;
             return Ok(rest[..=end].to_owned());
@@ -100,7 +100,7 @@ impl Reader<'_> {
         self.word(|c| c.is_whitespace() || c == '%')
     }
 
-    /// A word up to a character that `ends` it, or in double quotes, in which two stand for one.
+    /// A word up to a character that `ends` it, or in double quotes. Two quotes in it stand for one.
     fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<String, FormatError> {
         let rest = &self.source.text[self.at..];
         let Some(inside) = rest.strip_prefix('"') else {
@@ -112,7 +112,7 @@ impl Reader<'_> {
         let mut left = inside;
         loop {
             let Some((text, after)) = left.split_once('"') else {
-                return Err(self.source.error(self.at, "this quote is never closed"));
+                return Err(self.source.error(self.at, "this quote is not closed"));
             };
             word.push_str(text);
             left = after;
@@ -129,12 +129,12 @@ impl Reader<'_> {
     }
 }
 
-/// The one case in `cases` as a file.
+/// The content of a file with the one case in `cases`.
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let [case] = cases else {
         return Err(format!(
-            "a Hugin case file holds one case, and there are {}; Hugin data, CSV and JSON hold any \
-             number",
+            "a Hugin case file holds one case, and there are {}; Hugin data, CSV and JSON can hold \
+             any number",
             cases.len()
         ));
     };

@@ -1,6 +1,6 @@
 //! Cases in JSON, our own format.
 //!
-//! A case is an object of optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
+//! A case is an object with optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
 //! {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of cases. A variable
 //! that is both observed and given a likelihood gets the likelihood with every other state's
 //! weight set to zero, so that ln P(e) counts both.
@@ -19,15 +19,15 @@ use crate::network::{Evidence, EvidenceError, Finding, Network};
 /// A case and its name, if it has one.
 pub(super) type Named = (Option<String>, Evidence);
 
-/// Reads the cases in `text`, which is called `file` in errors, each with its name.
+/// Reads the cases in `text`, the content of `file`, with their names.
 ///
 /// # Errors
 /// If the text is not JSON, has other keys than a case has, or names a variable or state that
 /// `network` does not have.
 pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Named>, CaseError> {
     if text.trim().is_empty() {
-        let message = "it is empty, expected a case (an object) or an array of cases";
-        return Err(CaseError::of_file(file, message));
+        let message = "the file is empty, expected a case (an object) or an array of cases";
+        return Err(CaseError::without_place(file, message));
     }
     let mut case = None;
     let mut json = serde_json::Deserializer::from_str(text);
@@ -36,19 +36,19 @@ pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Name
         .and_then(|cases| json.end().map(|()| cases));
     result.map_err(|error| {
         let place = (error.line() > 0).then(|| (error.line(), error.column()));
-        // serde_json ends its messages with the place, which stands in front here.
+        // serde_json ends its messages with the place; here it comes first.
         let message = error.to_string();
         let end = format!(" at line {} column {}", error.line(), error.column());
         let message = match error.classify() {
-            Category::Eof => "the file ends within it, expected the rest of the JSON".to_owned(),
+            Category::Eof => "the file ends before the JSON is complete".to_owned(),
             _ => message.strip_suffix(&end).unwrap_or(&message).to_owned(),
         };
         CaseError { file: file.to_owned(), case, place, message }
     })
 }
 
-/// Writes one case as an object, any other number as an array, such that [`read`] reads it back.
-/// The first of `names` is that of the first case, and so on; there may be fewer of them.
+/// The content of a file with `cases`, which [`read`] reads back: one case as an object, any other
+/// number as an array. `names` are the names of the first cases.
 pub(super) fn write(network: &Network, cases: &[Evidence], names: &[String]) -> String {
     let names = names.iter().map(Some).chain(std::iter::repeat(None));
     let mut values: Vec<Value> =
@@ -80,11 +80,11 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
-/// Reads one case or an array of them. Findings are checked as they are read, because only there
-/// is their place known.
+/// Reads one case or an array of cases. Findings are checked while reading, because their place is not
+/// known later.
 struct Cases<'a> {
     network: &'a Network,
-    /// The case at work, for the error that ends the reading.
+    /// The number of the current case, for errors.
     case: &'a mut Option<usize>,
 }
 
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for Case<'_> {
     }
 }
 
-/// The object behind `evidence` or, if `likelihood`, behind that.
+/// The value of the key `likelihood`, if `likelihood`, else of `evidence`.
 struct Findings<'a> {
     network: &'a Network,
     likelihood: bool,
@@ -318,8 +318,11 @@ mod tests {
             (r#"{"evidence": []}"#, "expected an object of variables"),
             ("[3]", "case 1: invalid type: integer `3`, expected a case"),
             ("3", "expected a case (an object) or an array of cases"),
-            (" \n", "e.json: it is empty, expected a case"),
-            (r#"{"evidence": {"tub"#, "e.json:1:18: case 1: the file ends within it"),
+            (" \n", "e.json: the file is empty, expected a case"),
+            (
+                r#"{"evidence": {"tub"#,
+                "e.json:1:18: case 1: the file ends before the JSON is complete",
+            ),
             ("{} {}", "trailing characters"),
         ] {
             let message = refused(text);
@@ -328,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_cases_are_read_back() {
         let network = asia();
         let text = r#"[{"evidence": {"smoke": "no", "asia": "yes"},
                         "likelihood": {"tub": [4.444444444444444e104, 0.30000000000000004]}}, {}]"#;

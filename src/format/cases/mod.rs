@@ -1,17 +1,17 @@
-//! Evidence files: cases, each with what is known of some variables.
+//! Reading and writing evidence files: cases, each with the findings on some variables.
 //!
-//! | format | endings | cases | likelihoods |
+//! | format | extensions | cases | likelihoods |
 //! |---|---|---|---|
 //! | JSON, our own | `json` | any number | yes |
-//! | CSV, one case a row | `csv`, `tsv` | any number | yes, as Netica writes them |
+//! | CSV, one case per row | `csv`, `tsv` | any number | yes, as Netica writes them |
 //! | Hugin case | `hcs` | one | yes |
 //! | Hugin data | `dat` | any number | no |
 //! | Netica cases | `cas` | any number | yes |
 //! | UAI evidence | `evid` | any number | no |
 //!
-//! Names that the network does not have are an error, because a misspelt finding that is passed over
-//! gives wrong posteriors; only a whole column of a table that is not a variable is passed over with
-//! a warning, because tables come with numbers and remarks of their own.
+//! A name that the network does not have is an error, because ignoring a misspelt finding would give
+//! wrong posteriors. Only a column of a table that is not a variable is ignored, with a warning,
+//! because tables have columns of numbers and comments.
 
 mod cells;
 mod error;
@@ -29,43 +29,43 @@ use crate::format::decode;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Network};
 
-/// The formats that evidence is read from and written to.
+/// The file formats of evidence. Each can be read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaseFormat {
-    /// Our JSON: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood": {VARIABLE: [weights]}}`
-    /// of which nothing must be there, or an array of such.
+    /// Our JSON: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood": {VARIABLE: [weights]}}`,
+    /// all keys optional, or an array of such objects.
     Json,
-    /// A table with a header that names variables, and a case in each row.
+    /// A table whose header names variables, with one case per row.
     Csv,
-    /// A finding a line, as `name: "label"`.
+    /// One finding per line: `name: "label"`.
     HuginCase,
     /// Hugin's table of cases.
     HuginData,
     /// Netica's table of cases, with uncertain values.
     Netica,
-    /// Number of findings, then variable and state by their positions.
+    /// The number of findings, then the indices of each variable and state.
     Uai,
 }
 
 /// The cases of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseFile {
-    /// What is known, a case an element, in the order of the file.
+    /// The evidence of each case, in the order of the file.
     pub cases: Vec<Evidence>,
-    /// What each case is called; only JSON has names.
+    /// The name of each case; only JSON has names.
     pub names: Vec<Option<String>>,
-    /// What was passed over, for the user.
+    /// Warnings about ignored columns, for the user.
     pub warnings: Vec<String>,
-    /// The format that they were read from.
+    /// The format of the file.
     pub format: CaseFormat,
 }
 
 impl CaseFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 6] =
         [Self::Json, Self::Csv, Self::HuginCase, Self::HuginData, Self::Netica, Self::Uai];
 
-    /// What the format is called.
+    /// The name of the format.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl CaseFormat {
         }
     }
 
-    /// The endings of its files, without the dot, the usual one first.
+    /// The extensions of its files, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
@@ -91,18 +91,18 @@ impl CaseFormat {
         }
     }
 
-    /// The format that the ending of `file` stands for, if it is one of ours; `.gz` is passed over.
+    /// The format that the extension of `file` says, ignoring `.gz`; `None` if the extension is unknown.
     #[must_use]
-    pub fn of_name(file: &str) -> Option<Self> {
-        let (_, ending) = decode::without_gz(file).rsplit_once('.')?;
-        let ending = ending.to_ascii_lowercase();
-        Self::ALL.into_iter().find(|format| format.extensions().contains(&ending.as_str()))
+    pub fn by_extension(file: &str) -> Option<Self> {
+        let (_, extension) = decode::without_gz(file).rsplit_once('.')?;
+        let extension = extension.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
-    /// The format of a file called `file` that holds `text`: by its ending where that is known, so
-    /// that a mistake is reported as the mistake it is, and otherwise by how it begins.
+    /// The format of a file called `file` with this `text`. A known extension decides, so that mistakes
+    /// are reported in terms of that format; otherwise the beginning of the text does.
     fn detect(file: &str, text: &str) -> Self {
-        Self::of_name(file).unwrap_or_else(|| {
+        Self::by_extension(file).unwrap_or_else(|| {
             let start = text.trim_start();
             if start.starts_with(['{', '[']) {
                 Self::Json
@@ -119,10 +119,10 @@ impl CaseFormat {
     }
 }
 
-/// Reads the cases in `bytes`, which came under the name `file` and may be gzip.
+/// Reads cases from `bytes`, the content of a file named `file`. The bytes may be compressed with gzip.
 ///
 /// # Errors
-/// If there is a mistake in them, or they name a variable or state that `network` does not have.
+/// If there is a mistake in the content, or it names a variable or state that `network` does not have.
 pub fn read(
     file: &str,
     bytes: impl Into<Vec<u8>>,
@@ -161,10 +161,10 @@ fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile
     Ok(CaseFile { cases, names, warnings, format })
 }
 
-/// The text of a file in `format` that [`read`] reads back as `cases`.
+/// The content of a file in `format` with `cases`, which [`read`] reads back.
 ///
 /// # Errors
-/// If the format cannot hold them: as a sentence for the user.
+/// If the format cannot hold the cases. The error is a sentence for the user.
 pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Result<String, String> {
     match format {
         CaseFormat::Json => Ok(json::write(network, cases, &[])),
@@ -176,12 +176,12 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
     }
 }
 
-/// Writes `cases` to the file at `path`, in the format that its ending stands for, or else in JSON.
-/// The first of `names` is that of the first case, and so on; only JSON keeps them, and there may be
-/// none.
+/// Writes `cases` to the file at `path`, in the format that its extension says, or else in JSON.
+/// `names` are the names of the first cases; only JSON keeps them, and there may be fewer names than
+/// cases.
 ///
 /// # Errors
-/// If the format cannot hold them, or the file cannot be written. It is then as it was.
+/// If the format cannot hold the cases, or the file cannot be written. The file is then unchanged.
 pub fn write_file(
     path: &Path,
     network: &Network,
@@ -189,11 +189,11 @@ pub fn write_file(
     names: &[String],
 ) -> Result<(), CaseError> {
     let file = path.display().to_string();
-    let text = match CaseFormat::of_name(&file).unwrap_or(CaseFormat::Json) {
+    let text = match CaseFormat::by_extension(&file).unwrap_or(CaseFormat::Json) {
         CaseFormat::Json => Ok(json::write(network, cases, names)),
         format => write(format, network, cases),
     };
-    let text = text.map_err(|message| CaseError::of_file(&file, message))?;
+    let text = text.map_err(|message| CaseError::without_place(&file, message))?;
     crate::store::write_atomically(path, text.as_bytes())
-        .map_err(|error| CaseError::of_file(&file, error.to_string()))
+        .map_err(|error| CaseError::without_place(&file, error.to_string()))
 }

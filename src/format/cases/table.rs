@@ -1,34 +1,34 @@
-//! Tables with a header that names variables and a case in each row: CSV, Hugin data, Netica cases.
+//! Tables whose header names variables, with one case per row: CSV, Hugin data, Netica cases.
 //!
-//! One reader serves all of them, because programs write each in the manner of the others: what
-//! parts the cells is found out from the header. Netica's columns `IDnum` and `NumCases` and Hugin's
-//! column `#` are not variables: the first is a name, the others count equal cases.
+//! One reader serves all three, because programs mix their conventions: the separator is inferred
+//! from the header. Netica's columns `IDnum` and `NumCases` and Hugin's column `#` are not variables:
+//! the first is a name, the others count equal cases.
 //!
-//! Sources: "Case File Format" and "Case Files with Uncertain Values" of the Netica manual
-//! (norsys.com); "Data files" of the HUGIN API reference manual.
+//! Sources: "Case File Format" and "Case Files with Uncertain Values" in the Netica manual
+//! (norsys.com); "Data files" in the HUGIN API reference manual.
 
 use super::cells::{Cell, Rows, Separator, quote_where_needed};
 use super::{CaseError, CaseFormat, value};
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// Stands in the first lines of a file that Netica has written.
+/// In one of the first lines of a file written by Netica.
 const NETICA_MARK: &str = "~->[CASE-1]->~";
 
-/// How many columns or names a message lists.
+/// The most names that a message lists.
 const LISTED: usize = 5;
 
-/// Whether `text` begins as Netica's files do.
+/// Whether `text` begins like a Netica file.
 pub(super) fn is_netica(text: &str) -> bool {
     text.starts_with("//") && text.lines().take(3).any(|line| line.contains(NETICA_MARK))
 }
 
-/// What a column holds.
+/// The content of a column.
 enum ColumnKind {
     Variable(VariableId),
-    /// How often the case was seen; its name, for a warning.
+    /// How often the case occurred; with the name of the column, for a warning.
     Count(String),
-    /// Nothing that matters here.
+    /// Anything else, ignored.
     Other,
 }
 
@@ -40,7 +40,7 @@ fn comment(format: CaseFormat) -> Option<&'static str> {
     }
 }
 
-/// Reads the cases of a table, and adds to `warnings` what was passed over.
+/// Reads the cases of a table, and adds warnings about ignored columns to `warnings`.
 pub(super) fn read(
     source: SourceText<'_>,
     format: CaseFormat,
@@ -50,7 +50,7 @@ pub(super) fn read(
     let separator = separator(source, format, network)?;
     let mut rows = Rows::new(source, separator, comment(format));
     let Some(mut header) = rows.next_row()? else {
-        let message = "there is nothing in it, expected a header with names of variables";
+        let message = "the file is empty, expected a header with names of variables";
         return Err(source.error(0, message).into());
     };
     split_off_count(&mut header);
@@ -64,14 +64,14 @@ pub(super) fn read(
     }
     if let Some(name) = counted {
         warnings.push(format!(
-            "{}: column '{name}' counts equal cases, which was passed over: each row is one case",
+            "{}: column '{name}' counts equal cases and was ignored: each row is one case",
             source.file
         ));
     }
     Ok(cases)
 }
 
-/// What parts the cells: that with which most cells of the header are names of variables.
+/// Infers the separator: the one that splits the header into the most names of variables.
 fn separator(
     source: SourceText<'_>,
     format: CaseFormat,
@@ -88,12 +88,12 @@ fn separator(
         split_off_count(&mut cells);
         cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
     };
-    // The first of the best, and of several that are equally good.
+    // `max_by_key` returns the last of equals; reversed, that is the first.
     let best = candidates.into_iter().rev().max_by_key(|&separator| known(separator));
-    Ok(best.expect("there are four"))
+    Ok(best.expect("there are four candidates"))
 }
 
-/// Parts `# name` where a space, and not what parts the other cells, stands after the `#`.
+/// Splits a first cell `# name` in two: a space may follow `#` whatever the separator is.
 fn split_off_count(header: &mut Vec<Cell<'_>>) {
     let Some(first) = header.first_mut() else { return };
     if let Some(name) = first.text.strip_prefix("# ").map(|name| name.trim_start().to_owned()) {
@@ -118,7 +118,7 @@ fn columns(
         columns.push(match network.find(name) {
             Some(variable) => {
                 if std::mem::replace(&mut seen[variable.index()], true) {
-                    let message = format!("a second column is called '{name}'");
+                    let message = format!("column '{name}' occurs twice");
                     return Err(source.error(cell.at, message).into());
                 }
                 ColumnKind::Variable(variable)
@@ -133,23 +133,23 @@ fn columns(
     }
     if !columns.iter().any(|column| matches!(column, ColumnKind::Variable(_))) {
         let message = format!(
-            "no column of the header ({}) is a variable, expected names as {}",
+            "no column of the header ({}) is a variable; variables are {}",
             listed(header.iter().map(|cell| &*cell.text)),
             listed(network.variables().iter().map(|variable| variable.name()))
         );
         let at = header.first().map_or(0, |cell| cell.at);
         return Err(source.error(at, message).into());
     }
-    // A first column without a name is how tables are numbered.
+    // A first column without a name is a row number.
     if format == CaseFormat::Csv && unknown.first() == Some(&"") && header[0].text.is_empty() {
         unknown.remove(0);
     }
     if !unknown.is_empty() {
         let file = source.file;
         let text = match unknown.len() {
-            1 => format!("{file}: column '{}' is not a variable and was passed over", unknown[0]),
+            1 => format!("{file}: column '{}' is not a variable and was ignored", unknown[0]),
             many => format!(
-                "{file}: {many} columns are not variables and were passed over: {}",
+                "{file}: {many} columns are not variables and were ignored: {}",
                 listed(unknown.into_iter())
             ),
         };
@@ -166,7 +166,7 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The case in `row`; `counted` becomes the name of a column that counts other than one.
+/// The case in `row`. Sets `counted` to the name of a count column with a count other than one.
 fn case(
     source: SourceText<'_>,
     format: CaseFormat,
@@ -197,7 +197,7 @@ fn case(
     Ok(evidence)
 }
 
-/// The table of `cases`, with a column for each variable of which something is known in one.
+/// The content of a file with `cases`: one column for each variable with a finding in any case.
 pub(super) fn write(
     format: CaseFormat,
     network: &Network,
@@ -215,8 +215,8 @@ pub(super) fn write(
         // A table has at least one column.
         columns.extend(network.ids().next());
     }
-    // A line with nothing on it would be no row.
-    let left_empty = format == CaseFormat::Csv && columns.len() > 1;
+    // An empty line would not be a row.
+    let empty_if_missing = format == CaseFormat::Csv && columns.len() > 1;
     let mut text = match format {
         CaseFormat::Netica => format!("// {NETICA_MARK}\n\n"),
         _ => String::new(),
@@ -232,11 +232,10 @@ pub(super) fn write(
     row(numbered("IDnum".to_owned()), names);
     for (index, case) in cases.iter().enumerate() {
         let cell = |&variable: &VariableId| match case.get(variable) {
-            None if left_empty => Ok(String::new()),
+            None if empty_if_missing => Ok(String::new()),
             None => Ok(value::missing(&network[variable]).to_owned()),
             Some(Finding::Likelihood(_)) if format == CaseFormat::HuginData => Err(format!(
-                "case {}: Hugin data holds no likelihoods, and there is one of '{}'; \
-                 JSON, CSV and a Hugin case do",
+                "case {}: Hugin data cannot hold the likelihood of '{}'; JSON, CSV and Hugin case can",
                 index + 1,
                 network[variable].name()
             )),

@@ -1,21 +1,21 @@
-//! What a cell of a table or the right side of a finding says of a variable.
+//! The value of a cell or of a finding on one variable.
 //!
-//! A value is the label of a state, `#` and the position of a state counted from zero, a mark for
-//! "not observed", or one of the ways to say that a variable is uncertain: Hugin's `(0.3 0.7)`, one
-//! weight a state; Netica's likelihood `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`,
-//! of impossible ones `~{high}`, and range `[low, medium]`.
+//! A value is the label of a state, `#` and the index of a state counted from zero, a mark for "not
+//! observed", or uncertain: Hugin's `(0.3 0.7)`, one weight per state; Netica's likelihood
+//! `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`, set of impossible states `~{high}`,
+//! and range `[low, medium]`.
 
 use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, VariableId};
 
-/// How tables say that a variable was not observed, unless it has a state of this name. Nothing at
-/// all always says so.
+/// Marks for variables that were not observed, unless the variable has a state of that name. An empty
+/// cell always means this.
 const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 
-/// Enters what `text` says of `variable`. `bare_index` lets a number that is no label be the
-/// position of a state.
+/// Enters the value `text` of `variable` into `evidence`. With `bare_index`, a number that is not a label
+/// is the index of a state.
 ///
 /// # Errors
-/// If it means nothing for that variable: as a sentence for the user.
+/// If the value is not valid for the variable. The error is a sentence for the user.
 pub(super) fn enter(
     evidence: &mut Evidence,
     network: &Network,
@@ -42,19 +42,19 @@ pub(super) fn enter(
     evidence.set_likelihood(network, variable, weights).map_err(|error| error.to_string())
 }
 
-/// The position of the state labelled `text`, or of the one whose label is the same number.
+/// The state labelled `text`, or the only one whose label is the same number.
 fn state(variable: &Variable, text: &str) -> Option<usize> {
     variable.state_index(text).or_else(|| {
         let number: f64 = text.trim().parse().ok()?;
         let labels = variable.states().iter();
         let mut equal = labels.map(|label| label.trim().parse::<f64>() == Ok(number));
         let found = equal.position(|equal| equal)?;
-        // Labels as 1 and 1.0 side by side are told apart by their letters alone.
+        // Of several labels with the same number, such as 1 and 1.0, only an exact match counts.
         equal.all(|equal| !equal).then_some(found)
     })
 }
 
-/// The state at the position that `text` gives, if it gives one.
+/// The state whose index `text` gives, if it gives one.
 fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, String> {
     let digits = match text.strip_prefix('#') {
         Some(digits) => digits,
@@ -68,13 +68,14 @@ fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, S
     match digits.parse() {
         Ok(state) if state < states => Ok(Some(state)),
         _ => Err(format!(
-            "variable '{}' has no state number {digits}; it has {states} states, counted from 0",
-            variable.name()
+            "variable '{}' has no state number {digits}, expected 0 to {}",
+            variable.name(),
+            states - 1
         )),
     }
 }
 
-/// The weights that a bracketed value gives; `None` if it is not bracketed.
+/// The weights in a bracketed value; `None` if it is not bracketed.
 fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> {
     let inside = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
     if let Some(list) = inside("(", ")") {
@@ -99,7 +100,7 @@ fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> 
     Ok(None)
 }
 
-/// What stands in braces: weights in the order of the states, or states with or without weights.
+/// The weights in braces: weights in the order of the states, or states with or without weights.
 fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     let items = items(list);
     let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
@@ -117,9 +118,8 @@ fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
             Ok(state) => (state, 1.0),
             Err(error) => {
                 let (label, number) = item.rsplit_once(char::is_whitespace).ok_or(error)?;
-                let weight = number
-                    .parse()
-                    .map_err(|_| format!("'{number}' is not a number, expected a weight"))?;
+                let weight =
+                    number.parse().map_err(|_| format!("expected a weight, found '{number}'"))?;
                 (named(variable, label.trim_end())?, weight)
             }
         };
@@ -128,16 +128,15 @@ fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     Ok(weights)
 }
 
-/// The numbers in `list`, between white space or commas.
+/// The numbers in `list`, separated by white space or commas.
 fn numbers(list: &str) -> Result<Vec<f64>, String> {
     let words = list.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-    let number = |word: &str| {
-        word.parse().map_err(|_| format!("'{word}' is not a number, expected a weight"))
-    };
+    let number =
+        |word: &str| word.parse().map_err(|_| format!("expected a weight, found '{word}'"));
     words.map(number).collect()
 }
 
-/// The parts of `list` between commas that stand in no quotes.
+/// The items of `list`, separated by commas outside quotes.
 fn items(list: &str) -> Vec<&str> {
     let mut quoted = false;
     let outside = |c: char| {
@@ -147,7 +146,7 @@ fn items(list: &str) -> Vec<&str> {
     list.split(outside).map(str::trim).filter(|item| !item.is_empty()).collect()
 }
 
-/// The state that `item` names by label, quoted label or position.
+/// The state that `item` gives by label, quoted label or index.
 fn named(variable: &Variable, item: &str) -> Result<usize, String> {
     if let Some(found) = state(variable, item) {
         return Ok(found);
@@ -169,7 +168,7 @@ fn unknown_state(variable: &Variable, text: &str) -> String {
     error.to_string()
 }
 
-/// How [`enter`] reads `finding` on `variable` back, in Netica's way where it is uncertain.
+/// `finding` on `variable` as text that [`enter`] reads back; a likelihood as Netica writes it.
 pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
     match finding {
         Finding::Observed(state) => label(variable, *state),
@@ -187,12 +186,12 @@ pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
     }
 }
 
-/// How [`enter`] is told that `variable` was not observed, where nothing at all would not be seen.
+/// The mark for an unobserved `variable` in a table where an empty cell is not visible.
 pub(super) fn missing(variable: &Variable) -> &'static str {
     if state(variable, MISSING[0]).is_none() { MISSING[0] } else { "\"\"" }
 }
 
-/// The label of a state, or its position where the label would read as nothing.
+/// The label of a state, or its index if the label is empty.
 pub(super) fn label(variable: &Variable, state: usize) -> String {
     let label = &variable.states()[state];
     if label.is_empty() { format!("#{state}") } else { label.clone() }
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_win_over_what_else_they_could_mean() {
+    fn labels_take_precedence_over_other_meanings() {
         let observed = |state| Ok(Some(Finding::Observed(state)));
         assert_eq!(read(&["no", "yes"], "yes"), observed(1));
         assert_eq!(read(&["no", "yes"], "#1"), observed(1));
@@ -230,7 +229,7 @@ mod tests {
         assert!(read(&["0", "00"], "0.0").unwrap_err().contains("no state '0.0'"));
         assert_eq!(
             read(&["no", "yes"], "#2").unwrap_err(),
-            "variable 'v' has no state number 2; it has 2 states, counted from 0"
+            "variable 'v' has no state number 2, expected 0 to 1"
         );
         let huge = read(&["no", "yes"], "#99999999999999999999999").unwrap_err();
         assert!(huge.contains("no state number"), "{huge}");
@@ -258,11 +257,11 @@ mod tests {
         assert_eq!(
             read(&["0", "1"], "{0, 1}"),
             Ok(Some(Finding::Likelihood([1.0, 1.0].into()))),
-            "a set of states that are called by numbers"
+            "a set of states with numbers as labels"
         );
         for (text, part) in [
             ("{low 1, other 2}", "no state 'other'"),
-            ("{low x}", "'x' is not a number"),
+            ("{low x}", "expected a weight, found 'x'"),
             ("(1 2)", "has 2 numbers, expected 3"),
             ("(1 -2 3)", "at least zero"),
             ("(NaN 1 1)", "finite"),
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_values_are_read_back() {
         let labels = ["plain", "two words", "com,ma", "quo\"te", "", "1", "#1"];
         let variable = Variable::new("v", labels);
         for state in 0..labels.len() {

@@ -1,16 +1,15 @@
-//! DNET, the format of Netica, as it stands in `.dne` and `.dnet` files.
+//! DNET, the text format of Netica, in `.dne` and `.dnet` files.
 //!
-//! Source: Norsys Software Corp., *DNET-1 File Format*, 1998, and the files that Netica writes.
+//! Source: Norsys Software Corp., *DNET-1 File Format*, 1998, and files written by Netica.
 //!
-//! * Tables are in odometer order over the parents and then the node, which turns fastest. Inner
-//!   parentheses show the same and are not needed.
-//! * `@imposs` marks what cannot come about, `@undef` what is not known: a row of nothing else is
-//!   given equal chances, which bears on no posterior where it is indeed impossible. `#2` is the
-//!   third state, as an entry of a function or as a whole row of probabilities.
-//! * A continuous node that `levels` cut into intervals has these as its states.
-//! * A node with neither table nor equation has equal chances, as Netica compiles it. An equation
-//!   alone is no table, and such a node is refused; so are links that are delayed in time.
-//! * A node may inherit what it does not say: `node A (class)`.
+//! * In tables the node varies fastest, then its last parent. Inner parentheses are optional.
+//! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only these becomes
+//!   uniform; if it is indeed impossible, that changes no posterior. `#2` is the third state, as an
+//!   entry of a function or as a whole row of probabilities.
+//! * The intervals given by `levels` are the states of a continuous node.
+//! * A node with neither table nor equation gets a uniform distribution, as in Netica. A node given
+//!   only by an equation is refused, and so are links with a delay in time.
+//! * A node may inherit fields from a class: `node A (class)`.
 
 mod node;
 mod states;
@@ -25,7 +24,6 @@ use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "DNET",
     extensions: &["dne", "dnet"],
@@ -65,17 +63,17 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
             blocks.push((field, named, inner, parent));
         }
     }
-    let mut sketches = Vec::with_capacity(blocks.len());
+    let mut partial_nodes = Vec::with_capacity(blocks.len());
     let mut states = 0;
     for (field, named, inner, parent) in blocks {
         let fields = NodeFields::new(source, &classes, named, inner, parent)?;
-        let sketch = node::sketch(source, field, named, fields)?;
-        limits::count_states(source, &mut states, sketch.states(), field.at)?;
-        sketches.push(sketch);
+        let partial = node::partial(source, field, named, fields)?;
+        limits::count_states(source, &mut states, partial.states(), field.at)?;
+        partial_nodes.push(partial);
     }
     let observed: Vec<String> =
-        sketches.iter().filter_map(|sketch| sketch.observed().map(str::to_owned)).collect();
-    let found = node::complete(source, sketches)?;
+        partial_nodes.iter().filter_map(|node| node.observed().map(str::to_owned)).collect();
+    let found = node::complete(source, partial_nodes)?;
     let text = |field: &str| block.word(field).map(|word| word.text.to_string());
     let note =
         Annotation { title: text("title"), comment: text("comment"), ..Annotation::default() };
@@ -88,7 +86,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     Ok((network, warnings))
 }
 
-/// The fields of a node and, behind them, those of the classes that it inherits from.
+/// The fields of a node, and those of the classes that it inherits from.
 struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }
@@ -103,9 +101,9 @@ impl<'b, 's> NodeFields<'b, 's> {
         block: &'b Block<'s>,
         mut class: Option<&'b Word<'s>>,
     ) -> Result<Self, FormatError> {
-        // Every node that inherits looks through all of them.
+        // Looking up a field visits all fields of all these classes, for each node again.
         const MAX_ANCESTORS: usize = 32;
-        const MAX_INHERITED: usize = 1000;
+        const MAX_CLASS_FIELDS: usize = 1000;
         let mut blocks = vec![block];
         while let Some(name) = class {
             let Some(&(inherited, next)) = classes.get(name.text.as_ref()) else {
@@ -113,8 +111,8 @@ impl<'b, 's> NodeFields<'b, 's> {
                     format!("'{}' inherits from '{}', which is not defined", node.text, name.text);
                 return Err(source.error(name.at, message));
             };
-            if inherited.fields.len() > MAX_INHERITED {
-                let message = format!("'{}' has more than {MAX_INHERITED} fields", name.text);
+            if inherited.fields.len() > MAX_CLASS_FIELDS {
+                let message = format!("'{}' has more than {MAX_CLASS_FIELDS} fields", name.text);
                 return Err(source.error(name.at, message));
             }
             if blocks.len() > MAX_ANCESTORS {
@@ -138,7 +136,7 @@ impl<'b, 's> NodeFields<'b, 's> {
         }
     }
 
-    /// The entries of a list, and the byte of its field. A word alone is a list of one.
+    /// The entries of a list, and the byte offset of its field.
     fn list(&self, name: &str) -> Option<(Vec<&'b ListEntry<'s>>, usize)> {
         let field = self.field(name)?;
         match &field.value {

@@ -1,4 +1,4 @@
-//! From the blocks of Netica nodes to nodes: kinds, parents, tables and functions.
+//! Reads the nodes of a Netica file: kinds, parents, tables and functions.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Wo
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// The most numbers of a file that stand in rows given by one word.
+/// The most numbers of a file in rows that are given by one word. A short file could otherwise demand any
+/// amount of memory.
 const MAX_EXPANDED: usize = 1 << 21;
 
-/// A node whose states are known, and whose table is still to be read: how long it must be is known
-/// when the states of all its parents are.
+/// A node without its table. The length of the table is known when the states of all nodes are.
 pub(super) struct PartialNode<'b, 's> {
     node: Node<'s>,
     levels: Levels,
     fields: NodeFields<'b, 's>,
 }
 
-/// Reads what a node is, its states and its parents.
-pub(super) fn sketch<'b, 's>(
+/// Reads the kind, the states and the parents of a node.
+pub(super) fn partial<'b, 's>(
     source: SourceText<'_>,
     field: &Field<'s>,
     name: &Word<'s>,
@@ -38,7 +38,7 @@ pub(super) fn sketch<'b, 's>(
         _ => {
             let at = fields.word("kind").map_or(field.at, |kind| kind.at);
             let message = format!(
-                "'{}' is of the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
+                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
                 name.text
             );
             return Err(source.error(at, message));
@@ -58,8 +58,10 @@ pub(super) fn sketch<'b, 's>(
         return Ok(PartialNode { node, levels: Levels::None, fields });
     }
     let Some((states, levels)) = states(source, name, &fields)? else {
-        let message =
-            format!("'{}' is continuous, expected 'levels' that cut it into intervals", name.text);
+        let message = format!(
+            "'{}' is continuous, expected 'levels' that divide it into intervals",
+            name.text
+        );
         return Err(source.error(name.at, message));
     };
     if states.is_empty() {
@@ -70,7 +72,7 @@ pub(super) fn sketch<'b, 's>(
         && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))
     {
         let message = format!(
-            "'{}' depends on the past, expected no delays: time is not unrolled",
+            "'{}' has delays, expected none: dynamic networks are not supported",
             name.text
         );
         return Err(source.error(at, message));
@@ -87,43 +89,43 @@ pub(super) fn sketch<'b, 's>(
 }
 
 impl PartialNode<'_, '_> {
-    /// Number of states.
+    /// The number of states.
     pub fn states(&self) -> usize {
         self.node.states.len()
     }
 
-    /// The node, if the file holds a finding on it.
+    /// The name of the node, if the file has a finding on it.
     pub fn observed(&self) -> Option<&str> {
         self.fields.field("evidence").map(|_| self.node.name.text.as_ref())
     }
 }
 
-/// What a node says beside the model.
+/// Title, comment and position of a node.
 fn note(fields: &NodeFields<'_, '_>) -> Annotation {
     let text = |field: &str| fields.word(field).map(|word| word.text.to_string());
     let centre = fields.field("visual").and_then(|visual| match &visual.value {
         FieldValue::Block(block) => block.list("center"),
         _ => None,
     });
-    let places = centre.and_then(|(entries, _)| {
+    let coordinates = centre.and_then(|(entries, _)| {
         entries.iter().map(|entry| number(word(entry))).collect::<Option<Vec<_>>>()
     });
-    let position = places.and_then(|places| <[f64; 2]>::try_from(places).ok());
+    let position = coordinates.and_then(|pair| <[f64; 2]>::try_from(pair).ok());
     Annotation { title: text("title"), comment: text("comment"), position, ..Annotation::default() }
 }
 
-/// Reads the tables, when the states of all nodes are known.
+/// Reads the tables. The states of all nodes are known now.
 pub(super) fn complete<'s>(
     source: SourceText<'_>,
-    sketches: Vec<PartialNode<'_, 's>>,
+    partial_nodes: Vec<PartialNode<'_, 's>>,
 ) -> Result<Vec<Node<'s>>, FormatError> {
-    let states: HashMap<String, usize> = sketches
+    let states: HashMap<String, usize> = partial_nodes
         .iter()
-        .map(|sketch| (sketch.node.name.text.to_string(), sketch.node.states.len()))
+        .map(|partial| (partial.node.name.text.to_string(), partial.node.states.len()))
         .collect();
-    let mut nodes = Vec::with_capacity(sketches.len());
+    let mut nodes = Vec::with_capacity(partial_nodes.len());
     let mut expanded = 0;
-    for PartialNode { mut node, levels, fields } in sketches {
+    for PartialNode { mut node, levels, fields } in partial_nodes {
         if node.role == Role::Chance {
             let rows = node.parents.iter().fold(1_usize, |rows, parent| {
                 rows.saturating_mul(states.get(parent.text.as_ref()).copied().unwrap_or(1))
@@ -168,8 +170,8 @@ fn definition(
     }
 }
 
-/// A table of probabilities. `#2` is a row; so is a mark for what is open, if the table would
-/// otherwise be too short. `expanded` counts the numbers of such rows.
+/// A table of probabilities. `#2` is a whole row. So is a mark for undefined entries if the table would
+/// otherwise be too short. `expanded` counts the numbers of such rows in the file.
 fn probabilities(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -183,12 +185,12 @@ fn probabilities(
     let plain = entries.len() - row_words - marks;
     let short = plain + marks + row_words.saturating_mul(states);
     let whole = marks > 0 && short != rows.saturating_mul(states);
-    let spelt = row_words + if whole { marks } else { 0 };
-    *expanded = expanded.saturating_add(spelt.saturating_mul(states));
+    let expanded_rows = row_words + if whole { marks } else { 0 };
+    *expanded = expanded.saturating_add(expanded_rows.saturating_mul(states));
     if *expanded > MAX_EXPANDED {
         let message = format!(
-            "rows of '{}' that are given by one word have, with those before, more than \
-             {MAX_EXPANDED} numbers, the maximum",
+            "with '{}' the rows given by one word have more than {MAX_EXPANDED} numbers, the \
+             maximum",
             node.name.text
         );
         return Err(source.error(node.name.at, message));
@@ -208,7 +210,7 @@ fn probabilities(
             })?;
             let row = (0..states).map(|other| f64::from(u8::from(other == state)));
             numbers.extend(row.map(|value| Number { value, at }));
-        } else if is_open(text) {
+        } else if is_undefined(text) {
             let count = if whole { states } else { 1 };
             numbers.extend(std::iter::repeat_n(Number { value: UNDEFINED, at }, count));
         } else {
@@ -240,7 +242,7 @@ fn outcomes(
         };
         let by_value = || levels.state_of(number(text)?);
         let state = labels.get(text).or_else(by_position).or_else(by_value);
-        if state.is_none() && !is_open(text) {
+        if state.is_none() && !is_undefined(text) {
             return Err(labels.unknown(source, text, at));
         }
         outcomes.push((state, at));
@@ -252,7 +254,7 @@ fn word<'e>(entry: &'e ListEntry<'_>) -> &'e str {
     entry.word.as_deref().unwrap_or(",")
 }
 
-/// Whether the word leaves an entry open.
-fn is_open(word: &str) -> bool {
+/// Whether `word` marks an undefined entry.
+fn is_undefined(word: &str) -> bool {
     word.eq_ignore_ascii_case("@imposs") || word.eq_ignore_ascii_case("@undef")
 }

@@ -1,4 +1,4 @@
-//! The states of a Netica node: labelled, counted, or cut out of a continuous range.
+//! The states of a Netica node: with labels, by number, or as intervals of a continuous range.
 
 use crate::format::FormatError;
 use crate::format::braces::ListEntry;
@@ -7,18 +7,18 @@ use crate::format::source::SourceText;
 
 use super::NodeFields;
 
-/// The values of the states, or the bounds of the intervals that they stand for.
+/// The `levels` of a node: values of its states, or bounds of intervals.
 pub(super) enum Levels {
-    /// None are given.
+    /// The file gives none.
     None,
     /// One for each state.
     Points(Vec<f64>),
-    /// Bounds, one more than states, rising or falling.
+    /// The bounds, one more than states, increasing or decreasing.
     Bounds(Vec<f64>),
 }
 
 impl Levels {
-    /// The state that the value `value` belongs to.
+    /// The state with `value`, or whose interval contains it.
     pub fn state_of(&self, value: f64) -> Option<usize> {
         match self {
             Self::None => None,
@@ -35,7 +35,7 @@ impl Levels {
     }
 }
 
-/// The states of a node that is not left out; `None` if it is continuous.
+/// The labels and levels of a node; `None` if it is continuous and not divided into intervals.
 pub(super) fn states<'s>(
     source: SourceText<'_>,
     name: &Word<'_>,
@@ -55,7 +55,7 @@ pub(super) fn states<'s>(
         {
             Levels::Points(levels)
         }
-        // A range alone does not cut it into intervals.
+        // Two levels are only the range.
         Some((levels, _)) if levels.len() < 3 && labels.is_none() => Levels::None,
         Some((levels, at)) => {
             if let Some(labels) = &labels
@@ -135,7 +135,7 @@ fn labels<'s>(
     labels.collect()
 }
 
-/// Titles stand in for labels; a state without a title goes by its number.
+/// Uses titles as labels. A state without a title is called by its number.
 fn titles<'s>(entries: &[&ListEntry<'s>]) -> Vec<Word<'s>> {
     let label = |(index, entry): (usize, &&ListEntry<'s>)| Word {
         text: entry.word.clone().unwrap_or_else(|| unnamed_state(index).into()),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_belongs_to_the_interval_that_begins_with_it() {
+    fn a_value_belongs_to_the_interval_that_it_begins() {
         let rising = Levels::Bounds(vec![f64::NEG_INFINITY, 0.0, 5.0]);
         assert_eq!(
             [-1.0, 0.0, 4.9, 5.0, 6.0].map(|v| rising.state_of(v)),

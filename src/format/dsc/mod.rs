@@ -1,12 +1,12 @@
 //! DSC, the format of Microsoft's Bayesian network editor MSBN.
 //!
 //! Source: Decision Theory Group, Microsoft Research, *Proposal for a Bayesian Network Interchange
-//! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row names the states of the
-//! parents by their positions, counted from zero; labels are understood too. Rows may come in any
-//! order, `default` fills those that do not come.
+//! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row gives the states of the
+//! parents by index, counted from zero, or by label. Rows may come in any order; `default` fills
+//! those not given.
 //!
-//! A node whose block or type is called `decision` has equal chances, one called `utility` is left out;
-//! both are told of. Rows given by a `function` are no table here, and are refused.
+//! A node whose block or type is called `decision` gets a uniform distribution, one called `utility`
+//! is left out, both with a warning. Rows given by a `function` are refused.
 
 mod parser;
 
@@ -19,7 +19,6 @@ use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Network};
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "DSC",
     extensions: &["dsc"],
@@ -31,7 +30,7 @@ pub(super) static LANGUAGE: Language = Language {
 
 /// Whether `text` looks like DSC.
 fn recognise(text: &str) -> bool {
-    // The word "belief" came late; without it BIF begins alike, and the ending decides.
+    // Older files lack the word "belief". They begin like BIF, and the file extension decides.
     braces::begins_with(text, &["belief", "network"]) || braces::begins_with(text, &["network"])
 }
 

@@ -54,7 +54,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     Ok(Document { name: reader.name, nodes: found, distributions })
 }
 
-/// What a node is whose block, or whose type, begins with `word`, which is `plain` for most.
+/// The kind of a node whose block or type begins with `word`; `plain` is the word for chance nodes.
 fn role(word: &str, plain: &str) -> Option<Role> {
     let roles = [
         (plain, Role::Chance),
@@ -71,7 +71,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// `"name"`, and a block that is skipped.
+    /// The name of the network, if there is one, and a block that is skipped.
     fn network(&mut self) -> Result<(), FormatError> {
         let is_block = |word: &str| {
             ["properties", "node", "decision", "utility", "probability"]
@@ -92,7 +92,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Skips what stands up to the brace that closes the one at byte `open`.
+    /// Skips to the brace that closes the one at byte `open`.
     fn skip_to_brace(&mut self, open: usize) -> Result<(), FormatError> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -106,7 +106,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Takes `:`, `=` or `is`.
+    /// Consumes `:`, `=` or `is`.
     fn conjunction(&mut self, after: &str) -> Result<(), FormatError> {
         match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
@@ -117,7 +117,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The node that its block says to be a `role`, if its type does not know better.
+    /// A node. The word of its block says that it is a `role`; its type may say otherwise.
     fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.tokens.sign(Token::OpenBrace)?;
@@ -145,10 +145,10 @@ impl<'s> Reader<'s> {
                 Token::Word(word) if word.eq_ignore_ascii_case("position") => {
                     self.conjunction("'position'")?;
                     let open = self.parser.tokens.sign(Token::OpenParenthesis)?;
-                    let places = self.parser.list(open)?;
-                    let places = places.iter().map(|entry| number(entry.word.as_deref()?));
-                    let places: Option<Vec<f64>> = places.collect();
-                    note.position = places.and_then(|places| places.try_into().ok());
+                    let entries = self.parser.list(open)?;
+                    let coordinates = entries.iter().map(|entry| number(entry.word.as_deref()?));
+                    let coordinates: Option<Vec<f64>> = coordinates.collect();
+                    note.position = coordinates.and_then(|pair| pair.try_into().ok());
                     self.parser.tokens.sign(Token::Semicolon)?;
                 }
                 Token::Word(_) => self.skip_value(open)?,
@@ -160,7 +160,7 @@ impl<'s> Reader<'s> {
             (_, Role::LeftOut(_)) => Vec::new(),
             (Some(states), _) => states,
             (None, _) => {
-                let message = format!("expected a type for the node '{}'", name.text);
+                let message = format!("expected a type in the node '{}'", name.text);
                 return Err(self.source.error(open, message));
             }
         };
@@ -179,7 +179,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// `discrete [ N ] = { "a", "b" };` of the node `name`; the first word may be `decision`, or
+    /// `discrete [ N ] = { "a", "b" };` of the node `name`. The first word may also be `decision`, or
     /// `utility`, which needs no states.
     fn states(&mut self, name: &str) -> Result<(Role, Vec<Word<'s>>), FormatError> {
         let role = match self.parser.tokens.next()? {
@@ -226,14 +226,14 @@ impl<'s> Reader<'s> {
         } else if count <= MAX_UNNAMED_STATES {
             states.extend((0..count).map(|state| Word { text: state.to_string().into(), at }));
         } else {
-            let message = format!("{count} states are more than {MAX_UNNAMED_STATES}");
+            let message = format!("expected at most {MAX_UNNAMED_STATES} states, found {count}");
             return Err(self.source.error(at, message));
         }
         self.parser.tokens.sign(Token::Semicolon)?;
         Ok((role, states))
     }
 
-    /// `probability(CHILD | PARENTS) { ROWS }`, whose keyword, at byte `block_at`, was read last.
+    /// `probability(CHILD | PARENTS) { ROWS }`. Its keyword, at byte `block_at`, has been read.
     fn distribution(&mut self, block_at: usize) -> Result<Distribution<'s>, FormatError> {
         self.parser.tokens.sign(Token::OpenParenthesis)?;
         let child = self.parser.word("the name of a node")?;

@@ -14,7 +14,7 @@ use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
 use crate::network::{self, Annotation, Network};
 
-/// Makes the network that is one of `classes`, with what it takes from the others.
+/// Builds the network from the `classes` of a file.
 pub(super) fn network<'s>(
     source: SourceText<'s>,
     mut classes: Vec<Class<'s>>,
@@ -24,7 +24,7 @@ pub(super) fn network<'s>(
     let names = Classes::new(source, &classes)?;
     let class = &classes[names.network];
     let mut built = Vec::with_capacity(classes.len());
-    let (mut usage, mut sampled) = (Usage::default(), Vec::new());
+    let (mut usage, mut estimated) = (Usage::default(), Vec::new());
     for (index, potentials) in potentials.into_iter().enumerate() {
         let class = &classes[index];
         let potentials = potentials_by_child(source, &class.nodes, potentials)?;
@@ -32,7 +32,7 @@ pub(super) fn network<'s>(
         let mut models = Models::new(source, &class.nodes, block_of, &potentials, usage);
         built.push(nodes(source, class, potentials, &mut models)?);
         usage = models.usage;
-        sampled.append(&mut models.sampled);
+        estimated.append(&mut models.estimated);
     }
     let found = if class.instances.is_empty() {
         with_full_names(class, built.swap_remove(names.network))
@@ -42,20 +42,20 @@ pub(super) fn network<'s>(
     let name = text(&class.attributes, NAME).map_or(Cow::Borrowed(class.name), Cow::Owned);
     let note = annotation(&class.attributes, &["inputs", "outputs", "name"]);
     let (network, mut warnings) = nodes::network(source, &name, note, &found, IfMissing::Uniform)?;
-    if !sampled.is_empty() {
-        warnings.push(Warning::TablesEstimated { file: source.file.to_owned(), nodes: sampled });
+    if !estimated.is_empty() {
+        warnings.push(Warning::TablesEstimated { file: source.file.to_owned(), nodes: estimated });
     }
     Ok((network, warnings))
 }
 
-/// The nodes of one class alone, under the names by which its potentials call them.
+/// The nodes of one class, under the names that its potentials use.
 fn nodes<'b, 's: 'b>(
     source: SourceText<'s>,
     class: &Class<'s>,
     mut potentials: HashMap<String, PotentialBlock<'s>>,
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
 ) -> Result<Vec<Node<'s>>, FormatError> {
-    // Tables have no dimension for a function: Hugin computes them with its value at the time.
+    // Tables have no dimension for a function: Hugin uses the value that it has at the time.
     let functions: HashSet<&str> = class
         .nodes
         .iter()
@@ -73,7 +73,7 @@ fn nodes<'b, 's: 'b>(
     Ok(found)
 }
 
-/// `nodes` of `class`, called by the names that they have in full.
+/// Replaces the names of `nodes` of `class` by their full names.
 fn with_full_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
     let full_names: HashMap<&str, Cow<'_, str>> =
         class.nodes.iter().map(|block| (&*block.name.text, full_name(block))).collect();
@@ -91,7 +91,10 @@ fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
     text(&block.attributes, NAME).map_or_else(|| block.name.text.clone(), Cow::Owned)
 }
 
-/// The potentials by the node that they belong to; no node has two.
+/// The potentials by their child.
+///
+/// # Errors
+/// If a potential is for an unknown node or several nodes, or a node has two potentials.
 fn potentials_by_child<'s>(
     source: SourceText<'s>,
     blocks: &[NodeBlock<'s>],
@@ -103,14 +106,14 @@ fn potentials_by_child<'s>(
     for potential in potentials {
         let child = &potential.children[0];
         let Some(kind) = kinds.get(&*child.text) else {
-            let message = format!("there is no node '{}'", child.text);
+            let message = format!("there is no variable '{}'", child.text);
             return Err(source.error(child.at, message));
         };
         if let [_, second, ..] = &potential.children[..]
             && matches!(kind, NodeKind::Chance)
         {
             let message = format!(
-                "the potential is of '{}' and '{}' together; expected '|' between a node and its \
+                "this potential is for '{}' and '{}' together, expected '|' between a node and its \
                  parents",
                 child.text, second.text
             );
@@ -120,7 +123,7 @@ fn potentials_by_child<'s>(
         let name = child.text.to_string();
         if let Some(first) = by_child.insert(name.clone(), potential) {
             let line = source.line(first.at);
-            let message = format!("a second potential for '{name}'; line {line} has one");
+            let message = format!("'{name}' has a second potential; the first is in line {line}");
             return Err(source.error(at, message));
         }
     }
@@ -142,8 +145,7 @@ fn node<'b, 's: 'b>(
         NodeKind::Function => Role::LeftOut("function"),
         NodeKind::Continuous => {
             let message = format!(
-                "'{}' is a continuous node, expected discrete ones only; it would have to be \
-                 discretised first",
+                "'{}' is continuous, expected discrete nodes only (discretise it first)",
                 name.text
             );
             return Err(source.error(at, message));
@@ -181,13 +183,13 @@ fn node<'b, 's: 'b>(
     }
 }
 
-/// The expressions from which the table is to be computed, if there are any.
+/// The expressions from which the table is computed, if there are any.
 fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p NetAttribute<'s>> {
     let model = attribute(potential, "model_data")?;
     model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
 }
 
-/// The text of the last attribute called `name`.
+/// The value of the last attribute called `name`, if it is a text.
 fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     attributes.iter().rev().find(|field| field.name == name).and_then(|field| match &field.value {
         AttributeValue::Text(text) => Some(text.clone()),
@@ -195,7 +197,7 @@ fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     })
 }
 
-/// What `attributes` say beside the model, less those called as in `without`.
+/// The annotation in `attributes`, except those called as in `without`.
 fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {
@@ -207,9 +209,9 @@ fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
                 annotation.comment = Some(text.clone()).filter(|text| !text.is_empty());
             }
             ("position", AttributeValue::List(items)) => {
-                let place =
+                let coordinate =
                     |index: usize| nodes::number(items.get(index)?.text).filter(|v| v.is_finite());
-                annotation.position = place(0).zip(place(1)).map(|(x, y)| [x, -y]);
+                annotation.position = coordinate(0).zip(coordinate(1)).map(|(x, y)| [x, -y]);
             }
             (NAME | states::EMPTY_LABELS, _) => {}
             (name, _) if without.contains(&name) => {}

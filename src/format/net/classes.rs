@@ -1,10 +1,10 @@
-//! Networks made of instances of classes, unfolded into plain nodes.
+//! Unfolds classes and their instances into plain nodes.
 //!
 //! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs" and
-//! "The NET language". `instance I : C (input = actual; alias = output) { ... }` stands for a copy of
-//! the nodes of the class C, called `I.node`. An input is the node that it is bound to, or has its own
-//! table where it is bound to none. An alias is the name by which the class around the instance
-//! knows a node in it. The network is the class of which nothing else in the file is an instance.
+//! "The NET language". `instance I : C (input = actual; alias = output) { ... }` is a copy of the nodes
+//! of class C, called `I.node`. An input is the node that it is bound to; an unbound input has its own
+//! table. An alias is the name by which the surrounding class refers to a node of the instance. The
+//! network is the class that has no instance in another class of the file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,33 +16,35 @@ use crate::format::nodes::{Definition, Node, Word};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// How deep instances may be nested, and how often a name may stand for another.
+/// The maximum depth of nested instances, and of aliases of aliases. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// The most characters that names and labels of copies may have together.
+/// The most bytes that names and labels of the copies may have together. A short file could
+/// otherwise demand any amount of memory.
 const MAX_TEXT: usize = 1 << 25;
 
-/// The classes of a file by name, and what their instances say.
+/// The classes of a file, with their names, aliases and bindings looked up.
 pub(super) struct Classes<'c, 's> {
     source: SourceText<'s>,
     classes: &'c [Class<'s>],
     by_name: HashMap<&'c str, usize>,
-    /// For each class its nodes, and for each alias the instance and the name of the node in it.
+    /// For each class, its nodes by name.
     nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
+    /// For each class, its aliases: the instance and the name of the node in it.
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
-    /// For each instance by its number, what its inputs are bound to.
+    /// For each instance, by number, what its inputs are bound to.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
     /// The class that is the network.
     pub network: usize,
 }
 
 impl<'c, 's> Classes<'c, 's> {
-    /// Looks up what instances are of, and which of the `classes` is the network.
+    /// Looks up names, and determines which of the `classes` is the network.
     pub fn new(source: SourceText<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {
             if by_name.insert(class.name, index).is_some() {
-                let message = format!("a second class is called '{}'", class.name);
+                let message = format!("class '{}' is defined a second time", class.name);
                 return Err(source.error(class.at, message));
             }
         }
@@ -50,11 +52,11 @@ impl<'c, 's> Classes<'c, 's> {
             class.nodes.iter().map(|block| (&*block.name.text, block)).collect()
         };
         let aliases = |class: &'c Class<'s>| {
-            let of = |instance: &'c Instance<'s>| {
+            let of_instance = |instance: &'c Instance<'s>| {
                 let outputs = instance.outputs.iter();
                 outputs.map(move |(alias, inner)| (&*alias.text, (instance, &*inner.text)))
             };
-            class.instances.iter().flat_map(of).collect()
+            class.instances.iter().flat_map(of_instance).collect()
         };
         let bindings = classes.iter().flat_map(|class| &class.instances).map(|instance| {
             let inputs = instance.inputs.iter();
@@ -73,7 +75,7 @@ impl<'c, 's> Classes<'c, 's> {
         Ok(found)
     }
 
-    /// The class of which there is no instance in another.
+    /// The class that has no instance in another class.
     fn root(&self) -> Result<usize, FormatError> {
         let mut used = vec![false; self.classes.len()];
         for (index, class) in self.classes.iter().enumerate() {
@@ -85,14 +87,17 @@ impl<'c, 's> Classes<'c, 's> {
         let mut roots = (0..used.len()).filter(|&class| !used[class]);
         let Some(first) = roots.next() else {
             let at = self.classes.first().map_or(0, |class| class.at);
-            return Err(self.source.error(at, "every class is within another, expected a network"));
+            return Err(self.source.error(
+                at,
+                "every class is inside another class, expected one that is the network",
+            ));
         };
         match roots.next().map(|second| &self.classes[second]) {
             None => Ok(first),
             Some(second) => {
                 let message = format!(
-                    "the classes '{}' and '{}' are two networks, as neither is within another class; \
-                     expected one in the file",
+                    "neither of the classes '{}' and '{}' is inside another class; expected only one \
+                     such class, the network",
                     self.classes[first].name, second.name
                 );
                 Err(self.source.error(second.at, message))
@@ -104,15 +109,14 @@ impl<'c, 's> Classes<'c, 's> {
         let class = &instance.class;
         self.by_name.get(&*class.text).copied().ok_or_else(|| {
             let message = format!(
-                "'{}' is an instance of the class '{}', which is not in this file; expected one of \
-                 its classes",
+                "'{}' is an instance of class '{}', which is not in this file",
                 instance.name.text, class.text
             );
             self.source.error(class.at, message)
         })
     }
 
-    /// The block of the node that `name` stands for in the class at `index`.
+    /// The block of the node called `name`, possibly an alias, in class `index`.
     pub fn block(&self, index: usize, name: &str) -> Option<&'c NodeBlock<'s>> {
         let (mut index, mut name) = (index, name);
         for _ in 0..MAX_DEPTH {
@@ -125,7 +129,7 @@ impl<'c, 's> Classes<'c, 's> {
         None
     }
 
-    /// The nodes of the network and of all that is in it; `built` has those of each class alone.
+    /// The nodes of the network with all its instances. `built` has the nodes of each class.
     pub fn unfold(&self, built: &[Vec<Node<'s>>]) -> Result<Vec<Node<'s>>, FormatError> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
@@ -139,18 +143,19 @@ impl<'c, 's> Classes<'c, 's> {
         copies.copy(&InstanceScope {
             index: self.network,
             instance: None,
-            around: None,
+            outer: None,
             depth: 0,
         })?;
         Ok(copies.unfolded.nodes)
     }
 
-    /// What the input `name` of the instance that `scope` is, is bound to.
+    /// What the input `name` of the instance `scope` is bound to.
     fn binding(&self, scope: &InstanceScope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
         self.bindings.get(&scope.instance?.number)?.get(name).copied()
     }
 
-    /// The class and the full name of the node that `name` stands for in `scope`, and its name there.
+    /// Finds the node called `name` in `scope`, through bindings and aliases: its class, its full name
+    /// and its name in that class. `fuel` bounds the number of steps.
     fn find(
         &self,
         scope: &InstanceScope<'_, 'c, 's>,
@@ -159,7 +164,7 @@ impl<'c, 's> Classes<'c, 's> {
     ) -> Option<(usize, String, &'c str)> {
         let fuel = fuel.checked_sub(1)?;
         if let Some(actual) = self.binding(scope, name) {
-            return self.find(scope.around?, &actual.text, fuel);
+            return self.find(scope.outer?, &actual.text, fuel);
         }
         if self.nodes[scope.index].contains_key(name) {
             return Some((scope.index, scope.full(name), name));
@@ -168,41 +173,43 @@ impl<'c, 's> Classes<'c, 's> {
         let index = *self.by_name.get(&*instance.class.text)?;
         let depth = scope.depth + 1;
         self.find(
-            &InstanceScope { index, instance: Some(instance), around: Some(scope), depth },
+            &InstanceScope { index, instance: Some(instance), outer: Some(scope), depth },
             inner,
             fuel,
         )
     }
 }
 
-/// One instance, or the network itself.
+/// One instance on the way from the network down, or the network itself.
 struct InstanceScope<'o, 'c, 's> {
-    /// Its class.
+    /// The index of its class.
     index: usize,
+    /// `None` for the network.
     instance: Option<&'c Instance<'s>>,
-    around: Option<&'o InstanceScope<'o, 'c, 's>>,
+    /// The scope that contains it.
+    outer: Option<&'o InstanceScope<'o, 'c, 's>>,
     depth: usize,
 }
 
 impl InstanceScope<'_, '_, '_> {
-    /// `name` behind those of the instances that it is in.
+    /// `name` prefixed with the names of the instances that it is in.
     fn full(&self, name: &str) -> String {
         let mut parts = vec![name];
         let mut scope = Some(self);
-        while let Some(InstanceScope { instance, around, .. }) = scope {
+        while let Some(InstanceScope { instance, outer, .. }) = scope {
             parts.extend(instance.map(|instance| &*instance.name.text));
-            scope = *around;
+            scope = *outer;
         }
         parts.reverse();
         parts.join(".")
     }
 }
 
-/// What makes the copies.
+/// Copies the nodes of all instances.
 struct Unfolder<'k, 'c, 's> {
     classes: &'k Classes<'c, 's>,
     built: &'c [Vec<Node<'s>>],
-    /// For each class how many states its nodes have.
+    /// For each class, the number of states of its nodes.
     states: Vec<HashMap<String, usize>>,
     unfolded: Unfolded<'s>,
 }
@@ -227,8 +234,8 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             for parent in &node.parents {
                 let Some((_, name, _)) = classes.find(scope, &parent.text, MAX_DEPTH) else {
                     let message = format!(
-                        "'{}' has a parent '{}', which is no node of its class nor of an instance \
-                         in it",
+                        "'{}' has the parent '{}', which is neither a node of its class nor of an \
+                         instance in it",
                         copy.name.text, parent.text
                     );
                     return Err(source.error(parent.at, message));
@@ -246,7 +253,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             limits::count_states(source, &mut self.unfolded.states, 1, instance.name.at)?;
             if scope.depth == MAX_DEPTH {
                 let message = format!(
-                    "instances are nested more than {MAX_DEPTH} deep, or '{}' is within itself",
+                    "instances are nested more than {MAX_DEPTH} deep, or class '{}' contains itself",
                     instance.class.text
                 );
                 return Err(source.error(instance.name.at, message));
@@ -256,28 +263,28 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             self.copy(&InstanceScope {
                 index,
                 instance: Some(instance),
-                around: Some(scope),
+                outer: Some(scope),
                 depth,
             })?;
         }
         Ok(())
     }
 
-    /// Whether the inputs of the instance that `scope` is are bound to nodes with as many states.
+    /// Checks that the inputs of the instance `scope` are bound to nodes with as many states.
     fn check_bindings(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
-        let (Some(instance), Some(around)) = (scope.instance, scope.around) else { return Ok(()) };
+        let (Some(instance), Some(outer)) = (scope.instance, scope.outer) else { return Ok(()) };
         let source = self.classes.source;
         for (formal, actual) in &instance.inputs {
             limits::count_states(source, &mut self.unfolded.states, 1, formal.at)?;
             let Some(&expected) = self.states[scope.index].get(&*formal.text) else {
                 let message =
-                    format!("the class '{}' has no node '{}'", instance.class.text, formal.text);
+                    format!("class '{}' has no node '{}'", instance.class.text, formal.text);
                 return Err(source.error(formal.at, message));
             };
-            let Some((class, name, inner)) = self.classes.find(around, &actual.text, MAX_DEPTH)
+            let Some((class, name, inner)) = self.classes.find(outer, &actual.text, MAX_DEPTH)
             else {
                 let message = format!(
-                    "'{}' is bound to '{}', which is no node here nor in an instance",
+                    "'{}' is bound to '{}', which is neither a node here nor in an instance",
                     formal.text, actual.text
                 );
                 return Err(source.error(actual.at, message));
@@ -295,7 +302,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
     }
 }
 
-/// The copies so far, and what they take.
+/// The copies so far, and the memory that they use.
 #[derive(Default)]
 struct Unfolded<'s> {
     nodes: Vec<Node<'s>>,
@@ -315,7 +322,8 @@ impl<'s> Unfolded<'s> {
         let limit = limits::max_entries(source);
         if self.numbers > limit {
             let message = format!(
-                "with the tables of its instances the file has more than {limit} entries, the maximum"
+                "with the tables of its instances the file has more than {limit} table entries, the \
+                 maximum"
             );
             return Err(source.error(at, message));
         }

@@ -1,29 +1,29 @@
-//! Hugin NET, as Hugin and its users have written it since the early nineties.
+//! Hugin NET, as Hugin and its users have written it since the early 1990s.
 //!
-//! Source: *The HUGIN API Reference Manual*, chapter "The NET language". What it leaves open is
-//! settled by what programs write:
+//! Source: *The HUGIN API Reference Manual*, chapter "The NET language". Where it is silent, this
+//! module follows what programs write:
 //!
-//! * A file is `net { ... }` with nodes and potentials behind it, or `class NAME { ... }` with them
-//!   inside. Of several classes that one is the network which is within no other; the instances in it
-//!   are unfolded, and places are left out where there are any, because each class has its own.
-//! * Names are words or quoted; a remark goes from `%` to the end of the line.
-//! * `data` is in odometer order: the first parent slowest, the node itself fastest; parentheses
-//!   among the numbers mean nothing more.
-//! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for
-//!   what nobody filled in. Rows that are off by more than rounding are told of. A node without
-//!   numbers has equal chances, as Hugin has it, with a warning.
-//! * `model_data`, the expression from which Hugin makes the numbers, is computed where there are no
-//!   numbers beside it and it has an exact table; else it is refused.
-//! * Decision nodes become chance nodes with equal chances; utility and function nodes are left out,
-//!   because Hugin computes them from the posteriors; continuous nodes are refused.
-//! * A state without a label takes the value or interval that `state_values` gives it, or its
-//!   number; a number is put behind a label that comes twice.
-//! * `label` is the title, `HR_Desc` the comment, `position` the position: its y grows upwards, ours
-//!   downwards. All other attributes of the network and of nodes are kept word for word.
+//! * A file is `net { ... }` followed by nodes and potentials, or `class NAME { ... }` with them
+//!   inside. Of several classes, the one that is inside no other class is the network. Its instances
+//!   are unfolded; then positions are dropped, because each class has its own coordinates.
+//! * Names are words or quoted. A comment goes from `%` to the end of the line.
+//! * In `data` the node itself varies fastest, then its last parent. Parentheses among the numbers
+//!   only repeat that structure.
+//! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for rows
+//!   that were never filled in. Rows that are off by more than rounding cause a warning. A node
+//!   without numbers gets a uniform distribution, as in Hugin, with a warning.
+//! * `model_data`, the expression from which Hugin computes the numbers, is evaluated if there are no
+//!   numbers and it has an exact table; otherwise it is refused.
+//! * Decision nodes become chance nodes with uniform distributions. Utility and function nodes are
+//!   left out, because Hugin computes them from the posteriors. Continuous nodes are refused.
+//! * A state without a label is called by the value or interval that `state_values` gives it, or by
+//!   its number. A repeated label gets a number appended.
+//! * `label` is the title, `HR_Desc` the comment, and `position` the position: its y axis points up,
+//!   ours points down. All other attributes of the network and of nodes are kept word for word.
 //!
-//! A name that is no word of the language is written as one that is, and stands in full in the
-//! attribute `cliquescope_name`, from which it is read again. `cliquescope_empty_labels` says that a label
-//! without a character is one.
+//! A name that is not a word of the language is replaced by one that is, and is written in full in
+//! the attribute `cliquescope_name`, from which it is restored. `cliquescope_empty_labels` says that
+//! empty labels are meant to be empty.
 
 mod build;
 mod classes;
@@ -39,7 +39,6 @@ use crate::format::tokens::Dialect;
 use crate::format::{FormatError, Warning};
 use crate::network::Network;
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "Hugin NET",
     extensions: &["net", "oobn"],
@@ -56,10 +55,10 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The attribute that holds a name which is no word of the language.
+/// The attribute with the full name, if that is not a word of the language.
 const NAME: &str = "cliquescope_name";
 
-static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_remarks();
+static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();
 
 /// Reads a network.
 fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {

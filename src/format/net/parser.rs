@@ -1,4 +1,4 @@
-//! The grammar of Hugin NET: from text to nodes and potentials, names not yet looked up.
+//! The grammar of Hugin NET: from a text to blocks, names not yet looked up.
 
 use std::borrow::Cow;
 
@@ -14,26 +14,27 @@ use crate::format::tokens::{Token, Tokens};
 pub(super) struct NetAttribute<'s> {
     pub name: &'s str,
     pub at: usize,
-    /// The value as it is spelt, comments and all, and the byte at which it stands.
+    /// The value as it is in the file, with comments.
     pub raw: &'s str,
+    /// The byte offset of the value.
     pub raw_at: usize,
     pub value: AttributeValue<'s>,
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Debug)]
 pub(super) enum AttributeValue<'s> {
     /// A single word.
     Word(&'s str),
-    /// A text, or several one after another, as the text that they mean.
+    /// A quoted text, or several in a row joined, escapes resolved.
     Text(String),
-    /// What stands in parentheses, parentheses within them left out.
+    /// A list in parentheses. Inner parentheses are ignored.
     List(Vec<ListItem<'s>>),
     /// Anything else.
     Other,
 }
 
-/// A word or text in a list, and the byte at which it stands.
+/// A word or quoted text in a list, with its byte offset. Escapes are not resolved.
 #[derive(Debug)]
 pub(super) struct ListItem<'s> {
     pub text: &'s str,
@@ -41,7 +42,7 @@ pub(super) struct ListItem<'s> {
     pub at: usize,
 }
 
-/// What a node is, as the words before its name say.
+/// The kind of a node, as the words before its name say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Chance,
@@ -65,34 +66,34 @@ pub(super) struct PotentialBlock<'s> {
     pub children: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
     pub at: usize,
-    /// The numbers of `data`, and the byte at which they begin.
+    /// The numbers of `data`, and their byte offset.
     pub data: Option<(PotentialData, usize)>,
-    /// The rest.
+    /// All other attributes.
     pub attributes: Vec<NetAttribute<'s>>,
 }
 
-/// What `data` gives.
+/// The content of `data`.
 #[derive(Debug)]
 pub(super) enum PotentialData {
     Numbers(Vec<Number>),
-    /// Something that is no number stands at this byte; only nodes that are left out may have it.
+    /// Not numbers. This is an error unless the node is left out.
     Malformed(FormatError),
 }
 
 /// `instance NAME : CLASS (INPUT = ACTUAL, ...; ALIAS = OUTPUT, ...) { ATTRIBUTES }`
 #[derive(Debug)]
 pub(super) struct Instance<'s> {
-    /// Its place among all of the file.
+    /// Its number in the file.
     pub number: usize,
     pub name: Word<'s>,
     pub class: Word<'s>,
-    /// Inputs of the class, and the nodes here that they are.
+    /// Inputs of the class, and the nodes of the surrounding class that they are bound to.
     pub inputs: Vec<(Word<'s>, Word<'s>)>,
-    /// Names here, and the nodes of the class that they stand for.
+    /// Aliases in the surrounding class, and the nodes of this class that they stand for.
     pub outputs: Vec<(Word<'s>, Word<'s>)>,
 }
 
-/// What stands in a class, or in `net` and behind it, which is a class without a name.
+/// The content of a class. `net` and what follows it form a class without a name.
 #[derive(Debug, Default)]
 pub(super) struct Class<'s> {
     pub name: &'s str,
@@ -119,7 +120,7 @@ pub(super) fn begins_with_block(text: &str) -> bool {
     }
 }
 
-/// Reads the blocks of a file: its classes, and as one of them what stands in none.
+/// Reads the classes of a file. Everything outside a class forms a class without a name.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT), instances: 0 };
     let mut classes: Vec<Class<'_>> = Vec::new();
@@ -133,7 +134,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
             let name = parser.plain_name("the name of the class")?;
             classes.push(Class { name, at, ..Class::default() });
             parser.tokens.sign(Token::OpenBrace)?;
-            parser.body(classes.last_mut().expect("just put there"))?;
+            parser.body(classes.last_mut().expect("it was just pushed"))?;
             continue;
         }
         let index = *outside.get_or_insert_with(|| {
@@ -152,12 +153,12 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
 struct Parser<'s> {
     source: SourceText<'s>,
     tokens: Tokens<'s, 'static>,
-    /// How many instances there were so far.
+    /// The number of instances so far.
     instances: usize,
 }
 
 impl<'s> Parser<'s> {
-    /// The rest of `net {` or `class NAME {`: attributes, and in a class also what it is made of.
+    /// The rest of `net {` or `class NAME {`: attributes, nodes, potentials and instances.
     fn body(&mut self, class: &mut Class<'s>) -> Result<(), FormatError> {
         loop {
             match self.tokens.next()? {
@@ -171,7 +172,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A node, a potential or an instance, whose first word is `token`.
+    /// A node, a potential or an instance. Its first word, `token`, has been read.
     fn element(
         &mut self,
         token: Token<'s>,
@@ -199,17 +200,17 @@ impl<'s> Parser<'s> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         if self.tokens.peek()?.0 == Token::OpenParenthesis {
             self.tokens.next()?;
-            let mut behind_semicolon = false;
+            let mut after_semicolon = false;
             loop {
                 match self.tokens.peek()? {
                     (Token::CloseParenthesis, _) => break,
-                    (Token::Semicolon, _) if !behind_semicolon => behind_semicolon = true,
+                    (Token::Semicolon, _) if !after_semicolon => after_semicolon = true,
                     (Token::Comma, _) => {}
                     _ => {
                         let left = self.name("a name, ';' or ')'")?;
                         self.tokens.sign(Token::Equals)?;
                         let right = self.name("the node that it is bound to")?;
-                        let side = if behind_semicolon { &mut outputs } else { &mut inputs };
+                        let side = if after_semicolon { &mut outputs } else { &mut inputs };
                         side.push((left, right));
                         continue;
                     }
@@ -229,11 +230,11 @@ impl<'s> Parser<'s> {
         Ok(Instance { number: self.instances, name, class, inputs, outputs })
     }
 
-    /// `discrete decision NAME { ... }`, of which `first` is the first word.
+    /// `discrete decision NAME { ... }`. Its first word, `first`, has been read.
     fn node(&mut self, first: Token<'s>) -> Result<NodeBlock<'s>, FormatError> {
         let mut kind = NodeKind::Chance;
         let mut word = first;
-        // The last word is the name, even of a node that is called 'node'.
+        // The last word before the brace is the name, even if it is 'node'.
         let name = loop {
             match word {
                 Token::Word("continuous") => kind = NodeKind::Continuous,
@@ -261,29 +262,29 @@ impl<'s> Parser<'s> {
     fn potential(&mut self, at: usize) -> Result<PotentialBlock<'s>, FormatError> {
         self.tokens.sign(Token::OpenParenthesis)?;
         let (mut children, mut parents) = (Vec::new(), Vec::new());
-        let mut behind_bar = false;
+        let mut after_bar = false;
         loop {
             let (token, at) = self.tokens.next()?;
             match token {
                 Token::Word(text) => {
                     let word = Word { text: Cow::Borrowed(text), at };
-                    if behind_bar { &mut parents } else { &mut children }.push(word);
+                    if after_bar { &mut parents } else { &mut children }.push(word);
                 }
                 Token::Quoted(text) => {
                     let word = Word { text: Cow::Owned(unquote(text)), at };
-                    if behind_bar { &mut parents } else { &mut children }.push(word);
+                    if after_bar { &mut parents } else { &mut children }.push(word);
                 }
                 Token::Comma => {}
-                Token::Bar if !behind_bar => behind_bar = true,
+                Token::Bar if !after_bar => after_bar = true,
                 Token::CloseParenthesis => break,
                 found => {
-                    let what = if behind_bar { "a parent or ')'" } else { "a node, '|' or ')'" };
+                    let what = if after_bar { "a parent or ')'" } else { "a node, '|' or ')'" };
                     return Err(self.tokens.expected(what, found, at));
                 }
             }
         }
         if children.is_empty() {
-            return Err(self.source.error(at, "the potential names no node"));
+            return Err(self.source.error(at, "this potential names no node"));
         }
         self.tokens.sign(Token::OpenBrace)?;
         let mut data = None;
@@ -296,8 +297,8 @@ impl<'s> Parser<'s> {
         Ok(PotentialBlock { children, parents, at, data, attributes })
     }
 
-    /// Attributes up to '}'. Those that `special` reads itself, from behind the '=' to behind the
-    /// ';', are not among them.
+    /// Attributes up to '}'. `special` may read the value of an attribute itself, including '=' and
+    /// ';', and returns whether it has; such attributes are not returned.
     fn attributes(
         &mut self,
         mut special: impl FnMut(&mut Self, &'s str, usize) -> Result<bool, FormatError>,
@@ -321,7 +322,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `= VALUE;` of the attribute `name`, which stands at byte `at`.
+    /// `= VALUE;` of the attribute `name`, which is at byte `at`.
     fn attribute(&mut self, name: &'s str, at: usize) -> Result<NetAttribute<'s>, FormatError> {
         self.tokens.sign(Token::Equals)?;
         let (first, start) = self.tokens.peek()?;
@@ -358,7 +359,7 @@ impl<'s> Parser<'s> {
                         item_at,
                     ));
                 }
-                // Signs of an expression.
+                // Operators of an expression.
                 _ => {}
             }
             tokens += 1;
@@ -366,11 +367,11 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `= ( NUMBERS );`, with parentheses among them or not.
+    /// `= ( NUMBERS );`, with or without inner parentheses.
     fn data(&mut self) -> Result<(PotentialData, usize), FormatError> {
         self.tokens.sign(Token::Equals)?;
         let start = self.tokens.peek()?.1;
-        let (mut depth, mut numbers, mut odd) = (0_usize, Vec::new(), None);
+        let (mut depth, mut numbers, mut malformed) = (0_usize, Vec::new(), None);
         loop {
             let (token, at) = self.tokens.next()?;
             match token {
@@ -379,13 +380,13 @@ impl<'s> Parser<'s> {
                 Token::Comma => {}
                 Token::Semicolon if depth == 0 => {
                     let data =
-                        odd.map_or(PotentialData::Numbers(numbers), PotentialData::Malformed);
+                        malformed.map_or(PotentialData::Numbers(numbers), PotentialData::Malformed);
                     return Ok((data, start));
                 }
                 Token::Word(word) => match number(word) {
                     Some(value) => numbers.push(Number { value, at }),
                     None => {
-                        odd.get_or_insert_with(|| {
+                        malformed.get_or_insert_with(|| {
                             self.source.error(at, format!("expected a number, found '{word}'"))
                         });
                     }

@@ -1,6 +1,6 @@
-//! What stands in double quotes, and what it means.
+//! Escapes in quoted texts.
 
-/// The text that a quoted string means.
+/// Resolves the escapes in `raw`, the text between double quotes.
 pub(super) fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut characters = raw.chars();
@@ -18,7 +18,7 @@ pub(super) fn unquote(raw: &str) -> String {
     text
 }
 
-/// `text` in double quotes, such that [`unquote`] gives it back.
+/// `text` in double quotes, escaped so that [`unquote`] restores it.
 pub(super) fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_is_given_back() {
+    fn quoted_texts_are_restored() {
         for text in ["", "a\"b", "back\\slash", "two\nlines\tand a tab", "\\n", "\u{e6} \u{1f600}"]
         {
             let quoted = quote(text);

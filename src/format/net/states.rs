@@ -9,11 +9,14 @@ use crate::format::FormatError;
 use crate::format::nodes::{Word, number};
 use crate::format::source::SourceText;
 
-/// The attribute that says that a label which is empty is meant to be so.
+/// The attribute that says that empty labels are meant to be empty.
 pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 
-/// The labels of `node`: as they are given; else from its values; else `false` and `true` if it is
-/// boolean. No two are alike.
+/// The labels of `node`: those in the file, else its values, else `false` and `true` if it is boolean.
+/// All labels are different: a repeated one gets a number appended.
+///
+/// # Errors
+/// If the node has no states, or they are not a list.
 pub(super) fn labels<'s>(
     source: SourceText<'s>,
     node: &NodeBlock<'s>,
@@ -51,7 +54,7 @@ pub(super) fn labels<'s>(
                 Cow::Owned(unquote(text))
             }
             Some(item) if keeps_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
-            _ => Cow::Owned(label_of(&values, is_interval, subtype(node), index)),
+            _ => Cow::Owned(default_label(&values, is_interval, subtype(node), index)),
         };
         let plain = text.clone();
         for number in 2.. {
@@ -70,7 +73,7 @@ pub(super) fn field<'n, 's>(node: &'n NodeBlock<'s>, name: &str) -> Option<&'n N
     node.attributes.iter().rfind(|field| field.name == name)
 }
 
-/// What kind of values the states of `node` stand for.
+/// The `subtype` of `node`: what its states stand for.
 pub(super) fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
     match &field(node, "subtype")?.value {
         AttributeValue::Word(word) => Some(*word),
@@ -78,8 +81,13 @@ pub(super) fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
     }
 }
 
-/// The label of state `index` where the file gives none.
-fn label_of(values: &[&str], is_interval: bool, subtype: Option<&str>, index: usize) -> String {
+/// The label of state `index` if the file gives none.
+fn default_label(
+    values: &[&str],
+    is_interval: bool,
+    subtype: Option<&str>,
+    index: usize,
+) -> String {
     match (values.get(index), values.get(index + 1)) {
         (Some(from), Some(to)) if is_interval => format!("{from} to {to}"),
         (Some(value), _) if !is_interval => (*value).to_owned(),
@@ -88,7 +96,7 @@ fn label_of(values: &[&str], is_interval: bool, subtype: Option<&str>, index: us
     }
 }
 
-/// The number that a word in `state_values` stands for, which may be infinite.
+/// Parses a word in `state_values` as a number, possibly infinite.
 pub(super) fn value(word: &str) -> Option<f64> {
     match word.trim_start_matches(['+', '-']).to_ascii_lowercase().as_str() {
         "inf" | "infinity" if word.starts_with('-') => Some(f64::NEG_INFINITY),

@@ -1,4 +1,4 @@
-//! From a network to a NET file.
+//! Writes Hugin NET.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::format::WriteError;
 use crate::format::write::push_numbers;
 use crate::network::{Annotation, Cpt, Network, VariableId};
 
-/// Words that cannot be names.
+/// Words of the language, which cannot be names.
 const RESERVED: [&str; 13] = [
     "net",
     "class",
@@ -27,7 +27,7 @@ const RESERVED: [&str; 13] = [
     "outputs",
 ];
 
-/// Writes `network`.
+/// The content of a NET file with `network`.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let names = names(network);
     let mut text = String::new();
@@ -36,7 +36,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     if !network.name().is_empty() {
         field(&mut text, NAME, &quote(network.name()));
     }
-    common(&mut text, &annotations.network);
+    annotation_fields(&mut text, &annotations.network);
     text.push_str("}\n");
     for variable in network.ids() {
         let name = &names[variable.index()];
@@ -49,7 +49,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
         if network[variable].states().iter().any(String::is_empty) {
             field(&mut text, EMPTY_LABELS, "\"kept\"");
         }
-        common(&mut text, annotations.of(variable));
+        annotation_fields(&mut text, annotations.of(variable));
         text.push_str("}\n");
     }
     for cpt in network.cpts() {
@@ -58,7 +58,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// A name of the language for each variable: its own where it is one.
+/// For each variable, its name if that is a word of the language, else a unique word made from it.
 fn names(network: &Network) -> Vec<String> {
     let is_word = |name: &str| {
         let mut characters = name.chars();
@@ -69,34 +69,34 @@ fn names(network: &Network) -> Vec<String> {
     let own = network.variables().iter().map(|variable| variable.name());
     let mut taken: HashSet<String> =
         own.clone().filter(|name| is_word(name)).map(str::to_owned).collect();
-    let spelt = own.map(|name| {
+    let words = own.map(|name| {
         if is_word(name) {
             return name.to_owned();
         }
         let plain: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let mut spelt = format!("n_{plain}");
+        let mut word = format!("n_{plain}");
         for number in 2.. {
-            if taken.insert(spelt.clone()) {
+            if taken.insert(word.clone()) {
                 break;
             }
-            spelt = format!("n_{plain}_{number}");
+            word = format!("n_{plain}_{number}");
         }
-        spelt
+        word
     });
-    spelt.collect()
+    words.collect()
 }
 
 fn field(text: &mut String, name: &str, value: &str) {
     let _ = writeln!(text, "    {name} = {value};");
 }
 
-fn common(text: &mut String, annotation: &Annotation) {
+fn annotation_fields(text: &mut String, annotation: &Annotation) {
     if let Some(title) = &annotation.title {
         field(text, "label", &quote(title));
     }
     if let Some([x, y]) = annotation.position {
-        // No "-0".
+        // The subtraction avoids "-0".
         field(text, "position", &format!("({x} {})", 0.0 - y));
     }
     if let Some(comment) = &annotation.comment {
@@ -114,16 +114,16 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // A parenthesis for each parent whose turn begins or ends before a row.
+    // A parenthesis opens where the states of a parent start over, and closes where they end.
     let states = network[cpt.child()].cardinality();
     let sizes: Vec<usize> = cpt.parents().iter().rev().map(|&p| network[p].cardinality()).collect();
     let rows = cpt.values().len() / states;
     for (row, values) in cpt.values().chunks(states).enumerate() {
-        text.push_str(&"(".repeat(turns(row, &sizes)));
+        text.push_str(&"(".repeat(restarts(row, &sizes)));
         text.push(' ');
         push_numbers(text, values, " ");
         text.push(' ');
-        text.push_str(&")".repeat(turns(row + 1, &sizes)));
+        text.push_str(&")".repeat(restarts(row + 1, &sizes)));
         if row + 1 < rows {
             text.push_str("\n            ");
         }
@@ -131,16 +131,16 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
     text.push_str(");\n}\n");
 }
 
-/// How many of the digits of an odometer with `sizes`, the fastest first, are at zero before one is
-/// not.
-fn turns(mut row: usize, sizes: &[usize]) -> usize {
-    let mut turns = 0;
+/// The number of parents whose states start over at `row`. `sizes` are their numbers of states, the
+/// fastest first.
+fn restarts(mut row: usize, sizes: &[usize]) -> usize {
+    let mut restarts = 0;
     for &size in sizes {
         if !row.is_multiple_of(size) {
             break;
         }
-        turns += 1;
+        restarts += 1;
         row /= size;
     }
-    turns
+    restarts
 }

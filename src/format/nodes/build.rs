@@ -198,12 +198,16 @@ impl<'n, 's> Builder<'n, 's> {
         let states = node.states.len();
         let name = &node.name.text;
         if numbers.len() != rows * states {
-            let message = format!(
-                "the table of '{name}' has {} numbers, expected {}: {states} states for each of \
-                 {rows} configurations of the parents",
-                numbers.len(),
-                rows * states
-            );
+            let expected = if rows == 1 {
+                format!("{states}, one for each state")
+            } else {
+                format!(
+                    "{}, {states} for each of {rows} configurations of the parents",
+                    rows * states
+                )
+            };
+            let message =
+                format!("the table of '{name}' has {} numbers, expected {expected}", numbers.len());
             return Err(self.source.error(node.at, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();

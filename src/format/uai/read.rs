@@ -1,4 +1,4 @@
-//! From a UAI file to a network.
+//! Reads UAI.
 
 use super::name;
 use crate::format::limits;
@@ -9,12 +9,12 @@ use crate::format::validate;
 use crate::format::{FormatError, Warning};
 use crate::network::{Cpt, Factor, Network, Variable, VariableId};
 
-/// Whether `text` begins with the kind of a network.
+/// Whether `text` begins with the kind of network.
 pub(super) fn recognise(text: &str) -> bool {
     kind(Words { text, at: 0 }.next().map(|(word, _)| word)).is_some()
 }
 
-/// Whether `word` begins a Bayesian network; `None` if it begins neither.
+/// Whether `word` says that this is a Bayesian network; `None` if it is no kind of network.
 fn kind(word: Option<&str>) -> Option<bool> {
     match word {
         Some(word) if word.eq_ignore_ascii_case("BAYES") => Some(true),
@@ -41,7 +41,8 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
         tables.push(reader.table(index, scope, *at, &variables, &mut entries)?);
     }
     if let Some((word, at)) = reader.words.next() {
-        let message = format!("expected the end of the file after the last table, found '{word}'");
+        let message =
+            format!("expected the end of the file after the last function, found '{word}'");
         return Err(source.error(at, message));
     }
     if is_bayesian {
@@ -55,10 +56,10 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     }
 }
 
-/// The variables of a function, and the byte at which they stand.
+/// The variables of a function, and the byte offset of their list.
 type FunctionScope = (Vec<VariableId>, usize);
 
-/// The values of a function, and the byte at which they stand.
+/// The values of a function, the last variable fastest, and the byte offset of the first.
 type FunctionTable = (Vec<f64>, usize);
 
 fn bayesian(
@@ -72,14 +73,14 @@ fn bayesian(
     let mut cpts = Vec::with_capacity(scopes.len());
     for ((mut scope, at), (mut values, values_at)) in scopes.into_iter().zip(tables) {
         let Some(child) = scope.pop() else {
-            let message = "a function of no variable, expected a child as its last variable";
+            let message = "this function has no variable, expected a child as its last variable";
             return Err(source.error(at, message));
         };
         if let Some(first) = first_at[child.index()].replace(at) {
             let line = source.line(first);
             let message = format!(
-                "a second function of the child {0}; line {line} has one, and the child is the last \
-                 variable of a function, which is {0} here too",
+                "variable {} has a second function as the child, which is the last variable of a \
+                 function; the first is in line {line}",
                 child.index()
             );
             return Err(source.error(at, message));
@@ -90,7 +91,8 @@ fn bayesian(
             let read = audit.normalise(values, scale, values_at);
             let zero = ZeroRow { child, row: Some(row), at: values_at };
             audit.allow_zeros(read, zero).map_err(|error| {
-                let message = format!("row {} of the table of {}: {error}", row + 1, child.index());
+                let message =
+                    format!("row {} of the table of x{}: {error}", row + 1, child.index());
                 source.error(values_at, message)
             })?;
         }
@@ -145,10 +147,8 @@ impl<'s> Reader<'s> {
                 }
                 let variable = VariableId::new(variable);
                 if scope.contains(&variable) {
-                    let message = format!(
-                        "function {function} names variable {} a second time",
-                        variable.index()
-                    );
+                    let message =
+                        format!("function {function} lists variable {} twice", variable.index());
                     return Err(self.source.error(at, message));
                 }
                 scope.push(variable);
@@ -173,8 +173,8 @@ impl<'s> Reader<'s> {
         let limit = limits::max_entries(self.source);
         let (Some(size), Some(total)) = (size, total.filter(|total| *total <= limit)) else {
             let message = format!(
-                "with the table of function {function} of {} variables, the tables of this file \
-                 have more than {limit} entries, the maximum",
+                "with function {function}, which has {} variables, the file has more than {limit} \
+                 table entries, the maximum",
                 scope.len()
             );
             return Err(self.source.error(scope_at, message));
@@ -183,8 +183,8 @@ impl<'s> Reader<'s> {
         let (count, at) = self.count(&format!("the number of values of function {function}"))?;
         if count != size {
             let message = format!(
-                "{count} values are announced for function {function}, expected {size}, one for \
-                 each configuration of its {} variables",
+                "function {function} has {count} values, expected {size}, one for each configuration \
+                 of its {} variables",
                 scope.len()
             );
             return Err(self.source.error(at, message));
@@ -206,7 +206,7 @@ impl<'s> Reader<'s> {
         Ok((values, start.unwrap_or(at)))
     }
 
-    /// A whole number, and the byte at which it stands.
+    /// A whole number and its byte offset.
     fn count(&mut self, what: &str) -> Result<(usize, usize), FormatError> {
         let (word, at) = self.word(|| what.to_owned())?;
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -226,7 +226,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The words of a text, each with the byte at which it stands.
+/// The words of a text with their byte offsets. Comments are skipped.
 #[derive(Clone)]
 struct Words<'s> {
     text: &'s str,

@@ -1,4 +1,4 @@
-//! From a network to a UAI file.
+//! Writes UAI.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::format::WriteError;
 use crate::format::write::push_numbers;
 use crate::network::{Factor, Network, VariableId};
 
-/// Writes `network`.
+/// The content of a UAI file with `network`.
 #[expect(clippy::unnecessary_wraps, reason = "other formats cannot write every network")]
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from(if network.is_bayesian() { "BAYES\n" } else { "MARKOV\n" });
@@ -27,7 +27,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
 }
 
 fn table(text: &mut String, network: &Network, factor: &Factor) {
-    // The power of two that the network took out goes back in, in two steps, as each may be large.
+    // Undo the factor's rescaling by a power of two. Two steps, because the power may exceed the range of f64.
     let half = factor.exponent() / 2;
     let (first, second) = (2_f64.powi(half), 2_f64.powi(factor.exponent() - half));
     let values: Vec<f64> = factor.values().iter().map(|value| value * first * second).collect();

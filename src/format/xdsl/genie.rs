@@ -1,4 +1,4 @@
-//! What GeNIe keeps of a network beside the model.
+//! The `genie` extension: titles, comments, positions and colours.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use crate::format::source::SourceText;
 use crate::format::xml::Element;
 use crate::network::{Annotation, Attribute};
 
-/// Puts what the `genie` extension of `root` says into `note` and into the notes of `nodes`.
+/// Adds the `genie` extension of `root` to `note`, the annotation of the network, and to those of
+/// `nodes`.
 pub(super) fn annotate(
     source: SourceText<'_>,
     root: &Element<'_>,
@@ -17,9 +18,9 @@ pub(super) fn annotate(
     nodes: &mut [Node<'_>],
 ) {
     let Some(extensions) = root.element("extensions") else { return };
-    // With nodes that were left out, the extension as it was would speak of what is not there.
+    // If nodes were left out, the extension would describe nodes that the network does not have.
     if nodes.iter().all(|node| !matches!(node.role, Role::LeftOut(_))) {
-        let inside = extensions.children.first().map(|first| first.at()).zip(
+        let inside = extensions.content.first().map(|first| first.at()).zip(
             source.text[extensions.at..extensions.end].rfind("</").map(|end| extensions.at + end),
         );
         if let Some((from, to)) = inside {
@@ -64,7 +65,7 @@ fn text(element: &Element<'_>, part: &str) -> Option<String> {
     element.element(part).map(Element::text).filter(|text| !text.is_empty())
 }
 
-/// `rrggbb`.
+/// Parses `rrggbb`.
 fn colour(text: &str) -> Option<[u8; 3]> {
     let value = u32::from_str_radix(text, 16).ok().filter(|_| text.len() == 6)?;
     let [_, red, green, blue] = value.to_be_bytes();
@@ -73,8 +74,8 @@ fn colour(text: &str) -> Option<[u8; 3]> {
 
 /// The centre of `left top right bottom`.
 fn position(element: &Element<'_>) -> Option<[f64; 2]> {
-    let places: Vec<f64> = element.words().map(|(word, _)| number(word)).collect::<Option<_>>()?;
-    let &[left, top, right, bottom] = places.as_slice() else { return None };
+    let edges: Vec<f64> = element.words().map(|(word, _)| number(word)).collect::<Option<_>>()?;
+    let &[left, top, right, bottom] = edges.as_slice() else { return None };
     let centre = [f64::midpoint(left, right), f64::midpoint(top, bottom)];
-    centre.iter().all(|place| place.is_finite()).then_some(centre)
+    centre.iter().all(|coordinate| coordinate.is_finite()).then_some(centre)
 }

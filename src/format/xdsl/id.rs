@@ -1,8 +1,8 @@
-//! Names as ids, and back.
+//! Encodes names as ids.
 
 use std::fmt::Write as _;
 
-/// The id that stands for `name`.
+/// The id for `name`.
 pub(super) fn encode(name: &str) -> String {
     if name.is_empty() {
         return "u__".to_owned();
@@ -14,17 +14,17 @@ pub(super) fn encode(name: &str) -> String {
         } else {
             character == '_' || character.is_alphanumeric()
         };
-        // What looks like an escape must be one.
+        // A `u` that looks like an escape must itself be escaped.
         if fits && !(character == 'u' && escape(&name[at..]).is_some()) {
             id.push(character);
         } else {
-            write!(id, "u_{:X}_", u32::from(character)).expect("a string takes all");
+            write!(id, "u_{:X}_", u32::from(character)).expect("writing to a string cannot fail");
         }
     }
     id
 }
 
-/// The name that `id` stands for.
+/// The name that was encoded as `id`.
 pub(super) fn decode(id: &str) -> String {
     let mut name = String::with_capacity(id.len());
     let mut rest = id;
@@ -47,8 +47,8 @@ pub(super) fn decode(id: &str) -> String {
     name
 }
 
-/// The character that the escape at the start of `text` stands for, which is none for `u__`, and
-/// the length of the escape.
+/// The character of the escape at the start of `text` (none for `u__`, the empty name), and the length of
+/// the escape.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let digits = text.strip_prefix("u_")?;
     let length = digits.find('_').filter(|&length| length <= 6)?;
@@ -70,13 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_comes_back_and_plain_ones_are_as_they_were() {
+    fn names_are_restored_and_plain_names_stay_unchanged() {
         assert_eq!(encode("Tub_or_Lung2"), "Tub_or_Lung2");
         assert_eq!(encode("20_MG"), "u_32_0_MG");
         assert_eq!(encode("a b"), "au_20_b");
-        let nasty =
+        let unusual =
             ["", "_", "u__", "u_20_", "uu_20_", "20 MG/L", "<5", "a\u{a0}b", "\u{e9}\u{1f600}"];
-        for name in nasty.iter().chain(&["u_x_", "u_1234567_", "u", "u_", "Menu_2_go", "u_D800_"]) {
+        for name in unusual.iter().chain(&["u_x_", "u_1234567_", "u", "u_", "Menu_2_go", "u_D800_"])
+        {
             let id = encode(name);
             assert_eq!(decode(&id), *name, "{id}");
             assert!(id.chars().next().is_some_and(char::is_alphabetic), "{id}");

@@ -1,13 +1,13 @@
 //! XDSL, the format of GeNIe and SMILE in XML.
 //!
-//! Source: the manuals of GeNIe and SMILE. Tables and lists of resulting states are in odometer
-//! order over the parents and then the node, which turns fastest (SMILE, *Multidimensional
-//! arrays*). Noisy-MAX and noisy-adder nodes are expanded. Equations and networks over time are not
-//! tables, and are refused. Titles, remarks, places and colours are those of the `genie` extension,
-//! which is written again as it was where the network still has all its nodes.
+//! Source: the manuals of GeNIe and SMILE. In tables and lists of resulting states the node varies
+//! fastest, then its last parent (SMILE, *Multidimensional arrays*). Noisy-MAX and noisy-adder nodes
+//! are expanded into tables. Equations and dynamic networks are refused. Titles, comments, positions
+//! and colours are in the `genie` extension, which is written back unchanged if the network still
+//! has all its nodes.
 //!
-//! Ids are made of letters, digits and underscores and begin with a letter. A character that does
-//! not fit is written as `u_HEX_`, which is read as that character again.
+//! Ids consist of letters, digits and underscores and begin with a letter. Any other character is
+//! written as `u_HEX_`, which is decoded when read.
 
 mod genie;
 mod id;
@@ -17,7 +17,6 @@ mod write;
 use crate::format::language::{Features, Language};
 use crate::format::xml;
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "XDSL",
     extensions: &["xdsl"],
@@ -34,10 +33,10 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// What the attribute is called that holds the extensions as they were.
+/// The attribute name for the extensions as they were read.
 const EXTENSIONS: &str = "extensions";
-/// The property that gives a node's place among the variables, which need not be the order of the
-/// file: there, parents come before their children.
+/// The property with the index of a node among the variables. In the file, parents come before their
+/// children, which may be another order.
 const ORDER: &str = "variable_order";
 
 fn recognise(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Reading XDSL.
+//! Reads XDSL.
 
 use super::genie;
 use super::id::decode;
@@ -17,7 +17,7 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
         return Err(source.error(root.at, message));
     }
     if let Some(dynamic) = root.element("dynamic").and_then(|part| part.elements().next()) {
-        let message = "the network changes over time, expected one without <dynamic> definitions";
+        let message = "this is a dynamic network, expected one without <dynamic> definitions";
         return Err(source.error(dynamic.at, message));
     }
     let list = root
@@ -57,7 +57,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
     let (definition, at) = match kind.as_str() {
         "decision" | "utility" | "mau" => (Definition::Missing, element.at),
         "cpt" => {
-            let (numbers, at) = part(source, element, "probabilities", &name)?;
+            let (numbers, at) = required_numbers(source, element, "probabilities", &name)?;
             (Definition::Table(numbers), at)
         }
         "deterministic" | "truthtable" => {
@@ -65,18 +65,18 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
             (Definition::Function(outcomes(source, list, &name, &states)?), list.at)
         }
         "noisymax" => {
-            let (columns, at) = part(source, element, "parameters", &name)?;
-            let strengths = optional(source, element, "strengths")?;
+            let (columns, at) = required_numbers(source, element, "parameters", &name)?;
+            let strengths = optional_numbers(source, element, "strengths")?;
             (Definition::NoisyMax { strengths, columns }, at)
         }
         "noisyadder" => {
-            let (columns, at) = part(source, element, "parameters", &name)?;
-            let weights = optional(source, element, "weights")?;
+            let (columns, at) = required_numbers(source, element, "parameters", &name)?;
+            let weights = optional_numbers(source, element, "weights")?;
             (Definition::NoisyAdder { weights, columns }, at)
         }
         "equation" => {
             let message = format!(
-                "'{}' is continuous: it is given by an equation, expected a table",
+                "'{}' is continuous (it is given by an equation), expected a table",
                 name.text
             );
             return Err(source.error(element.at, message));
@@ -103,7 +103,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
     Ok(Node { name, role, states, parents, definition, at, note })
 }
 
-/// The attributes of an element but for those called `known`, each with `@` before its name.
+/// The attributes of an element except those called `known`, with `@` prefixed to their names.
 fn attributes(element: &Element<'_>, known: &[&str]) -> Annotation {
     let others = element.attributes.iter().filter(|attribute| !known.contains(&attribute.name));
     let attributes = others.map(|attribute| Attribute {
@@ -114,15 +114,14 @@ fn attributes(element: &Element<'_>, known: &[&str]) -> Annotation {
     Annotation { attributes: attributes.collect(), ..Annotation::default() }
 }
 
-/// Puts the nodes into the order of the variables that they were written from, where that stands
-/// with all of them.
+/// Restores the order of the variables from which the nodes were written, if all nodes have it.
 fn restore_order(nodes: &mut [Node<'_>]) {
-    let place = |node: &Node<'_>| -> Option<usize> {
+    let index = |node: &Node<'_>| -> Option<usize> {
         let order = node.note.attributes.iter().find(|attribute| attribute.name == ORDER)?;
         order.value.parse().ok()
     };
-    if nodes.iter().all(|node| place(node).is_some()) {
-        nodes.sort_by_key(place);
+    if nodes.iter().all(|node| index(node).is_some()) {
+        nodes.sort_by_key(index);
     }
     for node in nodes {
         node.note.attributes.retain(|attribute| attribute.name != ORDER);
@@ -140,7 +139,7 @@ fn required<'e, 't>(
     })
 }
 
-fn part(
+fn required_numbers(
     source: SourceText<'_>,
     element: &Element<'_>,
     part: &str,
@@ -150,7 +149,7 @@ fn part(
     Ok((numbers(source, list)?, list.at))
 }
 
-fn optional(
+fn optional_numbers(
     source: SourceText<'_>,
     element: &Element<'_>,
     part: &str,
@@ -158,7 +157,7 @@ fn optional(
     element.element(part).map_or_else(|| Ok(Vec::new()), |list| numbers(source, list))
 }
 
-/// The positions of the states that a list of labels names.
+/// The states in a list of labels.
 fn outcomes(
     source: SourceText<'_>,
     list: &Element<'_>,

@@ -1,17 +1,22 @@
-//! Writing XDSL.
+//! Writes XDSL.
 
 use std::fmt::Write as _;
 
 use super::id::encode;
 use super::{EXTENSIONS, LANGUAGE, ORDER};
+use crate::format::write::push_numbers;
 use crate::format::xml::{self, escape};
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Network, VariableId};
 
-/// Half of the width and height of a node, as GeNIe draws them.
-const HALF: [f64; 2] = [38.0, 18.0];
+/// Half the width and half the height of a node as GeNIe draws it, in its units. Only the position of
+/// the centre matters to us.
+const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 
-/// The text of `network`. Every name and label can be written: see [`encode`].
+/// The content of an XDSL file with `network`. Every name and label can be written: see [`encode`].
+///
+/// # Errors
+/// If a title, comment or attribute contains control characters.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text =
         String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"");
@@ -60,13 +65,13 @@ fn node(
         element(text, "\t\t\t", "parents", &parents.join(" "))?;
     }
     text.push_str("\t\t\t<probabilities>");
-    xml::push_numbers(text, cpt.values());
+    push_numbers(text, cpt.values(), " ");
     text.push_str("</probabilities>\n");
     for property in annotation.attributes_of(LANGUAGE.name) {
         if !property.name.starts_with('@') {
             text.push_str("\t\t\t<property");
             attribute(text, "id", &property.name)?;
-            put(text, format_args!(">{}</property>\n", checked(&property.value)?));
+            put(text, format_args!(">{}</property>\n", escaped(&property.value)?));
         }
     }
     if reordered {
@@ -76,7 +81,7 @@ fn node(
     Ok(())
 }
 
-/// The extension that GeNIe reads titles, remarks, places and colours from.
+/// The extension from which GeNIe reads titles, comments, positions and colours.
 fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
     text.push_str("\n\t\t<genie version=\"1.0\" app=\"Cliquescope\"");
     let own = &network.annotations().network;
@@ -102,7 +107,7 @@ fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
             text.push_str("\t\t\t\t<font color=\"000000\" name=\"Arial\" size=\"8\" />\n");
         }
         if let Some([x, y]) = position {
-            let [left, top] = [x.floor() - HALF[0], y.floor() - HALF[1]];
+            let [left, top] = [x.floor() - HALF_SIZE[0], y.floor() - HALF_SIZE[1]];
             let [right, bottom] = [2.0 * x - left, 2.0 * y - top];
             put(text, format_args!("\t\t\t\t<position>{left} {top} {right} {bottom}</position>\n"));
         }
@@ -115,7 +120,7 @@ fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// The attributes that the format's own `annotation` holds, whose names begin with `@`.
+/// Writes the XML attributes in `annotation`: those whose names begin with `@`.
 fn attributes(text: &mut String, annotation: &Annotation) -> Result<(), WriteError> {
     for own in annotation.attributes_of(LANGUAGE.name) {
         if let Some(name) = own.name.strip_prefix('@') {
@@ -126,23 +131,23 @@ fn attributes(text: &mut String, annotation: &Annotation) -> Result<(), WriteErr
 }
 
 fn attribute(text: &mut String, name: &str, value: &str) -> Result<(), WriteError> {
-    put(text, format_args!(" {name}=\"{}\"", checked(value)?));
+    put(text, format_args!(" {name}=\"{}\"", escaped(value)?));
     Ok(())
 }
 
 fn element(text: &mut String, indent: &str, tag: &str, content: &str) -> Result<(), WriteError> {
-    put(text, format_args!("{indent}<{tag}>{}</{tag}>\n", checked(content)?));
+    put(text, format_args!("{indent}<{tag}>{}</{tag}>\n", escaped(content)?));
     Ok(())
 }
 
-fn checked(content: &str) -> Result<String, WriteError> {
+fn escaped(content: &str) -> Result<String, WriteError> {
     if xml::can_hold(content) {
         return Ok(escape(content));
     }
-    let reason = "XML has no control characters";
+    let reason = "XML cannot contain control characters";
     Err(WriteError::Name { format: Format::Xdsl, name: content.to_owned(), reason })
 }
 
-fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
-    text.write_fmt(what).expect("a string takes all");
+fn put(text: &mut String, content: std::fmt::Arguments<'_>) {
+    text.write_fmt(content).expect("writing to a string cannot fail");
 }

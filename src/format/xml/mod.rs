@@ -1,7 +1,7 @@
-//! XML as a tree that knows where everything stands.
+//! XML as a tree in which everything has its byte offset.
 //!
-//! Document types are skipped, and no entity but the five of XML itself and character references
-//! is known: nothing is fetched, and nothing can grow. Comments are skipped wherever they stand.
+//! Document types are skipped. Of the entities only the five of XML itself and character references
+//! are known, so nothing is fetched and nothing expands. Comments are skipped everywhere.
 
 mod read;
 mod write;
@@ -13,19 +13,19 @@ use crate::format::limits::max_entries;
 use crate::format::nodes::{Number, number};
 use crate::format::source::SourceText;
 
-pub(super) use read::{parse, root_name, without_half_comments};
-pub(super) use write::{can_hold, escape, push_numbers};
+pub(super) use read::{parse, root_name, without_malformed_comments};
+pub(super) use write::{can_hold, escape};
 
-/// An element with all that it holds.
+/// An element with its content.
 #[derive(Debug)]
 pub(super) struct Element<'t> {
     pub name: &'t str,
-    /// The byte of its `<`.
+    /// The byte offset of its `<`.
     pub at: usize,
-    /// The byte after its closing `>`.
+    /// The byte offset after its closing tag.
     pub end: usize,
     pub attributes: Vec<XmlAttribute<'t>>,
-    pub children: Vec<Content<'t>>,
+    pub content: Vec<Content<'t>>,
 }
 
 /// `name="value"`.
@@ -33,46 +33,46 @@ pub(super) struct Element<'t> {
 pub(super) struct XmlAttribute<'t> {
     pub name: &'t str,
     pub value: Cow<'t, str>,
-    /// The byte at which the value stands.
+    /// The byte offset of the value.
     pub at: usize,
 }
 
-/// What stands in an element.
+/// One piece of the content of an element.
 #[derive(Debug)]
 pub(super) enum Content<'t> {
     Element(Element<'t>),
+    /// Text and its byte offset.
     Text(Cow<'t, str>, usize),
 }
 
 impl<'t> Element<'t> {
-    /// The elements in it.
+    /// The elements directly inside this one.
     pub fn elements(&self) -> impl Iterator<Item = &Element<'t>> {
-        self.children.iter().filter_map(|child| match child {
+        self.content.iter().filter_map(|part| match part {
             Content::Element(element) => Some(element),
             Content::Text(..) => None,
         })
     }
 
-    /// The first element in it called `name`; capital letters make no difference.
+    /// The first element directly inside this one that is called `name`, ignoring ASCII case.
     pub fn element(&self, name: &str) -> Option<&Element<'t>> {
         self.elements().find(|element| element.is(name))
     }
 
-    /// Whether it is called `name`, with the prefix of a name space or without; capital letters make
-    /// no difference.
+    /// Whether this element is called `name`, ignoring ASCII case and a namespace prefix.
     pub fn is(&self, name: &str) -> bool {
         local(self.name).eq_ignore_ascii_case(name)
     }
 
-    /// The attribute called `name`; capital letters make no difference.
+    /// The attribute called `name`, ignoring ASCII case.
     pub fn attribute(&self, name: &str) -> Option<&XmlAttribute<'t>> {
         self.attributes.iter().find(|attribute| attribute.name.eq_ignore_ascii_case(name))
     }
 
-    /// The text right in it, without white space at either end.
+    /// The text directly inside this element, trimmed.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for child in &self.children {
+        for child in &self.content {
             if let Content::Text(part, _) = child {
                 text.push_str(part);
             }
@@ -80,14 +80,14 @@ impl<'t> Element<'t> {
         text.trim().to_owned()
     }
 
-    /// The byte at which its text begins, white space skipped; the element's own if it is empty.
+    /// The byte offset of the first word of its text, or of the element if it has no text.
     pub fn text_at(&self) -> usize {
         self.words().next().map_or(self.at, |(_, at)| at)
     }
 
-    /// The words of its text, which white space and comments part, each with its place.
+    /// The words of its text with their byte offsets. White space and comments separate words.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
-        let texts = self.children.iter().filter_map(|child| match child {
+        let texts = self.content.iter().filter_map(|part| match part {
             Content::Text(text, at) => Some((text.as_ref(), *at)),
             Content::Element(_) => None,
         });
@@ -98,13 +98,13 @@ impl<'t> Element<'t> {
     }
 }
 
-/// `name` without the prefix of a name space.
+/// `name` without a namespace prefix.
 fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
 impl Content<'_> {
-    /// The byte at which it begins.
+    /// Its byte offset.
     pub fn at(&self) -> usize {
         match self {
             Self::Element(element) => element.at,
@@ -113,7 +113,10 @@ impl Content<'_> {
     }
 }
 
-/// The numbers in an element, with or without commas between them.
+/// The numbers in an element. Commas between them are optional.
+///
+/// # Errors
+/// If the element contains anything else, or more numbers than a file may have table entries.
 pub(super) fn numbers(
     source: SourceText<'_>,
     element: &Element<'_>,

@@ -1,4 +1,4 @@
-//! From a text to the tree.
+//! Parses XML into the tree.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,18 @@ use super::{Content, Element, XmlAttribute, local};
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
-/// How deep elements may be nested. Files of networks nest less than ten deep, submodels aside.
+/// The maximum depth of nested elements. Network files nest less than ten deep, not counting submodels.
 const MAX_DEPTH: usize = 200;
 
-/// The most attributes of one element, which are compared with each other.
+/// The most attributes of one element. The parser compares each with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 
-/// The most elements, pieces of text and attributes of a document together: a tree takes much more
-/// room than the file.
+/// The most elements, pieces of text and attributes of a document together. The tree takes much more
+/// memory than the file.
 const MAX_PARTS: usize = 1 << 23;
 
-/// The text with comments that are not quite comments (`<!- ... ->`, as one program wrote them)
-/// replaced by spaces, everything else in its place.
-pub(in crate::format) fn without_half_comments(text: &str) -> Cow<'_, str> {
+/// Replaces malformed comments (`<!- ... ->`, as one program writes them) by spaces of the same length.
+pub(in crate::format) fn without_malformed_comments(text: &str) -> Cow<'_, str> {
     let mut clean: Option<Vec<u8>> = None;
     let mut end = 0;
     for (start, _) in text.match_indices("<!-") {
@@ -44,12 +43,12 @@ pub(in crate::format) fn without_half_comments(text: &str) -> Cow<'_, str> {
     }
     match clean {
         None => Cow::Borrowed(text),
-        // The spaces stand from one ASCII character to another, so the rest is what it was.
+        // Spaces replace whole ASCII-delimited ranges, so the text stays valid UTF-8.
         Some(clean) => String::from_utf8(clean).map_or(Cow::Borrowed(text), Cow::Owned),
     }
 }
 
-/// The name of the first element of `text` without the prefix of a name space, if it is XML.
+/// The name of the first element of `text`, without a namespace prefix; `None` if it is not XML.
 pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     let mut reader = Reader::from_str(text);
     loop {
@@ -65,18 +64,20 @@ pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     }
 }
 
-/// Reads the one element that makes up a document.
+/// Reads the root element of a document.
 pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, FormatError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
-    let mut parted = false; // by a comment, from the text before
+    let mut separated = false; // from the text before, by a comment
     let mut parts = 0;
     loop {
         let at = position(reader.buffer_position());
         parts += 1;
         if parts > MAX_PARTS {
-            let message = format!("more than {MAX_PARTS} parts of XML, the maximum");
+            let message = format!(
+                "the file has more than {MAX_PARTS} XML elements, texts and attributes, the maximum"
+            );
             return Err(source.error(at, message));
         }
         let event = match reader.read_event() {
@@ -98,7 +99,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
                 let element = element(source, &tag, at, end)?;
                 parts += element.attributes.len();
                 match open.last_mut() {
-                    Some(parent) => parent.children.push(Content::Element(element)),
+                    Some(parent) => parent.content.push(Content::Element(element)),
                     None => return Ok(element),
                 }
                 continue;
@@ -107,7 +108,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
                 let Some(mut element) = open.pop() else { continue };
                 element.end = end;
                 match open.last_mut() {
-                    Some(parent) => parent.children.push(Content::Element(element)),
+                    Some(parent) => parent.content.push(Content::Element(element)),
                     None => return Ok(element),
                 }
                 continue;
@@ -116,7 +117,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             Event::CData(_) => Cow::Borrowed(&source.text[at + 9..end - 3]),
             Event::GeneralRef(reference) => reference_text(source, &reference, at)?,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {
-                parted = true;
+                separated = true;
                 continue;
             }
             Event::Eof => {
@@ -127,7 +128,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             }
         };
         match open.last_mut() {
-            Some(parent) => push_text(parent, text, at, std::mem::take(&mut parted)),
+            Some(parent) => push_text(parent, text, at, std::mem::take(&mut separated)),
             None if text.trim().is_empty() => {}
             None => {
                 let at = at + (text.len() - text.trim_start().len());
@@ -137,14 +138,15 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     }
 }
 
-/// Puts `text` behind what stands in `parent`; parts that a reference parted become one word again.
-fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, parted: bool) {
-    let begins = !parted && !text.starts_with(char::is_whitespace);
-    match parent.children.last_mut() {
+/// Appends `text` to the content of `parent`. Text on both sides of a character reference becomes one
+/// word again.
+fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, separated: bool) {
+    let begins = !separated && !text.starts_with(char::is_whitespace);
+    match parent.content.last_mut() {
         Some(Content::Text(before, _)) if begins && !before.ends_with(char::is_whitespace) => {
             before.to_mut().push_str(&text);
         }
-        _ => parent.children.push(Content::Text(text, at)),
+        _ => parent.content.push(Content::Text(text, at)),
     }
 }
 
@@ -175,10 +177,10 @@ fn element<'t>(
         });
     }
     let name = slice(tag.name().into_inner());
-    Ok(Element { name, at, end, attributes, children: Vec::new() })
+    Ok(Element { name, at, end, attributes, content: Vec::new() })
 }
 
-/// What `&name;` stands for.
+/// The text that `&name;` stands for.
 fn reference_text<'t>(
     source: SourceText<'t>,
     reference: &BytesRef<'_>,
@@ -188,10 +190,10 @@ fn reference_text<'t>(
     match reference.resolve_char_ref() {
         Ok(Some(character)) => Ok(Cow::Owned(character.to_string())),
         Ok(None) => resolve_predefined_entity(&name).map(Cow::Borrowed).ok_or_else(|| {
-            let expected = "expected 'amp', 'lt', 'gt', 'apos', 'quot' or a number";
+            let expected = "expected 'amp', 'lt', 'gt', 'apos', 'quot' or a character number";
             source.error(at, format!("there is no entity '{name}'; {expected}"))
         }),
-        Err(_) => Err(source.error(at, format!("'&{name};' is no character"))),
+        Err(_) => Err(source.error(at, format!("'&{name};' is not a character"))),
     }
 }
 
@@ -218,7 +220,7 @@ fn not_closed(source: SourceText<'_>, element: &Element<'_>) -> FormatError {
     source.error(element.at, format!("<{}> is not closed", element.name))
 }
 
-/// Where `part`, a slice of `text`, begins in it.
+/// The offset of `part` in `text`, if it is a slice of it.
 fn inside(text: &str, part: &[u8]) -> Option<usize> {
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     (start + part.len() <= text.len() && text.is_char_boundary(start)).then_some(start)
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn places_and_texts_are_kept() {
+    fn offsets_and_texts_are_kept() {
         let text = "<?xml version='1.0'?>\n<!DOCTYPE a [ <!ELEMENT a (#PCDATA)> ]>\n\
                     <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> &#233;x<B/></a>";
         let root = read(text).unwrap();
@@ -252,17 +254,17 @@ mod tests {
     }
 
     #[test]
-    fn half_comments_become_spaces_of_the_same_length() {
+    fn malformed_comments_become_spaces_of_the_same_length() {
         let text = "<a><!- \u{e9}\n ->1<!-- - -->2</a>";
-        let clean = without_half_comments(text);
+        let clean = without_malformed_comments(text);
         assert_eq!(clean.len(), text.len());
         let root = parse(SourceText { file: "f", text: &clean }).unwrap();
         assert_eq!(root.words().map(|(word, _)| word).collect::<Vec<_>>(), ["1", "2"]);
-        assert!(matches!(without_half_comments("<a/>"), Cow::Borrowed(_)));
+        assert!(matches!(without_malformed_comments("<a/>"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn what_is_malformed_is_refused_with_its_place() {
+    fn malformed_xml_is_refused_with_its_place() {
         let deep = "<a>".repeat(100_000);
         let wide: String = (0..100_000).map(|index| format!(" x{index}=''")).collect();
         let wide = format!("<a{wide}/>");
@@ -275,7 +277,7 @@ mod tests {
             ("<a b='&lol;'/>", "f:1:7: "),
             ("<a b='1' b='2'/>", "f:1:1: malformed attribute: "),
             ("<a><b", "f:1:4: malformed XML: "),
-            ("<a>&#x110000;</a>", "f:1:4: '&#x110000;' is no character"),
+            ("<a>&#x110000;</a>", "f:1:4: '&#x110000;' is not a character"),
             (&wide, "f:1:1: an element has more than 1000 attributes"),
             (&deep, "f:1:601: elements are nested more than 200 deep"),
         ];

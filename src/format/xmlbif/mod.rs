@@ -1,13 +1,12 @@
 //! XMLBIF, the interchange format in XML, version 0.3.
 //!
-//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1998. The numbers of a
-//! `TABLE` are in odometer order over the parents and then the variable, which turns fastest.
-//! aGrUM writes the same under the ending `.bifxml`. What is read beyond that: `VALUE` for
-//! `OUTCOME` and `PROBABILITY` for `DEFINITION`, as earlier drafts had them, tags in any case, and
-//! comments within tables.
+//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1998. In a `TABLE` the
+//! variable varies fastest, then its last parent. aGrUM writes the same with the extension
+//! `.bifxml`. Also accepted: `VALUE` for `OUTCOME` and `PROBABILITY` for `DEFINITION`, as in earlier
+//! drafts, tags in any case, and comments inside tables.
 //!
-//! Of the properties, which are free text, `position = (x, y)`, `title = ...` and
-//! `description = ...` are understood; the others are kept.
+//! Properties are free text. `position = (x, y)`, `title = ...` and `description = ...` are
+//! understood; all others are kept word for word.
 
 mod read;
 mod write;
@@ -15,7 +14,6 @@ mod write;
 use crate::format::language::{Features, Language};
 use crate::format::xml;
 
-/// What is known of the format.
 pub(super) static LANGUAGE: Language = Language {
     name: "XMLBIF",
     extensions: &["xml", "bifxml", "xmlbif"],
@@ -32,8 +30,7 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// What attributes are called that stand for properties: of the network or a variable, and of a
-/// table.
+/// The attribute names for a property of the network or of a variable, and of a table.
 const PROPERTY: &str = "PROPERTY";
 const TABLE_PROPERTY: &str = "DEFINITION PROPERTY";
 

@@ -1,4 +1,4 @@
-//! Reading XMLBIF.
+//! Reads XMLBIF.
 
 use super::{LANGUAGE, PROPERTY, TABLE_PROPERTY};
 use crate::format::nodes::{self, Definition, Distribution, IfMissing, Node, Role, Word, number};
@@ -9,7 +9,7 @@ use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-    let text = xml::without_half_comments(source.text);
+    let text = xml::without_malformed_comments(source.text);
     let source = SourceText { file: source.file, text: &text };
     let root = xml::parse(source)?;
     if !root.is("BIF") {
@@ -18,7 +18,7 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     }
     let network = root
         .element("NETWORK")
-        .ok_or_else(|| source.error(root.at, "expected a <NETWORK> in <BIF>"))?;
+        .ok_or_else(|| source.error(root.at, "expected <NETWORK> in <BIF>"))?;
     let mut variables = Vec::new();
     let mut definitions = Vec::new();
     for element in network.elements() {
@@ -41,8 +41,7 @@ fn word<'t>(element: &Element<'_>) -> Word<'t> {
 
 fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let name = element.element("NAME").map(word).filter(|name| !name.text.is_empty());
-    let name =
-        name.ok_or_else(|| source.error(element.at, "expected a <NAME> in this variable"))?;
+    let name = name.ok_or_else(|| source.error(element.at, "expected <NAME> in this variable"))?;
     let role = match element.attribute("TYPE") {
         None => Role::Chance,
         Some(kind) => match kind.value.to_ascii_lowercase().as_str() {
@@ -51,7 +50,7 @@ fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t
             "utility" => Role::LeftOut("utility"),
             other => {
                 let message = format!(
-                    "'{}' is of the type '{other}', expected 'nature', 'decision' or 'utility'",
+                    "'{}' has the type '{other}', expected 'nature', 'decision' or 'utility'",
                     name.text
                 );
                 return Err(source.error(kind.at, message));
@@ -79,10 +78,10 @@ fn definition<'t>(
     let mut children = element.elements().filter(|part| part.is("FOR"));
     let child = children
         .next()
-        .ok_or_else(|| source.error(element.at, "expected a <FOR> in this definition"))?;
+        .ok_or_else(|| source.error(element.at, "expected <FOR> in this definition"))?;
     if let Some(second) = children.next() {
         let message = format!(
-            "the definition of '{}' is for '{}' too, expected one variable",
+            "the definition of '{}' is also for '{}', expected one variable",
             child.text(),
             second.text()
         );
@@ -98,8 +97,8 @@ fn definition<'t>(
     Ok(Distribution { child: word(child), parents, definition, block_at: element.at, at, note })
 }
 
-/// Puts into `note` what the properties in `element` say, those that are not understood as
-/// attributes called `name`.
+/// Adds the properties in `element` to `note`. Those that are not understood become attributes
+/// called `name`.
 fn annotate(note: &mut Annotation, element: &Element<'_>, name: &str) {
     for property in element.elements().filter(|part| part.is("PROPERTY")) {
         let value = property.text();
@@ -120,10 +119,10 @@ fn annotate(note: &mut Annotation, element: &Element<'_>, name: &str) {
     }
 }
 
-/// `(x, y)`.
+/// Parses `(x, y)`.
 fn position(text: &str) -> Option<[f64; 2]> {
     let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
     let (x, y) = inner.split_once(',')?;
     let position = [number(x.trim())?, number(y.trim())?];
-    position.iter().all(|place| place.is_finite()).then_some(position)
+    position.iter().all(|coordinate| coordinate.is_finite()).then_some(position)
 }

@@ -1,16 +1,18 @@
-//! Writing XMLBIF.
+//! Writes XMLBIF.
 
 use std::fmt::Write as _;
 
 use super::{LANGUAGE, PROPERTY, TABLE_PROPERTY};
+use crate::format::write::push_numbers;
 use crate::format::xml::{self, escape};
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Network, VariableId};
 
-/// The text of `network`.
+/// The content of an XMLBIF file with `network`.
 ///
-/// Names and labels may hold anything but control characters, and neither begin nor end with white
-/// space, which readers of XML take for layout.
+/// # Errors
+/// If a name or label contains control characters, or begins or ends with white space, which readers
+/// of XML ignore.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str("<BIF VERSION=\"0.3\">\n<NETWORK>\n");
@@ -20,7 +22,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     for variable in network.ids() {
         text.push_str("\n<VARIABLE TYPE=\"nature\">\n");
         if network[variable].name().is_empty() {
-            return Err(no_spelling("", "a name must not be empty"));
+            return Err(unwritable("", "a name cannot be empty"));
         }
         element(&mut text, "\t", "NAME", network[variable].name())?;
         for state in network[variable].states() {
@@ -50,7 +52,7 @@ fn definition(
     text.push_str("\t<TABLE>\n");
     for row in cpt.values().chunks(network[variable].cardinality()) {
         text.push_str("\t\t");
-        xml::push_numbers(text, row);
+        push_numbers(text, row, " ");
         text.push('\n');
     }
     text.push_str("\t</TABLE>\n");
@@ -64,7 +66,7 @@ fn definition(
     Ok(())
 }
 
-/// The properties that say what `annotation` says.
+/// Writes `annotation` as properties; of the attributes, those called `name`.
 fn properties(
     text: &mut String,
     indent: &str,
@@ -90,15 +92,16 @@ fn properties(
 
 fn element(text: &mut String, indent: &str, tag: &str, content: &str) -> Result<(), WriteError> {
     if content.trim() != content {
-        return Err(no_spelling(content, "it must not begin or end with white space"));
+        return Err(unwritable(content, "it cannot begin or end with white space"));
     }
     if !xml::can_hold(content) {
-        return Err(no_spelling(content, "XML has no control characters"));
+        return Err(unwritable(content, "XML cannot contain control characters"));
     }
-    writeln!(text, "{indent}<{tag}>{}</{tag}>", escape(content)).expect("a string takes all");
+    writeln!(text, "{indent}<{tag}>{}</{tag}>", escape(content))
+        .expect("writing to a string cannot fail");
     Ok(())
 }
 
-fn no_spelling(name: &str, reason: &'static str) -> WriteError {
+fn unwritable(name: &str, reason: &'static str) -> WriteError {
     WriteError::Name { format: Format::XmlBif, name: name.to_owned(), reason }
 }

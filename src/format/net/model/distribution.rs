@@ -1,14 +1,14 @@
-//! The distributions that expressions may name.
+//! The distributions that expressions may use.
 //!
-//! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". The counts of a
-//! numbered node are 0, 1, 2 and so on; its last state takes what the distribution has beyond it. The
-//! intervals of a node must hold all of a continuous distribution, cut by `truncate` or not.
+//! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". A numbered node has
+//! the counts 0, 1, 2 and so on; its last state takes the rest of the distribution. The intervals of
+//! a node must cover a continuous distribution, possibly truncated, completely.
 //!
 //! `NoisyOR (C1, P1, C2, P2, ...)` is false with the product of the P of those C that are true: P is
-//! the chance that the cause is inhibited, and `true` as a cause is the leak (the network *Family Out*
-//! that comes with Hugin). `Triangular` and `PERT` take bounds and mode in any order, since the mode
-//! lies between the bounds; `PERT` is the beta distribution with the usual weight of four. It is not
-//! settled here whether the parameter of `Exponential` is a rate or a mean, so it is refused.
+//! the probability that the cause is inhibited, and `true` as a cause is the leak (as in the network
+//! *Family Out* that comes with Hugin). `Triangular` and `PERT` take bounds and mode in any order,
+//! since the mode lies between the bounds. `PERT` is the beta distribution with the usual weight of
+//! four. `Exponential` is refused: the manual does not say whether its parameter is a rate or a mean.
 
 use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
 
@@ -17,30 +17,31 @@ use super::parser::{Expression, ExpressionKind};
 use super::special::{beta_cdf, gamma_cdf, normal_cdf};
 use super::{ErrorAt, StateValues};
 
-/// How much of a distribution may lie outside of a node's intervals.
-const OUTSIDE: f64 = 1e-6;
+/// The probability that may lie outside the intervals of a node, for rounding.
+const MAX_OUTSIDE: f64 = 1e-6;
 
-/// The largest shape that a continuous distribution may have: a fixed number of steps computes it.
+/// The largest shape of a continuous distribution. It bounds the time of its distribution function;
+/// up to here that is accurate to about twelve digits.
 const MAX_SHAPE: f64 = 1000.0;
 
-/// What computing a chance counts as, in steps of an evaluation.
+/// The cost of one probability, in evaluation steps: roughly the arithmetic operations it takes.
 const STEPS: usize = 64;
 
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
 const CONTINUOUS: [&str; 8] =
     ["Normal", "LogNormal", "Beta", "Gamma", "Weibull", "Uniform", "Triangular", "PERT"];
 
-/// Whether `name` is a distribution that is computed here.
+/// Whether `name` is a supported distribution.
 pub(super) fn is_distribution(name: &str) -> bool {
     matches!(name, "Distribution" | "NoisyOR" | "truncate")
         || DISCRETE.contains(&name)
         || CONTINUOUS.contains(&name)
 }
 
-/// The chance of a value up to the one given.
+/// A cumulative distribution function.
 type Cumulative = Box<dyn Fn(f64) -> f64>;
 
-/// Puts the weights of the states into `row`.
+/// Writes the weights of the states under the distribution `name`, at byte `at`, to `row`.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     at: usize,
@@ -83,14 +84,12 @@ pub(super) fn fill(
         *weight = (law(bounds[1]) - law(bounds[0])).max(0.0);
     }
     let sum: f64 = row.iter().sum();
-    // A number that is none is not within either.
-    if (1.0 - sum).abs() <= OUTSIDE {
+    // This fails for NaN too.
+    if (1.0 - sum).abs() <= MAX_OUTSIDE {
         return Ok(());
     }
-    let message = format!(
-        "the intervals of '{node}' hold {sum} of '{name}', expected all of it; 'truncate' cuts it to \
-         them"
-    );
+    let message =
+        format!("the intervals of '{node}' cover {sum} of '{name}', expected 1 (use 'truncate')");
     Err((at, message))
 }
 
@@ -105,21 +104,22 @@ fn noisy_or(
     }
     let (causes, []) = arguments.as_chunks::<2>() else {
         let message = format!(
-            "'NoisyOR' has {} arguments, expected a chance to be inhibited behind each cause",
+            "'NoisyOR' has {} arguments, expected pairs of a cause and the probability that it is \
+             inhibited",
             arguments.len()
         );
         return Err((at, message));
     };
     let mut inhibited = 1.0;
-    for [cause, chance] in causes {
-        let is_there = evaluation.truth(cause)?;
-        let chance_at = chance.at;
-        let chance = evaluation.number(chance)?;
-        if !(0.0..=1.0).contains(&chance) {
-            let message = format!("expected a chance from 0 to 1, found {chance}");
-            return Err((chance_at, message));
+    for [cause, probability] in causes {
+        let is_present = evaluation.truth(cause)?;
+        let probability_at = probability.at;
+        let probability = evaluation.number(probability)?;
+        if !(0.0..=1.0).contains(&probability) {
+            let message = format!("expected a probability from 0 to 1, found {probability}");
+            return Err((probability_at, message));
         }
-        inhibited *= if is_there { chance } else { 1.0 };
+        inhibited *= if is_present { probability } else { 1.0 };
     }
     row.copy_from_slice(&[inhibited, 1.0 - inhibited]);
     Ok(())
@@ -133,7 +133,7 @@ fn counts(
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || parameters(at, name, &numbers);
+    let wrong = || invalid_parameters(at, name, &numbers);
     let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
     let mass: Box<dyn Fn(u64) -> f64> = match (name, &numbers[..]) {
         ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
@@ -177,7 +177,7 @@ fn continuous(
         return truncated(evaluation, at, arguments);
     }
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || parameters(at, name, &numbers);
+    let wrong = || invalid_parameters(at, name, &numbers);
     if numbers.iter().any(|number| !number.is_finite()) {
         return Err(wrong());
     }
@@ -218,10 +218,10 @@ fn continuous(
             let mut sorted = [a, b, c];
             sorted.sort_by(f64::total_cmp);
             let [from, mode, to] = sorted;
-            let share = move |x: f64| (x - from) / (to - from);
+            let relative = move |x: f64| (x - from) / (to - from);
             if name == "PERT" {
-                let (a, b) = (1.0 + 4.0 * share(mode), 1.0 + 4.0 * (1.0 - share(mode)));
-                Box::new(move |x| beta_cdf(a, b, share(x)))
+                let (a, b) = (1.0 + 4.0 * relative(mode), 1.0 + 4.0 * (1.0 - relative(mode)));
+                Box::new(move |x| beta_cdf(a, b, relative(x)))
             } else {
                 let (whole, below, above) = (to - from, mode - from, to - mode);
                 Box::new(move |x| match x {
@@ -236,7 +236,7 @@ fn continuous(
     })
 }
 
-/// `truncate (A, LAW, B)`, of which one bound may be left out.
+/// `truncate (A, LAW, B)`. One of the bounds may be omitted.
 fn truncated(
     evaluation: &mut Evaluation<'_, '_>,
     at: usize,
@@ -248,7 +248,7 @@ fn truncated(
     };
     let law_at = arguments.iter().position(|argument| call(&argument));
     let (Some(law_at), 2..=3) = (law_at, arguments.len()) else {
-        let message = "expected 'truncate' of a continuous distribution between one or two bounds";
+        let message = "expected 'truncate' of a continuous distribution with one or two bounds";
         return Err((at, message.to_owned()));
     };
     let ExpressionKind::Call(name, inner) = &arguments[law_at].kind else { unreachable!() };
@@ -267,7 +267,7 @@ fn truncated(
     let (below, up_to) = (law(lower), law(upper));
     let whole = up_to - below;
     if whole.is_nan() || whole <= 0.0 {
-        return Err((at, format!("'{name}' has nothing between {lower} and {upper}")));
+        return Err((at, format!("'{name}' has probability 0 between {lower} and {upper}")));
     }
     Ok(Box::new(move |x| ((law(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))
 }
@@ -279,7 +279,7 @@ fn numbers(
     arguments.iter().map(|argument| evaluation.number(argument)).collect()
 }
 
-fn parameters(at: usize, name: &str, numbers: &[f64]) -> ErrorAt {
+fn invalid_parameters(at: usize, name: &str, numbers: &[f64]) -> ErrorAt {
     let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
-    (at, format!("'{name}' cannot have the parameters ({})", numbers.join(", ")))
+    (at, format!("'{name}' has invalid parameters: {}", numbers.join(", ")))
 }

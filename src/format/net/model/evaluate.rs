@@ -1,4 +1,4 @@
-//! What an expression comes to in one configuration of the parents.
+//! Evaluates expressions for one configuration of the parents.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, StateValues, distribution};
 
-/// How deep functions may call functions.
+/// The maximum depth of functions that call functions. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// How far two numbers may be apart, relative to the larger, and be the same value of a state.
-const SAME: f64 = 1e-10;
+/// The tolerance, relative to values above 1, within which a number is the value of a state.
+const VALUE_TOLERANCE: f64 = 1e-10;
 
-/// What an expression can come to.
+/// The value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ExpressionValue<'v> {
     Number(f64),
@@ -30,23 +30,30 @@ impl ExpressionValue<'_> {
     }
 }
 
-/// One configuration of the parents of one node.
+/// The evaluation of an expression of one node for one configuration of its parents.
 pub(super) struct Evaluation<'e, 's> {
+    /// The name of the node.
     pub node: &'e str,
     pub child: &'e StateValues,
     pub parents: &'e [(&'e str, StateValues)],
+    /// The states of the parents.
     pub configuration: &'e [usize],
-    /// The values that those parents have whose states are intervals.
+    /// For each parent whose states are intervals, its value.
     pub points: &'e [f64],
     pub functions: &'e HashMap<String, Expression<'s>>,
+    /// The steps of the file so far.
     pub steps: &'e mut usize,
+    /// The current depth of function calls.
     pub depth: usize,
 }
 
-/// The most steps that the expressions of a file may take together: few seconds.
+/// The most steps that the expressions of a file may take together: a few seconds.
 const MAX_STEPS: usize = 1 << 25;
 
-/// Adds `more` work to the `steps` that were taken.
+/// Adds `more` to `steps`, the steps of the file so far.
+///
+/// # Errors
+/// If there are too many.
 pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), ErrorAt> {
     *steps = steps.saturating_add(more);
     if *steps > MAX_STEPS {
@@ -56,17 +63,17 @@ pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), Err
     Ok(())
 }
 
-/// Puts the names in `expression` into `names`, with those in the functions that it calls; gives how
-/// much was looked at.
+/// Adds the names in `expression` and in the functions that it calls to `names`. Returns the number of
+/// subexpressions visited.
 pub(super) fn gather_names<'x>(
     expression: &'x Expression<'_>,
     functions: &'x HashMap<String, Expression<'_>>,
     names: &mut HashSet<&'x str>,
 ) -> usize {
     let mut open = vec![expression];
-    let mut looked_at = 0;
+    let mut visited = 0;
     while let Some(expression) = open.pop() {
-        looked_at += 1;
+        visited += 1;
         match &expression.kind {
             ExpressionKind::Name(name) => {
                 if names.insert(name) {
@@ -75,15 +82,15 @@ pub(super) fn gather_names<'x>(
             }
             ExpressionKind::Call(_, arguments) => open.extend(arguments),
             ExpressionKind::Negative(inner) => open.push(inner),
-            ExpressionKind::Both(_, left, right) => open.extend([&**left, &**right]),
+            ExpressionKind::Binary(_, left, right) => open.extend([&**left, &**right]),
             ExpressionKind::Number(_) | ExpressionKind::Text(_) => {}
         }
     }
-    looked_at
+    visited
 }
 
 impl<'e> Evaluation<'e, '_> {
-    /// Puts the weights of the states into `row`, which is zero.
+    /// Writes the weights of the states to `row`, which must be zero.
     pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), ErrorAt> {
         if let ExpressionKind::Call(name, arguments) = &expression.kind {
             if let ("if", [condition, then, other]) = (*name, &arguments[..]) {
@@ -101,7 +108,7 @@ impl<'e> Evaluation<'e, '_> {
             }
             (StateValues::Boolean, ExpressionValue::Bool(value)) => Some(usize::from(*value)),
             (StateValues::Numbers(values), ExpressionValue::Number(value)) => {
-                values.iter().position(|v| (v - value).abs() <= SAME * v.abs().max(1.0))
+                values.iter().position(|v| (v - value).abs() <= VALUE_TOLERANCE * v.abs().max(1.0))
             }
             (StateValues::Intervals(bounds), ExpressionValue::Number(value)) => {
                 bounds.windows(2).position(|bounds| (bounds[0]..bounds[1]).contains(value))
@@ -110,7 +117,7 @@ impl<'e> Evaluation<'e, '_> {
         };
         let state = state.ok_or_else(|| {
             let message = format!(
-                "the expression gives {}, which is no state of '{}'",
+                "the value of the expression is {}, which is not a state of '{}'",
                 value.describe(),
                 self.node
             );
@@ -120,12 +127,12 @@ impl<'e> Evaluation<'e, '_> {
         Ok(())
     }
 
-    /// Counts `steps` of work.
+    /// Counts `steps`.
     pub fn count(&mut self, at: usize, steps: usize) -> Result<(), ErrorAt> {
         count(self.steps, at, steps)
     }
 
-    /// What `expression` comes to.
+    /// The value of `expression`.
     fn value(&mut self, expression: &Expression<'_>) -> Result<ExpressionValue<'e>, ErrorAt> {
         let at = expression.at;
         self.count(at, 1)?;
@@ -134,12 +141,12 @@ impl<'e> Evaluation<'e, '_> {
             ExpressionKind::Text(text) => Ok(ExpressionValue::Text(Cow::Owned(text.clone()))),
             ExpressionKind::Name(name) => self.name(name, at),
             ExpressionKind::Negative(inner) => Ok(ExpressionValue::Number(-self.number(inner)?)),
-            ExpressionKind::Both(operator, left, right) => self.both(*operator, left, right),
+            ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right),
             ExpressionKind::Call(name, arguments) => self.call(name, arguments, at),
         }
     }
 
-    /// The number that `expression` comes to.
+    /// The value of `expression`, which must be a number.
     pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Number(value) => Ok(value),
@@ -147,6 +154,7 @@ impl<'e> Evaluation<'e, '_> {
         }
     }
 
+    /// The value of `expression`, which must be a truth value.
     pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Bool(value) => Ok(value),
@@ -174,7 +182,7 @@ impl<'e> Evaluation<'e, '_> {
         }
         let Some(function) = self.functions.get(name).filter(|_| self.depth < MAX_DEPTH) else {
             let message = format!(
-                "the expression of '{}' names '{name}', expected one of its parents",
+                "the expression of '{}' uses '{name}', expected one of its parents",
                 self.node
             );
             return Err((at, message));
@@ -185,7 +193,7 @@ impl<'e> Evaluation<'e, '_> {
         value
     }
 
-    fn both(
+    fn binary(
         &mut self,
         operator: Operator,
         left: &Expression<'_>,
@@ -208,7 +216,7 @@ impl<'e> Evaluation<'e, '_> {
             Operator::Plus => ExpressionValue::Number(a + b),
             Operator::Minus => ExpressionValue::Number(a - b),
             Operator::Times => ExpressionValue::Number(a * b),
-            Operator::Over => ExpressionValue::Number(a / b),
+            Operator::DividedBy => ExpressionValue::Number(a / b),
             Operator::Power => ExpressionValue::Number(a.powf(b)),
             Operator::Equal | Operator::Unequal => unreachable!("compared above"),
         })
@@ -237,7 +245,7 @@ impl<'e> Evaluation<'e, '_> {
             }
             _ => {}
         }
-        let one: Option<fn(f64) -> f64> = match name {
+        let unary: Option<fn(f64) -> f64> = match name {
             "log" => Some(f64::ln),
             "log2" => Some(f64::log2),
             "log10" => Some(f64::log10),
@@ -254,13 +262,13 @@ impl<'e> Evaluation<'e, '_> {
             "tanh" => Some(f64::tanh),
             _ => None,
         };
-        let many: Option<fn(f64, f64) -> f64> = match name {
+        let folded: Option<fn(f64, f64) -> f64> = match name {
             "min" => Some(f64::min),
             "max" => Some(f64::max),
             "mod" => Some(|a, b| a - b * (a / b).floor()),
             _ => None,
         };
-        match (one, many, arguments) {
+        match (unary, folded, arguments) {
             (Some(function), _, [argument]) => {
                 Ok(ExpressionValue::Number(function(self.number(argument)?)))
             }
@@ -274,8 +282,8 @@ impl<'e> Evaluation<'e, '_> {
             _ => Err((
                 at,
                 format!(
-                    "'{name}' of {} arguments in the expression of '{}' is not computed here; \
-                     expected 'data', or an expression with a table",
+                    "'{name}' with {} arguments is not supported in the expression of '{}'; expected \
+                     'data' or another expression",
                     arguments.len(),
                     self.node
                 ),

@@ -1,18 +1,18 @@
-//! Tables that `model_data` gives by expressions.
+//! Tables that are given by expressions in `model_data`.
 //!
-//! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` are some of
-//! the parents, and `model_data` has an expression for each of their configurations. A parent stands
-//! for its state in a configuration of all parents: a labelled one for its label, a boolean one for
-//! `false` or `true`, a numbered one for its value. An expression gives the value of the node's
-//! state, or the name of a distribution with its parameters.
+//! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` lists some of
+//! the parents, and `model_data` has one expression for each of their configurations. In an
+//! expression, a parent stands for its state: a labelled one for its label, a boolean one for `false`
+//! or `true`, a numbered one for its value. The value of an expression is the state of the node, or a
+//! distribution with its parameters.
 //!
-//! A parent whose states are intervals is put into the expression at points spread evenly over its
-//! interval, 25 or as many as `samples_per_interval` says, and the row is the mean of what they give.
-//! That is how Hugin's table generator works; where exactly its points lie is not documented, and ours
-//! are the middles of equal parts, so such tables are told of as estimates.
+//! A parent whose states are intervals is evaluated at evenly spaced points of its interval, 25 or as
+//! many as `samples_per_interval` says, and the row is the mean over these points. Hugin does the
+//! same but does not document its points; here they are the middles of equal parts. Such tables are
+//! estimates, and cause a warning.
 //!
-//! What Hugin computes by convolution (`aggregate`), and what is a function of posteriors
-//! (`probability`), has no exact table and is refused, as is whatever the manual leaves open.
+//! What Hugin computes by convolution (`aggregate`) or from posteriors (`probability`) has no exact
+//! table and is refused, and so is everything that the manual leaves open.
 
 mod distribution;
 mod evaluate;
@@ -32,7 +32,7 @@ use evaluate::Evaluation;
 use parser::Expression;
 use points::Points;
 
-/// What the states of a node stand for.
+/// What the states of a node stand for in expressions.
 #[derive(Debug)]
 enum StateValues {
     Labels(Vec<String>),
@@ -62,14 +62,14 @@ impl StateValues {
         };
         let words = states::values(source, states::field(block, "state_values"))?;
         let values: Option<Vec<f64>> = words.iter().map(|word| states::value(word)).collect();
-        let rises = |values: &Vec<f64>| values.is_sorted_by(|a, b| a < b);
-        match values.filter(|values| values.len() == expected && rises(values)) {
+        let increases = |values: &Vec<f64>| values.is_sorted_by(|a, b| a < b);
+        match values.filter(|values| values.len() == expected && increases(values)) {
             Some(values) if subtype == Some("number") => Ok(Self::Numbers(values)),
             Some(values) => Ok(Self::Intervals(values)),
             None => {
                 let message = format!(
-                    "expected {expected} rising 'state_values' of '{}', on which an expression \
-                     depends",
+                    "expected {expected} increasing 'state_values' of '{}', because an expression \
+                     uses it",
                     block.name.text
                 );
                 Err(source.error(block.name.at, message))
@@ -87,29 +87,28 @@ impl StateValues {
     }
 }
 
-/// What expressions take, those of all classes of a file together.
+/// What the expressions of all classes of a file have used so far. Both are limited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// Entries of tables.
+    /// Table entries.
     entries: usize,
-    /// Steps of evaluations.
+    /// Evaluation steps.
     steps: usize,
 }
 
-/// The expressions of a class. `F` gives the node that a name stands for.
+/// The expressions of a class. `F` looks up the node for a name.
 pub(super) struct Models<'s, F> {
     source: SourceText<'s>,
     block_of: F,
-    /// What function nodes compute, where it is one expression.
+    /// The function nodes that are given by one expression.
     functions: HashMap<String, Expression<'s>>,
-    /// What the expressions of the file have taken.
     pub usage: Usage,
-    /// The nodes whose tables are estimated from points in intervals.
-    pub sampled: Vec<String>,
+    /// The nodes with estimated tables.
+    pub estimated: Vec<String>,
 }
 
 impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
-    /// Gathers what expressions may name beside parents: the functions among `blocks`.
+    /// Collects what expressions may refer to in addition to parents: the functions among `blocks`.
     pub fn new(
         source: SourceText<'s>,
         blocks: &[NodeBlock<'s>],
@@ -121,7 +120,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         for block in blocks.iter().filter(|block| block.kind == NodeKind::Function) {
             let potential = potentials.get(&*block.name.text);
             let model = potential.and_then(|potential| attribute(potential, "model_data"));
-            // What is wrong in a function that no table needs is no concern.
+            // Mistakes in a function are reported only if a table uses it.
             if let Some(model) = model
                 && let Ok(mut expressions) = parser::parse(model.raw, model.raw_at)
                 && expressions.len() == 1
@@ -129,11 +128,15 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 functions.extend(expressions.pop().map(|one| (block.name.text.to_string(), one)));
             }
         }
-        let sampled = Vec::new();
-        Self { source, block_of, functions, usage, sampled }
+        let estimated = Vec::new();
+        Self { source, block_of, functions, usage, estimated }
     }
 
-    /// The table of the node `block`, as weights, which `model` gives in its potential.
+    /// The table of the node `block` as weights, computed from the expressions in `model`, an attribute
+    /// of its `potential`. The states of the node vary fastest, then those of the last parent.
+    ///
+    /// # Errors
+    /// If an expression is malformed, has no exact table, or takes too many steps.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,
@@ -146,14 +149,14 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let mut parents = Vec::with_capacity(potential.parents.len());
         for parent in &potential.parents {
             let parent_block = (self.block_of)(&parent.text).ok_or_else(|| {
-                source.error(parent.at, format!("there is no node '{}'", parent.text))
+                source.error(parent.at, format!("there is no variable '{}'", parent.text))
             })?;
             parents.push((&*parent.text, StateValues::new(source, parent_block)?));
         }
         let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
-        let named = (&*block.name.text, model.at);
+        let name = (&*block.name.text, model.at);
         let rows =
-            limits::count_entries(source, &mut self.usage.entries, named, &cards, child.states())?;
+            limits::count_entries(source, &mut self.usage.entries, name, &cards, child.states())?;
         let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
         let chosen = self.model_nodes(potential, &parents)?;
         let expected: usize = chosen.iter().map(|&parent| cards[parent]).product();
@@ -168,7 +171,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             return Err(source.error(model.at, message));
         }
         let samples = self.samples_per_interval(potential)?;
-        // Which parents are put in by points, as soon as an expression is used.
+        // For each expression that has been used, the parents that are evaluated at points.
         let mut varying: Vec<Option<Vec<usize>>> = vec![None; expressions.len()];
         let mut numbers = Vec::with_capacity(rows * child.states());
         let mut configuration = vec![0; parents.len()];
@@ -185,9 +188,9 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             let mut points =
                 Points::new(named, &parents, &configuration, varying, samples).map_err(refuse)?;
             if !varying.is_empty()
-                && self.sampled.last().is_none_or(|last| *last != block.name.text)
+                && self.estimated.last().is_none_or(|last| *last != block.name.text)
             {
-                self.sampled.push(block.name.text.to_string());
+                self.estimated.push(block.name.text.to_string());
             }
             row.fill(0.0);
             loop {
@@ -203,7 +206,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 };
                 part.fill(0.0);
                 evaluation.fill(expression, &mut part).map_err(refuse)?;
-                // Weights of several points must be brought to one scale first.
+                // The weights at each point are normalised before they are averaged.
                 let sum = if varying.is_empty() { 1.0 } else { part.iter().sum::<f64>() };
                 row.iter_mut().zip(&part).for_each(|(mean, p)| *mean += p / sum / points.count);
                 if !points.advance() {
@@ -221,7 +224,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         Ok(numbers)
     }
 
-    /// The positions of those `parents` whose states are intervals on which `expression` depends.
+    /// The indices of the `parents` whose states are intervals and on which `expression` depends.
     fn varying(
         &mut self,
         expression: &Expression<'_>,
@@ -232,30 +235,29 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             return Ok(Vec::new());
         }
         let mut names = HashSet::new();
-        let looked_at = evaluate::gather_names(expression, &self.functions, &mut names);
-        evaluate::count(&mut self.usage.steps, expression.at, looked_at)?;
+        let visited = evaluate::gather_names(expression, &self.functions, &mut names);
+        evaluate::count(&mut self.usage.steps, expression.at, visited)?;
         let varies =
             |(name, domain): &(&str, StateValues)| is_interval(domain) && names.contains(name);
         Ok((0..parents.len()).filter(|&parent| varies(&parents[parent])).collect())
     }
 
-    /// How many points are taken from an interval.
+    /// The number of points in each interval.
     fn samples_per_interval(&self, potential: &PotentialBlock<'s>) -> Result<usize, FormatError> {
-        /// What Hugin takes where nothing else is asked for.
-        const USUAL: usize = 25;
-        const MOST: usize = 10_000;
-        let Some(field) = attribute(potential, "samples_per_interval") else { return Ok(USUAL) };
-        let samples = field.raw.parse().ok().filter(|samples| (1..=MOST).contains(samples));
+        /// The default of Hugin.
+        const DEFAULT: usize = 25;
+        /// The largest number accepted.
+        const MAX: usize = 10_000;
+        let Some(field) = attribute(potential, "samples_per_interval") else { return Ok(DEFAULT) };
+        let samples = field.raw.parse().ok().filter(|samples| (1..=MAX).contains(samples));
         samples.ok_or_else(|| {
-            let message = format!(
-                "expected 1 to {MOST} points for 'samples_per_interval', found '{}'",
-                field.raw
-            );
+            let message =
+                format!("expected 1 to {MAX} for 'samples_per_interval', found '{}'", field.raw);
             self.source.error(field.raw_at, message)
         })
     }
 
-    /// The positions among `parents` of the nodes in `model_nodes`.
+    /// The indices in `parents` of the nodes in `model_nodes`.
     fn model_nodes(
         &self,
         potential: &PotentialBlock<'s>,
@@ -265,7 +267,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let AttributeValue::List(items) = &field.value else { return Ok(Vec::new()) };
         let position = |item: &super::parser::ListItem<'s>| {
             parents.iter().position(|(name, _)| *name == item.text).ok_or_else(|| {
-                let message = format!("'{}' in 'model_nodes' is not among the parents", item.text);
+                let message = format!("'{}' in 'model_nodes' is not a parent", item.text);
                 self.source.error(item.at, message)
             })
         };

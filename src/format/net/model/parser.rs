@@ -3,17 +3,17 @@
 use crate::format::net::quotes::unquote;
 use crate::format::source::ErrorAt;
 
-/// How deep expressions may be nested.
+/// The maximum depth of nested expressions. It bounds the recursion.
 const MAX_DEPTH: usize = 100;
 
-/// An expression, and the byte at which it stands.
+/// An expression with its byte offset.
 #[derive(Debug)]
 pub(super) struct Expression<'s> {
     pub at: usize,
     pub kind: ExpressionKind<'s>,
 }
 
-/// What an expression is made of.
+/// The kinds of expressions.
 #[derive(Debug)]
 pub(super) enum ExpressionKind<'s> {
     Number(f64),
@@ -21,10 +21,10 @@ pub(super) enum ExpressionKind<'s> {
     Name(&'s str),
     Call(&'s str, Vec<Expression<'s>>),
     Negative(Box<Expression<'s>>),
-    Both(Operator, Box<Expression<'s>>, Box<Expression<'s>>),
+    Binary(Operator, Box<Expression<'s>>, Box<Expression<'s>>),
 }
 
-/// A sign between two expressions.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Equal,
@@ -36,11 +36,11 @@ pub(super) enum Operator {
     Plus,
     Minus,
     Times,
-    Over,
+    DividedBy,
     Power,
 }
 
-/// The signs of each operator and how strongly they bind; the longest first.
+/// The signs of the operators with their precedence. Longer signs come first, so that they match first.
 const OPERATORS: [(&str, Operator, u8); 13] = [
     ("==", Operator::Equal, 1),
     ("!=", Operator::Unequal, 1),
@@ -53,14 +53,14 @@ const OPERATORS: [(&str, Operator, u8); 13] = [
     ("+", Operator::Plus, 2),
     ("-", Operator::Minus, 2),
     ("*", Operator::Times, 3),
-    ("/", Operator::Over, 3),
+    ("/", Operator::DividedBy, 3),
     ("^", Operator::Power, 5),
 ];
 
-/// How strongly the sign of a number binds: more than `*`, less than `^`.
-const NEGATIVE: u8 = 4;
+/// The precedence of the minus sign of a number: above `*`, below `^`.
+const NEGATION: u8 = 4;
 
-/// The expressions in `raw`, which stands at byte `base`: `( E, E, ... )`.
+/// Parses `raw`, which is at byte `base`, as a list of expressions `( E, E, ... )`.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
     let mut parser = Parser { text: raw, base, at: 0 };
     parser.sign("(")?;
@@ -81,13 +81,15 @@ pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Error
 
 struct Parser<'s> {
     text: &'s str,
+    /// The byte offset of `text` in the file.
     base: usize,
+    /// The current offset in `text`.
     at: usize,
 }
 
 impl<'s> Parser<'s> {
-    /// An expression whose operators bind at least as strongly as `least`.
-    fn expression(&mut self, least: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
+    /// An expression whose operators have at least the precedence `minimum`.
+    fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
             let message = format!("expressions are nested more than {MAX_DEPTH} deep");
             return Err((self.base + self.at, message));
@@ -95,27 +97,27 @@ impl<'s> Parser<'s> {
         self.skip();
         let at = self.base + self.at;
         let mut left = if self.take("-") {
-            let negative = self.expression(NEGATIVE, depth + 1)?;
+            let negative = self.expression(NEGATION, depth + 1)?;
             Expression { at, kind: ExpressionKind::Negative(Box::new(negative)) }
         } else {
             self.operand(depth)?
         };
-        // A long sum is a deep tree.
+        // Each operator adds a level: a long sum is a deep tree.
         let mut height = depth;
         loop {
             self.skip();
             let rest = &self.text[self.at..];
             let next = OPERATORS.iter().find(|(sign, _, _)| rest.starts_with(sign));
-            let Some(&(sign, operator, binds)) = next.filter(|(_, _, binds)| *binds >= least)
+            let Some(&(sign, operator, precedence)) = next.filter(|&&(_, _, p)| p >= minimum)
             else {
                 return Ok(left);
             };
             height += 1;
             self.at += sign.len();
-            // Powers are taken from the right, all else from the left.
-            let least = if operator == Operator::Power { binds } else { binds + 1 };
-            let right = self.expression(least, height)?;
-            let kind = ExpressionKind::Both(operator, Box::new(left), Box::new(right));
+            // Powers associate to the right, all other operators to the left.
+            let minimum = if operator == Operator::Power { precedence } else { precedence + 1 };
+            let right = self.expression(minimum, height)?;
+            let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
             left = Expression { at, kind };
         }
     }
@@ -148,7 +150,7 @@ impl<'s> Parser<'s> {
         Ok(Expression { at, kind })
     }
 
-    /// `E, E)`, or `)` alone.
+    /// `E, E)` or `)`.
     fn arguments(&mut self, depth: usize) -> Result<Vec<Expression<'s>>, ErrorAt> {
         let mut arguments = Vec::new();
         if self.take(")") {
@@ -208,7 +210,7 @@ impl<'s> Parser<'s> {
         if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
     }
 
-    /// Passes over white space and remarks.
+    /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
             let rest = &self.text[self.at..];

@@ -1,22 +1,26 @@
-//! The points at which an expression is evaluated where parents are intervals.
+//! The points at which expressions are evaluated if parents are intervals.
 
 use super::StateValues;
 use crate::format::source::ErrorAt;
 
-/// The points of a row: all combinations of points in the intervals that its expression depends on.
+/// The points for one row: all combinations of the points in the intervals of the varying parents.
 pub(super) struct Points {
-    /// For each parent its value, where it is among those that vary.
+    /// For each parent its value at the current point; 0 if it does not vary.
     pub values: Vec<f64>,
-    /// How many combinations there are.
+    /// The number of combinations.
     pub count: f64,
-    /// The parents that vary, each with its bounds and the number of its point.
+    /// The varying parents: index, bounds, and the number of the current point.
     varying: Vec<(usize, f64, f64, usize)>,
+    /// The number of points in each interval.
     samples: usize,
 }
 
 impl Points {
-    /// The first of the points in the intervals that the parents `varying` have in `configuration`;
-    /// the expression of `node` stands at byte `at`.
+    /// The first point. `varying` are the indices of the varying parents, `configuration` the states of
+    /// all parents. The expression of `node` is at byte `at`.
+    ///
+    /// # Errors
+    /// If an interval is infinite.
     pub fn new(
         (node, at): (&str, usize),
         parents: &[(&str, StateValues)],
@@ -31,8 +35,8 @@ impl Points {
             let (from, to) = (bounds[state], bounds[state + 1]);
             if !(to - from).is_finite() {
                 let message = format!(
-                    "'{node}' depends on '{name}', whose interval from {from} to {to} has no evenly \
-                     spread points; expected 'data', or finite bounds"
+                    "'{node}' depends on '{name}', whose interval from {from} to {to} is infinite; \
+                     expected 'data', or finite bounds"
                 );
                 return Err((at, message));
             }
@@ -41,16 +45,16 @@ impl Points {
         let count = (samples as f64).powf(spans.len() as f64);
         let values = vec![0.0; parents.len()];
         let mut points = Self { values, count, varying: spans, samples };
-        points.place();
+        points.update_values();
         Ok(points)
     }
 
-    /// Goes on to the next point, if there is one.
+    /// Moves to the next point. Returns whether there is one.
     pub fn advance(&mut self) -> bool {
         for (_, _, _, point) in self.varying.iter_mut().rev() {
             *point += 1;
             if *point < self.samples {
-                self.place();
+                self.update_values();
                 return true;
             }
             *point = 0;
@@ -58,10 +62,10 @@ impl Points {
         false
     }
 
-    fn place(&mut self) {
+    fn update_values(&mut self) {
         for &(parent, from, to, point) in &self.varying {
-            let share = (point as f64 + 0.5) / self.samples as f64;
-            self.values[parent] = from + (to - from) * share;
+            let fraction = (point as f64 + 0.5) / self.samples as f64;
+            self.values[parent] = from + (to - from) * fraction;
         }
     }
 }

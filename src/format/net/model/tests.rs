@@ -1,4 +1,4 @@
-//! Tables of expressions, against numbers worked out apart.
+//! Tables of expressions, compared with numbers computed independently.
 
 use crate::format::{ReadNetwork, open_bytes};
 
@@ -17,7 +17,7 @@ fn read(potential: &str) -> Result<ReadNetwork, String> {
     open_bytes("a.net", format!("{NODES}{potential}")).map_err(|error| error.to_string())
 }
 
-/// The table of `node`, which `model` gives.
+/// The table of `node` that `model` gives.
 fn table(node: &str, model: &str) -> Vec<f64> {
     let head = node.split(" |").next().unwrap();
     let read = read(&format!("potential ({node}) {{ {model} }}"));
@@ -25,7 +25,7 @@ fn table(node: &str, model: &str) -> Vec<f64> {
     network.cpt(network.find(head).unwrap()).values().to_vec()
 }
 
-fn one(node: &str, expression: &str) -> Vec<f64> {
+fn from_expression(node: &str, expression: &str) -> Vec<f64> {
     table(node, &format!("model_nodes = (); model_data = ({expression});"))
 }
 
@@ -37,19 +37,26 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn an_expression_gives_the_state_of_its_value() {
-    assert_eq!(one("l | b", r#"if (b, "red", "green")"#), [0.0, 1.0, 1.0, 0.0]);
-    assert_eq!(one("b | l", r#"l == "green""#), [1.0, 0.0, 0.0, 1.0]);
-    assert_eq!(one("b | n", "not (n > 1) % a remark\n"), [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(from_expression("l | b", r#"if (b, "red", "green")"#), [0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(from_expression("b | l", r#"l == "green""#), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(
-        one("n | b", "if (and (b, true), 5 / f, max (0, -1, 1))")[..6],
+        from_expression("b | n", "not (n > 1) % a remark\n"),
+        [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
+    );
+    assert_eq!(
+        from_expression("n | b", "if (and (b, true), 5 / f, max (0, -1, 1))")[..6],
         [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     );
     assert_eq!(
-        one("part | n", "n + 0.5 - 2 ^ -1 * 0"),
+        from_expression("part | n", "n + 0.5 - 2 ^ -1 * 0"),
         [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     );
-    assert_eq!(one("part", "-2 ^ 2 + 10 - 4 - 1"), [0.0, 1.0, 0.0], "-(2^2) + 10 - 4 - 1 = 1");
-    assert_eq!(one("part", "mod (7, 4) * exp (log (1))"), [0.0, 0.0, 1.0]);
+    assert_eq!(
+        from_expression("part", "-2 ^ 2 + 10 - 4 - 1"),
+        [0.0, 1.0, 0.0],
+        "-(2^2) + 10 - 4 - 1 = 1"
+    );
+    assert_eq!(from_expression("part", "mod (7, 4) * exp (log (1))"), [0.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -60,26 +67,29 @@ fn model_nodes_choose_among_expressions() {
 }
 
 #[test]
-fn distributions_have_the_masses_of_their_definitions() {
-    assert_close(&one("counts", "Binomial (3, 0.2)"), &[0.512, 0.384, 0.096, 0.008]);
-    assert_close(&one("counts", "Binomial (2, 1)"), &[0.0, 0.0, 1.0, 0.0]);
+fn distributions_have_the_probabilities_of_their_definitions() {
+    assert_close(&from_expression("counts", "Binomial (3, 0.2)"), &[0.512, 0.384, 0.096, 0.008]);
+    assert_close(&from_expression("counts", "Binomial (2, 1)"), &[0.0, 0.0, 1.0, 0.0]);
     let e = (-2.0_f64).exp();
     let poisson = [e, 2.0 * e, 2.0 * e, 1.0 - 5.0 * e];
-    assert_close(&one("counts", "Poisson (f)"), &poisson);
-    assert_close(&one("counts", "Geometric (0.5)"), &[0.5, 0.25, 0.125, 0.125]);
-    assert_close(&one("counts", "NegativeBinomial (2, 0.5)"), &[0.25, 0.25, 0.1875, 0.3125]);
+    assert_close(&from_expression("counts", "Poisson (f)"), &poisson);
+    assert_close(&from_expression("counts", "Geometric (0.5)"), &[0.5, 0.25, 0.125, 0.125]);
+    assert_close(
+        &from_expression("counts", "NegativeBinomial (2, 0.5)"),
+        &[0.25, 0.25, 0.1875, 0.3125],
+    );
     let normal = [0.308_537_538_726, 0.382_924_922_548, 0.308_537_538_726];
-    assert_close(&one("line", "Normal (0.5, 1)"), &normal);
+    assert_close(&from_expression("line", "Normal (0.5, 1)"), &normal);
     let weibull = 1.0 - (-1.0_f64).exp();
-    assert_close(&one("line", "Weibull (2, 1)"), &[0.0, weibull, 1.0 - weibull]);
-    assert_close(&one("line", "Gamma (1, 1)"), &[0.0, weibull, 1.0 - weibull]);
-    assert_close(&one("line", "LogNormal (0, 4)"), &[0.0, 0.5, 0.5]);
-    assert_close(&one("part", "Beta (2, 1, 0, 4)"), &[0.0625, 0.1875, 0.75]);
-    assert_close(&one("part", "Uniform (0, 4)"), &[0.25, 0.25, 0.5]);
-    assert_close(&one("part", "truncate (1, Uniform (0, 4), 3)"), &[0.0, 0.5, 0.5]);
+    assert_close(&from_expression("line", "Weibull (2, 1)"), &[0.0, weibull, 1.0 - weibull]);
+    assert_close(&from_expression("line", "Gamma (1, 1)"), &[0.0, weibull, 1.0 - weibull]);
+    assert_close(&from_expression("line", "LogNormal (0, 4)"), &[0.0, 0.5, 0.5]);
+    assert_close(&from_expression("part", "Beta (2, 1, 0, 4)"), &[0.0625, 0.1875, 0.75]);
+    assert_close(&from_expression("part", "Uniform (0, 4)"), &[0.25, 0.25, 0.5]);
+    assert_close(&from_expression("part", "truncate (1, Uniform (0, 4), 3)"), &[0.0, 0.5, 0.5]);
     let half = 0.5 * (1.0 - 0.135_335_283_237);
     assert_close(
-        &one("part | b", "if (b, truncate (Gamma (1, 1), 2), 3)")[3..],
+        &from_expression("part | b", "if (b, truncate (Gamma (1, 1), 2), 3)")[3..],
         &[weibull / (2.0 * half), 1.0 - weibull / (2.0 * half), 0.0],
     );
 }
@@ -88,20 +98,20 @@ fn distributions_have_the_masses_of_their_definitions() {
 fn bounds_and_mode_may_come_in_any_order() {
     // The area of the triangle over 0, 1 and 4 left of 1 is a quarter, left of 2 two thirds.
     for order in ["0, 4, 1", "1, 0, 4", "4, 1, 0"] {
-        let table = one("part", &format!("Triangular ({order})"));
+        let table = from_expression("part", &format!("Triangular ({order})"));
         assert_close(&table, &[0.25, 5.0 / 12.0, 1.0 / 3.0]);
     }
-    assert_close(&one("part", "Triangular (0, 0, 4)"), &[0.4375, 0.3125, 0.25]);
-    // Beta of shapes 1 and 5, of which the share above x is (1 - x)^5.
+    assert_close(&from_expression("part", "Triangular (0, 0, 4)"), &[0.4375, 0.3125, 0.25]);
+    // The beta distribution with shapes 1 and 5 has the probability (1 - x)^5 above x.
     let above = |x: f64| (1.0 - x).powi(5);
     let expected = [1.0 - above(0.25), above(0.25) - above(0.5), above(0.5)];
-    assert_close(&one("part", "PERT (0, 0, 4)"), &expected);
-    assert_close(&one("part", "PERT (4, 0, 0)"), &expected);
+    assert_close(&from_expression("part", "PERT (0, 0, 4)"), &expected);
+    assert_close(&from_expression("part", "PERT (4, 0, 0)"), &expected);
 }
 
-/// P(D-out) of *Family Out*, as its description works it out.
+/// P(D-out) of *Family Out*, as computed in its description.
 #[test]
-fn noisy_or_is_false_if_all_that_is_there_is_inhibited() {
+fn noisy_or_is_false_if_all_present_causes_are_inhibited() {
     let text = NODES.replace("node b {", "node f_out { subtype = boolean; states = (\"\" \"\"); } node bp { subtype = boolean; states = (\"\" \"\"); }
         node b {");
     let model = "potential (b | f_out bp) { model_nodes = (); \
@@ -111,9 +121,9 @@ fn noisy_or_is_false_if_all_that_is_there_is_inhibited() {
     assert_close(values, &[0.8, 0.2, 0.04, 0.96, 0.12, 0.88, 0.006, 0.994]);
 }
 
-/// The example of the forum of Hugin, *Interval nodes*, 2007.
+/// The example in the Hugin forum, *Interval nodes*, 2007.
 #[test]
-fn an_interval_is_put_in_by_25_points() {
+fn interval_parents_are_evaluated_at_25_points() {
     let text = "net {} node a { subtype = interval; state_values = (0 1 2); states = (\"\" \"\"); }
         node b { subtype = interval; state_values = (0 1 2 3 4); states = (\"\" \"\" \"\" \"\"); }
         node c { states = (\"x\" \"y\"); }
@@ -132,7 +142,7 @@ fn an_interval_is_put_in_by_25_points() {
     assert_eq!(
         warnings,
         [
-            "a.net: variables without a table were given equal chances: a",
+            "a.net: variables without a table were given uniform distributions: a",
             "a.net: tables were estimated from points in the intervals of their parents: b"
         ]
     );
@@ -142,47 +152,47 @@ fn an_interval_is_put_in_by_25_points() {
     let (found, _) = table("samples_per_interval = 2;", weights);
     assert_close(&found[..8], &[0.3, 0.25, 0.0, 0.45, 0.1, 0.0, 0.0, 0.9]);
     let (_, warnings) = table("", "if (c == \"x\", 1, 2)");
-    assert_eq!(warnings, ["a.net: variables without a table were given equal chances: a"]);
+    assert_eq!(warnings, ["a.net: variables without a table were given uniform distributions: a"]);
     let error = open_bytes("a.net", text.replace("SAMPLES", "samples_per_interval = 0;"));
     assert_eq!(
         error.unwrap_err().to_string(),
-        "a.net:4:54: expected 1 to 10000 points for 'samples_per_interval', found '0'"
+        "a.net:4:54: expected 1 to 10000 for 'samples_per_interval', found '0'"
     );
 }
 
 #[test]
-fn what_has_no_exact_table_is_refused_with_its_place() {
+fn expressions_without_an_exact_table_are_refused_with_their_place() {
     let cases = [
         (
             "part",
             "aggregate (counts, part)",
-            "'aggregate' of 2 arguments in the expression of 'part' is not \
-          computed here; expected 'data', or an expression with a table",
+            "'aggregate' with 2 arguments is not supported in the expression of 'part'; expected \
+             'data' or another expression",
         ),
         (
             "part",
             "truncate (0, Exponential (1), 4)",
-            "expected 'truncate' of a continuous distribution between one or two bounds",
+            "expected 'truncate' of a continuous distribution with one or two bounds",
         ),
         (
             "n | line",
             "if (line > 0, 1, 0)",
-            "'n' depends on 'line', whose interval from -inf to 0 has no evenly spread points; \
+            "'n' depends on 'line', whose interval from -inf to 0 is infinite; \
              expected 'data', or finite bounds",
         ),
         ("n", "NoisyOR (true, 0.1)", "'NoisyOR' needs a boolean node"),
         (
             "b",
             "NoisyOR (true)",
-            "'NoisyOR' has 1 arguments, expected a chance to be inhibited behind each cause",
+            "'NoisyOR' has 1 arguments, expected pairs of a cause and the probability that it is inhibited",
         ),
         ("b | n", "NoisyOR (n, 0.1)", "expected a condition, found the number 0"),
-        ("b", "NoisyOR (true, 2)", "expected a chance from 0 to 1, found 2"),
-        ("part", "Triangular (1, 1, 1)", "'Triangular' cannot have the parameters (1, 1, 1)"),
-        ("part", "PERT (0, 4)", "'PERT' cannot have the parameters (0, 4)"),
-        ("n", "b", "the expression of 'n' names 'b', expected one of its parents"),
-        ("n", "7", "the expression gives the number 7, which is no state of 'n'"),
-        ("b", "1", "the expression gives the number 1, which is no state of 'b'"),
+        ("b", "NoisyOR (true, 2)", "expected a probability from 0 to 1, found 2"),
+        ("part", "Triangular (1, 1, 1)", "'Triangular' has invalid parameters: 1, 1, 1"),
+        ("part", "PERT (0, 4)", "'PERT' has invalid parameters: 0, 4"),
+        ("n", "b", "the expression of 'n' uses 'b', expected one of its parents"),
+        ("n", "7", "the value of the expression is the number 7, which is not a state of 'n'"),
+        ("b", "1", "the value of the expression is the number 1, which is not a state of 'b'"),
         ("b", "1 == true", "the number 1 cannot be compared with true"),
         ("b", "not (1)", "expected a condition, found the number 1"),
         ("b", "true + 1", "expected a number, found true"),
@@ -196,21 +206,20 @@ fn what_has_no_exact_table_is_refused_with_its_place() {
         ),
         ("n", "Poisson (1)", "'Poisson' needs a node with the values 0, 1, 2 and so on"),
         ("n", "Normal (0, 1)", "'Normal' needs a node whose states are intervals"),
-        ("counts", "Poisson (-1)", "'Poisson' cannot have the parameters (-1)"),
-        ("counts", "Binomial (4, 0.5)", "'Binomial' cannot have the parameters (4, 0.5)"),
-        ("line", "Normal (0, 0)", "'Normal' cannot have the parameters (0, 0)"),
-        ("line", "Gamma (1e9, 1)", "'Gamma' cannot have the parameters (1000000000, 1)"),
-        ("line", "Beta (0/0, 1)", "'Beta' cannot have the parameters (NaN, 1)"),
+        ("counts", "Poisson (-1)", "'Poisson' has invalid parameters: -1"),
+        ("counts", "Binomial (4, 0.5)", "'Binomial' has invalid parameters: 4, 0.5"),
+        ("line", "Normal (0, 0)", "'Normal' has invalid parameters: 0, 0"),
+        ("line", "Gamma (1e9, 1)", "'Gamma' has invalid parameters: 1000000000, 1"),
+        ("line", "Beta (0/0, 1)", "'Beta' has invalid parameters: NaN, 1"),
         (
             "part",
             "Uniform (0, 8)",
-            "the intervals of 'part' hold 0.5 of 'Uniform', expected all \
-          of it; 'truncate' cuts it to them",
+            "the intervals of 'part' cover 0.5 of 'Uniform', expected 1 (use 'truncate')",
         ),
         (
             "part",
             "truncate (0, 1)",
-            "expected 'truncate' of a continuous distribution between \
+            "expected 'truncate' of a continuous distribution with \
           one or two bounds",
         ),
         (
@@ -245,7 +254,7 @@ fn tables_that_are_too_large_are_refused_before_they_are_filled() {
     let model = "{ model_nodes = (); model_data = (\"red\"); }";
     for parents in ["p0 p1 p2", "p0 p1 p2 p3 p4 p5 p6"] {
         let error = read(&format!("{text} potential (l | {parents}) {model}")).unwrap_err();
-        assert!(error.contains("more than 4194304 entries, the maximum"), "{error}");
+        assert!(error.contains("more than 4194304 table entries, the maximum"), "{error}");
     }
 }
 
@@ -266,7 +275,7 @@ fn nodes_without_states_are_refused_before_their_tables_are_made() {
 }
 
 #[test]
-fn functions_that_call_each_other_end() {
+fn recursive_functions_and_too_many_steps_are_refused() {
     let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
     for g in 1..30 {
         let before = g - 1;
@@ -289,8 +298,8 @@ fn functions_that_call_each_other_end() {
         ))
     };
     assert!(chain(31).is_ok());
-    assert!(chain(32).unwrap_err().contains("names 'h0', expected one of its parents"));
+    assert!(chain(32).unwrap_err().contains("uses 'h0', expected one of its parents"));
     let itself = "function g { } potential (g) { model_data = (g); } \
                   potential (part) { model_data = (g); }";
-    assert!(read(itself).unwrap_err().ends_with("names 'g', expected one of its parents"));
+    assert!(read(itself).unwrap_err().ends_with("uses 'g', expected one of its parents"));
 }
