@@ -137,10 +137,7 @@ fn cases_come_from_a_table_too_and_what_is_passed_over_is_said() {
     let path = path.to_str().unwrap();
     let (code, out, err) = run(&["query", "asia", "--evidence-file", path, "--json"]);
     assert_eq!(code, 0, "{err}");
-    assert_eq!(
-        err,
-        format!("warning: {path}: column 'id' is not a variable and was passed over\n")
-    );
+    assert_eq!(err, format!("warning: {path}: column 'id' is not a variable and was ignored\n"));
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["cases"].as_array().unwrap().len(), 2);
     assert!(close(&answer["cases"][1]["ln_p_evidence"], 0.5_f64.ln()));
@@ -355,8 +352,8 @@ fn what_is_wrong_with_the_input_is_said_and_fails() {
 #[test]
 fn an_evidence_file_that_is_no_case_is_told_where() {
     let cases = [
-        ("", "cases.json: it is empty, expected a case"),
-        ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends within it, expected the rest"),
+        ("", "cases.json: the file is empty, expected a case"),
+        ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends before the JSON is complete"),
         (
             "{\"evidence\": {\"xray\": 1}}",
             "cases.json:1:23: case 1: invalid type: integer `1`, expected the label of a state, in quotes",
