@@ -13,6 +13,15 @@ pub struct LabelBox {
     pub bottom: f64,
 }
 
+/// A label to place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointLabel {
+    /// The point that it belongs to, in pixels.
+    pub point: (f64, f64),
+    /// Width and height of its text, in pixels.
+    pub size: (f64, f64),
+}
+
 /// Where a label goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placement {
@@ -22,15 +31,15 @@ pub struct Placement {
     pub is_free: bool,
 }
 
-/// Places a label next to each of `points`, given with the width and height of its text. Tries
-/// right, left, above, below and two diagonals; if none is free, takes the first one between
-/// `left` and `right`, the edges of the panel. All dots of the panel are in `dots`.
+/// Places each label next to its point. Tries right, left, above, below and two diagonals; if none is
+/// free, takes the first one between `left` and `right`, the edges of the panel. `dots` are all dots
+/// of the panel, which labels should not cover.
 ///
 /// # Complexity
 /// O(labels · (labels + dots)).
 #[must_use]
 pub fn place_labels(
-    points: &[((f64, f64), (f64, f64))],
+    labels: &[PointLabel],
     dots: &[(f64, f64)],
     (left, right): (f64, f64),
 ) -> Vec<Placement> {
@@ -43,8 +52,8 @@ pub fn place_labels(
         bottom: y + DOT,
     };
     let mut taken: Vec<LabelBox> = dots.iter().map(around).collect();
-    let mut placements = Vec::with_capacity(points.len());
-    for &(point, size) in points {
+    let mut placements = Vec::with_capacity(labels.len());
+    for &PointLabel { point, size } in labels {
         let candidates = candidates(point, size);
         let is_inside = |b: &&LabelBox| b.left >= left && b.right <= right;
         let is_free = |b: &&LabelBox| is_inside(b) && !taken.iter().any(|t| t.touches(b));
@@ -88,8 +97,9 @@ mod tests {
     #[test]
     fn a_label_goes_to_the_first_free_side() {
         let size = (40.0, 10.0);
-        let place =
-            |dots: &[(f64, f64)], edges| place_labels(&[((100.0, 100.0), size)], dots, edges)[0];
+        let place = |dots: &[(f64, f64)], edges| {
+            place_labels(&[PointLabel { point: (100.0, 100.0), size }], dots, edges)[0]
+        };
         let at = (100.0, 100.0);
         let right = place(&[at], (0.0, 200.0));
         assert!(right.is_free && right.label.left == 107.0);

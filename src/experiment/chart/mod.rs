@@ -20,6 +20,6 @@ pub use axis::{AxisRange, Tick};
 pub use bars::BarLayout;
 pub use credits::Credit;
 pub use figure::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
-pub use labels::{LabelBox, Placement, place_labels};
+pub use labels::{LabelBox, Placement, PointLabel, place_labels};
 pub use layout::{DotLayout, PanelLayout, PointRef};
 pub use legend::{Legend, LegendEntry, LineStyle, Marker, label_with_origin};

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use super::shapes::{bar, dot, line};
 use super::{axes, series_colour, text, text_width};
 use crate::experiment::Origin;
-use crate::experiment::chart::{Legend, MarkPosition, Panel, PanelLayout, Shape, place_labels};
+use crate::experiment::chart::{
+    Legend, MarkPosition, Panel, PanelLayout, PointLabel, Shape, place_labels,
+};
 use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
 /// Font size of the labels of points and marks.
@@ -97,7 +99,8 @@ fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) {
     for (at, &pixel) in plot.layout.dots.iter().zip(&dots) {
         let label = &panel.series[at.point.series].points[at.point.point].label;
         if !label.is_empty() {
-            points.push((pixel, (text_width(label, LABEL_FONT), LABEL_FONT)));
+            let size = (text_width(label, LABEL_FONT), LABEL_FONT);
+            points.push(PointLabel { point: pixel, size });
             labels.push(label);
         }
     }

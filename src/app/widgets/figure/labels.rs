@@ -6,7 +6,7 @@ use egui_plot::{PlotPoint, PlotTransform};
 use super::hit::ScreenShape;
 use crate::experiment::Panel;
 use crate::experiment::chart::{
-    MarkPosition, PanelLayout, PointRef, label_with_origin, place_labels,
+    MarkPosition, PanelLayout, PointLabel, PointRef, label_with_origin, place_labels,
 };
 
 /// The font of the labels.
@@ -75,7 +75,8 @@ pub(super) fn show_point_labels(
         if !text.is_empty() {
             let font = FontId::proportional(FONT_SIZE);
             let galley = painter.layout_no_wrap(text.clone(), font, ink);
-            points.push((pixel, (f64::from(galley.size().x), f64::from(galley.size().y))));
+            let size = (f64::from(galley.size().x), f64::from(galley.size().y));
+            points.push(PointLabel { point: pixel, size });
             galleys.push(galley);
         }
     }
