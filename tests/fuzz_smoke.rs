@@ -8,7 +8,7 @@
 #[path = "common/mutate.rs"]
 mod mutate;
 #[path = "../fuzz/src/lib.rs"]
-#[allow(missing_docs, reason = "part of another package")]
+#[allow(dead_code, missing_docs, reason = "part of another package")]
 mod targets;
 
 use std::fs;

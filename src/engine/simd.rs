@@ -29,6 +29,7 @@
 macro_rules! simd_dispatch {
     ($(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident, ($($argument:ident: $type:ty),*)) => {
         $(#[$meta])*
+        #[allow(unsafe_code, reason = "an instruction set is used only after a check for it")]
         $vis fn $name$(<T: $bound>)?($($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
@@ -45,7 +46,7 @@ macro_rules! simd_dispatch {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512bw")
                 {
-                    // SAFETY: the machine has just been found to have these instructions.
+                    // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx512($($argument),*) };
                 }
                 if is_x86_feature_detected!("avx2") {
