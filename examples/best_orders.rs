@@ -41,13 +41,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let total = TreeStatistics::of(&tree).total_clique_entries;
             // Read the file again each time, so that two runs at once lose little.
             let mut known: KnownOrders = serde_json::from_str(&std::fs::read_to_string(FILE)?)?;
-            let kept = known.insert(&graph, &elimination.order, total);
-            if kept {
+            let improved = known.insert(&graph, &elimination.order, total);
+            if improved {
                 let lines = serde_json::to_string(&known)?.replace("]},", "]},\n");
                 std::fs::write(FILE, lines + "\n")?;
             }
             let seconds = started.elapsed().as_secs_f64();
-            let note = if kept { ", better than any before" } else { "" };
+            let note = if improved { ", the best so far" } else { "" };
             println!("{} seed {seed}: {total} entries in {seconds:.1} s{note}", sample.name);
         }
     }

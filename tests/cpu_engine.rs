@@ -26,7 +26,7 @@ fn run(
     threads: usize,
     cases: &[Evidence],
 ) -> Vec<Posteriors> {
-    let memory = MemoryLimit::of_bytes(4 << 30);
+    let memory = MemoryLimit::from_bytes(4 << 30);
     let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
     let engine = engine::by_name("cpu").expect("it is one of the engines");
     let mut propagator = engine.load(compiled, &options).expect("it fits");
@@ -59,7 +59,7 @@ fn short_messages_share_the_time_of_several_and_others_have_their_own() {
         [("asia", true), ("alarm", true), ("mildew", false), ("diabetes", false)]
     {
         let compiled = sample(name);
-        let memory = MemoryLimit::of_bytes(4 << 30);
+        let memory = MemoryLimit::from_bytes(4 << 30);
         for threads in [1, 2] {
             let paper = PaperOptions::default();
             let options = LoadOptions { precision: Precision::F64, threads, memory, paper };
@@ -108,7 +108,7 @@ fn load(
     precision: Precision,
     threads: usize,
 ) -> Box<dyn Propagator> {
-    let memory = MemoryLimit::of_bytes(4 << 30);
+    let memory = MemoryLimit::from_bytes(4 << 30);
     let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
     let engine = engine::by_name("cpu").expect("it is one of the engines");
     engine.load(compiled, &options).expect("it fits")
@@ -261,7 +261,7 @@ fn the_number_of_threads_changes_no_bit_of_a_batch() {
 fn what_was_saved_is_told() {
     let compiled = sample("mildew");
     let entries = compiled.statistics().total_clique_entries;
-    let memory = MemoryLimit::of_bytes(4 << 30);
+    let memory = MemoryLimit::from_bytes(4 << 30);
     let paper = PaperOptions::default();
     let options = LoadOptions { precision: Precision::F64, threads: 1, memory, paper };
     let engine = engine::by_name("cpu").expect("it is one of the engines");

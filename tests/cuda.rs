@@ -24,7 +24,7 @@ fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
         let options = LoadOptions {
             precision: Precision::F32,
             threads: 1,
-            memory: MemoryLimit::of_bytes(1 << 30),
+            memory: MemoryLimit::from_bytes(1 << 30),
             ..LoadOptions::default()
         };
         // Twice: the second answer comes from what the first found out.

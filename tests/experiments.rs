@@ -255,7 +255,7 @@ fn merged_trees_are_junction_trees_with_the_same_posteriors() {
             let options = LoadOptions {
                 precision: Precision::F64,
                 threads: 1,
-                memory: MemoryLimit::of_bytes(1 << 30),
+                memory: MemoryLimit::from_bytes(1 << 30),
                 ..LoadOptions::default()
             };
             let mut loaded =

@@ -129,7 +129,7 @@ fn nothing_stands_in_for_the_engine_that_stands_in() {
 fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
-    let memory = Some(MemoryLimit::of_bytes(10));
+    let memory = Some(MemoryLimit::from_bytes(10));
     session.submit(Request { memory, ..request(engine.choice(), &[]) });
     let updates = updates_until_idle(&session);
     assert!(matches!(

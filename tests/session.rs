@@ -152,7 +152,7 @@ fn what_cannot_be_opened_leaves_what_was_open() {
 #[test]
 fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() {
     let session = Session::start(|| {});
-    let memory = Some(MemoryLimit::of_bytes(1000));
+    let memory = Some(MemoryLimit::from_bytes(1000));
     session.submit(Request { memory, ..request("alarm", 1) });
     let updates = updates_until_idle(&session);
     let Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(refusal)))) =

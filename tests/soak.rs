@@ -61,7 +61,7 @@ impl Soak {
         let load = LoadOptions {
             precision: Precision::F64,
             threads: 1,
-            memory: MemoryLimit::of_bytes(1 << 32),
+            memory: MemoryLimit::from_bytes(1 << 32),
             ..LoadOptions::default()
         };
         let checker = engine::by_name("sequential").expect("it is there");

@@ -169,7 +169,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     let load = LoadOptions {
         precision: choice.precision,
         threads: choice.threads,
-        memory: MemoryLimit::of_bytes(1 << 30),
+        memory: MemoryLimit::from_bytes(1 << 30),
         paper: choice.paper,
     };
     let mut loaded = choice.engine.load(&compiled, &load).expect("a small network");

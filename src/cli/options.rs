@@ -231,7 +231,7 @@ pub fn memory(text: &str) -> Result<MemoryLimit, String> {
         _ => return Err(format!("unknown unit '{}'; expected 2GiB, 500MB or bytes", unit.trim())),
     };
     let number: f64 = number.parse().map_err(|_| "expected 2GiB, 500MB or bytes".to_owned())?;
-    Ok(MemoryLimit::of_bytes((number * factor) as u64))
+    Ok(MemoryLimit::from_bytes((number * factor) as u64))
 }
 
 #[cfg(test)]

@@ -28,8 +28,7 @@ pub struct Capabilities {
     pub traces_messages: bool,
     /// Whether it heeds [`PaperOptions`](crate::engine::PaperOptions): block size and mapping layout.
     pub paper_options: bool,
-    /// Whether it has a way of its own to propagate many cases together; the others propagate
-    /// one case after another.
+    /// Whether it propagates many cases together faster than one after another.
     pub batch: bool,
     /// Whether it computes on several threads of the CPU, as many as
     /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads) allows.
@@ -86,7 +85,7 @@ const DOUBLE_OR_SINGLE: &[Precision] = &[Precision::F64, Precision::F32];
 /// The default engine, tuned for CPUs.
 pub static CPU: EngineInfo = EngineInfo {
     name: "cpu",
-    summary: "read-only tables, zeros left out, small trees for evidence, vectors and threads",
+    summary: "tuned for CPUs: skips zeros, reduces the tree by the evidence, uses vectors and all cores",
     capabilities: Capabilities {
         device: Device::Cpu,
         algorithm: Algorithm::Contraction,
@@ -116,7 +115,7 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
 /// The engine tuned for GPUs.
 pub static GPU: EngineInfo = EngineInfo {
     name: "gpu",
-    summary: "a whole propagation in one launch on an NVIDIA GPU, its blocks handing messages on",
+    summary: "tuned for NVIDIA GPUs: a whole propagation in one kernel launch",
     capabilities: Capabilities {
         device: Device::Gpu,
         algorithm: Algorithm::Contraction,
@@ -131,7 +130,7 @@ pub static GPU: EngineInfo = EngineInfo {
 /// The GPU kernel of Zheng, Mengshoel and Chong.
 pub static GPU_PAPER: EngineInfo = EngineInfo {
     name: "gpu-paper",
-    summary: "the paper's GPU kernel: HUGIN, one launch a message, one thread a separator entry",
+    summary: "the paper's GPU kernel: HUGIN, one launch per message, one thread per separator entry",
     capabilities: Capabilities {
         device: Device::Gpu,
         algorithm: Algorithm::Hugin,
@@ -146,7 +145,7 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
 /// Variable elimination, against which the others are checked.
 pub static REFERENCE: EngineInfo = EngineInfo {
     name: "reference",
-    summary: "variable elimination for one variable after another: slow, for checking the others",
+    summary: "variable elimination for each variable in turn: slow, for checking the others",
     capabilities: Capabilities {
         device: Device::Cpu,
         algorithm: Algorithm::Elimination,

@@ -58,7 +58,7 @@ mod tests {
         let options = LoadOptions {
             precision: Precision::F64,
             threads: 1,
-            memory: MemoryLimit::of_bytes(1 << 20),
+            memory: MemoryLimit::from_bytes(1 << 20),
             ..LoadOptions::default()
         };
         let propagator = default_engine().load(&compiled, &options).unwrap();

@@ -31,24 +31,24 @@ impl<'a> FactorProduct<'a> {
             let factor = network.factor(id);
             (factor.values(), Scope::of(network, factor.scope().iter().copied()))
         });
-        Self::of_tables(scope, factors.collect())
+        Self::from_tables(scope, factors.collect())
     }
 
     /// The product over `scope` of tables given by values and scope. Variables of a table that are not
     /// in `scope` are in state 0.
-    pub fn of_tables(scope: &'a Scope, factors: Vec<(&'a [f64], Scope)>) -> Self {
+    pub fn from_tables(scope: &'a Scope, factors: Vec<(&'a [f64], Scope)>) -> Self {
         Self { scope, factors }
     }
 
     /// The product of the factors assigned to each clique. `scopes` are the scopes of the cliques.
-    pub fn of_cliques(compiled: &'a CompiledNetwork, scopes: &'a [Scope]) -> Vec<Self> {
+    pub fn for_cliques(compiled: &'a CompiledNetwork, scopes: &'a [Scope]) -> Vec<Self> {
         let network = compiled.network();
         let mut factors = vec![Vec::new(); scopes.len()];
         for id in network.factor_ids() {
             factors[compiled.factor_home(id).index()].push(id);
         }
-        let both = scopes.iter().zip(factors);
-        both.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
+        let cliques = scopes.iter().zip(factors);
+        cliques.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
     /// Calls `put` with every entry in index order. The entries must be multiplied by two to the power
@@ -65,7 +65,7 @@ impl<'a> FactorProduct<'a> {
         const ZERO: (f64, i32) = (0.0, i32::MIN / 2);
         let times = |(number, power): (f64, i32), value: f64| {
             let product: f64 = number * value;
-            product.scale_exponent().map_or(ZERO, |by| (product.scale(by), power - by))
+            product.scale_exponent().map_or(ZERO, |scale| (product.scale(scale), power - scale))
         };
         let mut largest: Option<i32> = None;
         self.fold((1.0, 0), times, |(number, power)| {
@@ -92,7 +92,7 @@ impl<'a> FactorProduct<'a> {
             factors.map(|(values, family)| (*values, Odometer::new(self.scope, family))).collect();
         for _ in 0..self.scope.entries() {
             let value =
-                |(values, at): &mut (&[f64], Odometer)| at.next().map_or(1.0, |i| values[i]);
+                |(values, index): &mut (&[f64], Odometer)| index.next().map_or(1.0, |i| values[i]);
             put(factors.iter_mut().map(value).fold(start, &fold));
         }
     }

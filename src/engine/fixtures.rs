@@ -127,7 +127,7 @@ pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
     LoadOptions {
         precision,
         threads: 1,
-        memory: MemoryLimit::of_bytes(16 << 30),
+        memory: MemoryLimit::from_bytes(16 << 30),
         ..LoadOptions::default()
     }
 }

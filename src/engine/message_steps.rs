@@ -209,14 +209,14 @@ pub fn step(message: &MessageDetail, order: Order, index: usize) -> Step {
             }
         }
         Order::Threads => {
-            let (j, at) = (index / steps_of_thread(message), index % steps_of_thread(message));
+            let (j, within) = (index / steps_of_thread(message), index % steps_of_thread(message));
             let sums = message.from.count();
-            if at < sums {
-                Step::Add { j, n: at, entry: message.from.element(j, at) }
-            } else if at == sums {
+            if within < sums {
+                Step::Add { j, n: within, entry: message.from.element(j, within) }
+            } else if within == sums {
                 Step::Divide { j }
             } else {
-                let n = at - sums - 1;
+                let n = within - sums - 1;
                 Step::Multiply { j, n, entry: message.to.element(j, n) }
             }
         }
@@ -248,7 +248,7 @@ mod tests {
         evidence.observe_named(&network, "xray", "yes").unwrap();
         let options = CompileOptions::default();
         let compiled = Arc::new(compile(network, &options, &CancelToken::new()).unwrap());
-        let memory = MemoryLimit::of_bytes(1 << 30);
+        let memory = MemoryLimit::from_bytes(1 << 30);
         let mut stepper = Stepper::new(&compiled, evidence, memory).unwrap();
         let cancel = CancelToken::new();
         compiled.plan().ids().map(|id| stepper.message(id, &cancel).unwrap()).collect()

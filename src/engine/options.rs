@@ -44,10 +44,10 @@ pub struct PaperOptions {
     pub layout: MappingLayout,
 }
 
-/// `naive, 48 threads a block`.
+/// `naive, 48 threads per block`.
 impl fmt::Display for PaperOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} threads a block", self.layout, self.block_size)
+        write!(f, "{}, {} threads per block", self.layout, self.block_size)
     }
 }
 

@@ -85,8 +85,8 @@ impl Propagator for Loaded {
 /// The factors of `network` and the findings of `evidence`, each scaled to a largest value in [1, 2),
 /// and the exponent of the power of two to multiply their product by.
 fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
-    let tables = network.factors().map(|factor| Potential::of_factor(network, factor));
-    let findings = evidence.iter().map(|(v, finding)| Potential::of_finding(network, v, finding));
+    let tables = network.factors().map(|factor| Potential::from_factor(network, factor));
+    let findings = evidence.iter().map(|(v, finding)| Potential::from_finding(network, v, finding));
     let all = tables.chain(findings).chain(variable_scopes(network).map(Potential::one));
     let mut factors: Vec<Potential> = all.collect();
     // A factor that is zero everywhere stays so; the elimination will report it as impossible.
@@ -125,7 +125,7 @@ fn eliminate(
 fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunError> {
     let scope = Scope::union(factors.iter().map(Potential::scope));
     let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
-    let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
+    let (values, power) = FactorProduct::from_tables(&scope, tables.collect()).table();
     let mut product = Potential::new(scope, values);
     let scale = product.rescale().ok_or(RunError::Impossible)?;
     *exponent += i64::from(power) - i64::from(scale);
@@ -136,28 +136,31 @@ fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunEr
 fn elimination_order(network: &Network) -> Vec<VariableId> {
     let mut scopes = family_scopes(network);
     // For each variable, the indices in `scopes` of the scopes that contain it.
-    let mut holding: Vec<Vec<usize>> = vec![Vec::new(); network.ids().len()];
-    let hold = |holding: &mut Vec<Vec<usize>>, at: usize, scope: &Scope| {
-        scope.variables().iter().for_each(|v| holding[v.index()].push(at));
+    let mut containing: Vec<Vec<usize>> = vec![Vec::new(); network.ids().len()];
+    let register = |containing: &mut Vec<Vec<usize>>, index: usize, scope: &Scope| {
+        scope.variables().iter().for_each(|v| containing[v.index()].push(index));
     };
-    scopes.iter().enumerate().for_each(|(at, scope)| hold(&mut holding, at, scope));
-    let joint = |scopes: &[Scope], at: &[usize]| Scope::union(at.iter().map(|&at| &scopes[at]));
-    let mut costs: Vec<u64> = holding.iter().map(|at| entries(&joint(&scopes, at))).collect();
-    let mut left: BTreeSet<_> = network.ids().map(|v| (costs[v.index()], v)).collect();
-    let mut order = Vec::with_capacity(left.len());
-    while let Some((_, next)) = left.pop_first() {
-        let gone = std::mem::take(&mut holding[next.index()]);
-        let rest = joint(&scopes, &gone).without(next);
-        for neighbour in rest.variables() {
-            holding[neighbour.index()].retain(|at| !gone.contains(at));
+    scopes.iter().enumerate().for_each(|(index, scope)| register(&mut containing, index, scope));
+    let joint = |scopes: &[Scope], indices: &[usize]| {
+        Scope::union(indices.iter().map(|&index| &scopes[index]))
+    };
+    let mut costs: Vec<u64> =
+        containing.iter().map(|indices| entries(&joint(&scopes, indices))).collect();
+    let mut remaining: BTreeSet<_> = network.ids().map(|v| (costs[v.index()], v)).collect();
+    let mut order = Vec::with_capacity(remaining.len());
+    while let Some((_, next)) = remaining.pop_first() {
+        let merged = std::mem::take(&mut containing[next.index()]);
+        let marginal = joint(&scopes, &merged).without(next);
+        for neighbour in marginal.variables() {
+            containing[neighbour.index()].retain(|index| !merged.contains(index));
         }
-        hold(&mut holding, scopes.len(), &rest);
-        scopes.push(rest.clone());
-        for &neighbour in rest.variables() {
+        register(&mut containing, scopes.len(), &marginal);
+        scopes.push(marginal.clone());
+        for &neighbour in marginal.variables() {
             let cost = &mut costs[neighbour.index()];
-            left.remove(&(*cost, neighbour));
-            *cost = entries(&joint(&scopes, &holding[neighbour.index()]));
-            left.insert((*cost, neighbour));
+            remaining.remove(&(*cost, neighbour));
+            *cost = entries(&joint(&scopes, &containing[neighbour.index()]));
+            remaining.insert((*cost, neighbour));
         }
         order.push(next);
     }
@@ -222,7 +225,7 @@ fn products(
     };
     let mut waiting: Vec<Vec<Cow<'_, Scope>>> = vec![Vec::new(); order.len()];
     for scope in start {
-        first(scope).into_iter().for_each(|at| waiting[at].push(Cow::Borrowed(scope)));
+        first(scope).into_iter().for_each(|place| waiting[place].push(Cow::Borrowed(scope)));
     }
     for (place, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
         let with = std::mem::take(&mut waiting[place]);
@@ -230,8 +233,8 @@ fn products(
         let rest = joint.without(variable);
         let consumed = with.iter().map(|scope| entries(scope)).fold(0, u64::saturating_add);
         product(consumed, entries(&joint), entries(&rest));
-        if let Some(at) = first(&rest) {
-            waiting[at].push(Cow::Owned(rest));
+        if let Some(place) = first(&rest) {
+            waiting[place].push(Cow::Owned(rest));
         }
     }
 }

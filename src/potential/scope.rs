@@ -54,16 +54,17 @@ impl Scope {
     /// The stride and cardinality of `variable`; `None` if it is not in this scope.
     #[must_use]
     pub fn axis(&self, variable: VariableId) -> Option<Axis> {
-        let at = self.variables.iter().position(|v| *v == variable)?;
-        let stride = self.cardinalities[at + 1..].iter().product();
-        Some(Axis { stride, cardinality: self.cardinalities[at] })
+        let position = self.variables.iter().position(|v| *v == variable)?;
+        let stride = self.cardinalities[position + 1..].iter().product();
+        Some(Axis { stride, cardinality: self.cardinalities[position] })
     }
 
     /// This scope without `variable`.
     #[must_use]
     pub fn without(&self, variable: VariableId) -> Self {
-        let kept = self.variables.iter().zip(&self.cardinalities).filter(|(v, _)| **v != variable);
-        let (variables, cardinalities) = kept.map(|(&v, &c)| (v, c)).unzip();
+        let others =
+            self.variables.iter().zip(&self.cardinalities).filter(|(v, _)| **v != variable);
+        let (variables, cardinalities) = others.map(|(&v, &c)| (v, c)).unzip();
         Self { variables, cardinalities }
     }
 

@@ -24,13 +24,13 @@ impl Potential {
 
     /// The potential of a factor of `network`.
     #[must_use]
-    pub fn of_factor(network: &Network, factor: &Factor) -> Self {
+    pub fn from_factor(network: &Network, factor: &Factor) -> Self {
         Self::new(Scope::of(network, factor.scope().iter().copied()), factor.values().to_vec())
     }
 
     /// The weights that `finding` gives to the states of `variable`, as a potential.
     #[must_use]
-    pub fn of_finding(network: &Network, variable: VariableId, finding: &Finding) -> Self {
+    pub fn from_finding(network: &Network, variable: VariableId, finding: &Finding) -> Self {
         let states = 0..network[variable].cardinality();
         let weights = states.map(|state| finding.weight(state)).collect();
         Self::new(Scope::of(network, [variable]), weights)

@@ -97,7 +97,7 @@ pub struct MemoryLimit(u64);
 impl MemoryLimit {
     /// A limit of `bytes`.
     #[must_use]
-    pub fn of_bytes(bytes: u64) -> Self {
+    pub fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
 

@@ -182,7 +182,7 @@ mod tests {
             compiled: Arc::new(compile(network, &options, &CancelToken::new()).unwrap()),
             evidence: Evidence::none(),
             message: MessageId::new(message),
-            memory: Some(MemoryLimit::of_bytes(1 << 30)),
+            memory: Some(MemoryLimit::from_bytes(1 << 30)),
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn tables_that_do_not_fit_are_refused() {
         let mut explainer = Explainer::new(|| {});
-        explainer.ask(Question { memory: Some(MemoryLimit::of_bytes(1)), ..question(0) });
+        explainer.ask(Question { memory: Some(MemoryLimit::from_bytes(1)), ..question(0) });
         let (_, answer) = explainer.wait().unwrap();
         assert!(answer.unwrap_err().contains("too large"));
     }

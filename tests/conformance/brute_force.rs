@@ -1,14 +1,14 @@
-//! Posteriors from the definition: the sum over every configuration of all variables.
+//! Posteriors by definition: sums over all configurations.
 
 use cliquescope::network::{Evidence, Network};
 
-/// ln P(e) and the posteriors of all variables, one after another.
+/// ln P(e), and the posteriors of all variables in one array.
 pub struct Truth {
     pub ln_p_evidence: f64,
     pub posteriors: Vec<f64>,
 }
 
-/// What follows from `evidence`; `None` if it is impossible.
+/// The posteriors given `evidence`; `None` if it is impossible.
 pub fn posteriors(network: &Network, evidence: &Evidence) -> Option<Truth> {
     let cardinalities = network.cardinalities();
     let offsets: Vec<usize> = cardinalities
@@ -38,7 +38,7 @@ pub fn posteriors(network: &Network, evidence: &Evidence) -> Option<Truth> {
     Some(Truth { ln_p_evidence: total.ln() + network.ln_scale(), posteriors: sums })
 }
 
-/// The product of all factors where every variable is in the given state.
+/// The product of all factors for one configuration.
 fn joint(network: &Network, states: &[usize]) -> f64 {
     let entries = network.factors().map(|factor| {
         let index = factor.scope().iter().fold(0, |index, &variable| {

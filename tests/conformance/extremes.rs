@@ -1,4 +1,4 @@
-//! Numbers far from one, and shapes that are rare in networks that people draw.
+//! Very small and very large numbers, and unusual structures.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use crate::fixtures::{compiled, network, observed, random_row, rng};
 use crate::small::check_cases;
 use crate::subject::{Subject, propagate};
 
-/// A class of two states and its effects, each with the probability of its state 1 in both classes.
-fn class_and_effects(class: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
+/// A cause with two states and its effects, each given by the probabilities of its state 1.
+fn cause_and_effects(cause: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
     let tables: Vec<[f64; 4]> = effects.iter().map(|&[a, b]| [1.0 - a, a, 1.0 - b, b]).collect();
     let effects = tables.iter().map(|table| (2, &[0][..], &table[..]));
-    let all: Vec<_> = std::iter::once((2, &[][..], &class[..])).chain(effects).collect();
+    let all: Vec<_> = std::iter::once((2, &[][..], &cause[..])).chain(effects).collect();
     network(&all)
 }
 
-/// All effects in state 1.
+/// Evidence that observes all effects in state 1.
 fn all_effects(network: &Network) -> Evidence {
     let findings: Vec<(usize, usize)> = network.ids().skip(1).map(|v| (v.index(), 1)).collect();
     observed(network, &findings)
 }
 
-/// Findings on many variables at once, most of which have one state only.
-pub fn many_variables_of_one_state(subject: &Subject) {
+/// Findings on many variables, most of which have a single state.
+pub fn many_single_state_variables(subject: &Subject) {
     let mut rng = rng(12);
     for _ in 0..40 {
         let states: Vec<usize> =
@@ -59,23 +59,23 @@ pub fn many_variables_of_one_state(subject: &Subject) {
     }
 }
 
-/// What remains of a class after very many effects speak against it.
-pub fn a_class_against_all_its_effects(subject: &Subject) {
+/// A state of the cause that a great many effects speak against is still possible.
+pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
     if subject.precision == Precision::F32 {
         return;
     }
-    let network = class_and_effects([0.5, 0.5], &[[0.1, 0.9]; 330]);
+    let network = cause_and_effects([0.5, 0.5], &[[0.1, 0.9]; 330]);
     let compiled = compiled(Arc::clone(&network));
     let mut propagator = subject.load(&compiled);
     let mut evidence = all_effects(&network);
     propagate(&mut *propagator, &compiled, &evidence).unwrap();
-    // The same propagator, which may have kept something.
+    // The propagator may reuse messages of the run before.
     evidence.observe(&network, VariableId::new(0), 0);
     let expected = 0.5_f64.ln() + 330.0 * 0.1_f64.ln();
     let found = propagate(&mut *propagator, &compiled, &evidence).unwrap();
     subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("after another case"));
 
-    let network = class_and_effects([0.5, 0.5], &[[0.01, 0.99]; 170]);
+    let network = cause_and_effects([0.5, 0.5], &[[0.01, 0.99]; 170]);
     let compiled = crate::fixtures::compiled(Arc::clone(&network));
     let mut propagator = subject.load(&compiled);
     let mut evidence = all_effects(&network);
@@ -89,25 +89,25 @@ pub fn a_class_against_all_its_effects(subject: &Subject) {
     }
 }
 
-/// Effects that are unlikely in both classes alike say nothing about it.
-pub fn effects_that_are_unlikely_in_every_class(subject: &Subject) {
+/// Effects that are equally unlikely for both states of the cause do not change its posterior.
+pub fn effects_unlikely_under_every_cause(subject: &Subject) {
     if subject.precision == Precision::F32 {
         return;
     }
     for (count, unlikely) in [(8, 1e-60), (100, 1e-45), (100, 1e-39)] {
-        let network = class_and_effects([0.25, 0.75], &vec![[unlikely; 2]; count]);
+        let network = cause_and_effects([0.25, 0.75], &vec![[unlikely; 2]; count]);
         let compiled = compiled(Arc::clone(&network));
         let evidence = all_effects(&network);
         let found = propagate(&mut *subject.load(&compiled), &compiled, &evidence).unwrap();
         let expected = count as f64 * unlikely.ln();
         subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("{unlikely}"));
-        let class = found.of(VariableId::new(0));
-        subject.assert_close(class, &[0.25, 0.75], format_args!("{count} of {unlikely}"));
+        let cause = found.of(VariableId::new(0));
+        subject.assert_close(cause, &[0.25, 0.75], format_args!("{count} of {unlikely}"));
     }
 }
 
-/// Likelihoods whose weights are near what a number holds.
-pub fn likelihoods_near_the_least_and_the_largest_number(subject: &Subject) {
+/// Likelihoods with weights near the smallest and largest number.
+pub fn likelihoods_near_the_limits_of_f64(subject: &Subject) {
     let network = network(&[(2, &[], &[1e-30, 1.0])]);
     let compiled = compiled(Arc::clone(&network));
     let mut propagator = subject.load(&compiled);

@@ -1,12 +1,14 @@
-//! Impossible evidence, too little memory, cancelling; and that nothing is left behind.
+//! Impossible evidence, too little memory and cancelling, after which a propagator still works.
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, ImpossibleEvidence, LoadError, LoadOptions, PropagationError};
+use cliquescope::engine::{
+    self, Algorithm, ImpossibleEvidence, LoadError, LoadOptions, PropagationError,
+};
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Stage, Watch};
 
-use crate::fixtures::{compiled, found, network, observed, sample};
+use crate::fixtures::{compiled, network, observed, observed_named, sample};
 use crate::markov::markov;
 use crate::subject::{Subject, propagate};
 
@@ -27,24 +29,24 @@ fn impossible(
         other => panic!("{evidence:?} gives {other:?}"),
     };
     let after = propagate(&mut *propagator, compiled, &Evidence::none()).unwrap();
-    assert_eq!(before, after, "impossible evidence leaves nothing behind");
+    assert_eq!(before, after, "impossible evidence does not affect later runs");
     error
 }
 
-pub fn contradictions_are_named(subject: &Subject) {
+pub fn the_conflicting_findings_are_named(subject: &Subject) {
     let compiled = sample("asia");
     let network = compiled.network();
-    let told = |findings: &[(&str, &str)]| {
-        let error = impossible(subject, &compiled, &found(network, findings));
+    let explain = |findings: &[(&str, &str)]| {
+        let error = impossible(subject, &compiled, &observed_named(network, findings));
         assert_eq!(error.culprit(), None);
         (names(network, &error), error.to_string())
     };
-    let (conflict, text) = told(&[("tub", "yes"), ("either", "no")]);
+    let (conflict, text) = explain(&[("tub", "yes"), ("either", "no")]);
     assert_eq!(conflict, ["tub", "either"]);
     assert_eq!(text, "the evidence is impossible: either=no contradicts tub=yes");
 
-    // What has nothing to do with it is not named.
-    let (conflict, _) = told(&[
+    // Unrelated findings are not named.
+    let (conflict, _) = explain(&[
         ("asia", "yes"),
         ("smoke", "no"),
         ("lung", "yes"),
@@ -56,7 +58,7 @@ pub fn contradictions_are_named(subject: &Subject) {
     assert_eq!(conflict, ["lung", "either"]);
 
     let (conflict, text) =
-        told(&[("tub", "no"), ("lung", "no"), ("smoke", "yes"), ("either", "yes")]);
+        explain(&[("tub", "no"), ("lung", "no"), ("smoke", "yes"), ("either", "yes")]);
     assert_eq!(conflict, ["tub", "lung", "either"]);
     assert_eq!(
         text,
@@ -65,7 +67,7 @@ pub fn contradictions_are_named(subject: &Subject) {
     );
 }
 
-pub fn a_culprit_is_named(subject: &Subject) {
+pub fn a_finding_impossible_on_its_own_is_named(subject: &Subject) {
     // X1 is never in state s1, whatever X0 is.
     let network =
         network(&[(2, &[], &[0.5, 0.5]), (2, &[0], &[1.0, 0.0, 1.0, 0.0]), (2, &[], &[0.5, 0.5])]);
@@ -76,10 +78,10 @@ pub fn a_culprit_is_named(subject: &Subject) {
     assert_eq!(error.to_string(), "the evidence is impossible: X1=s1 has probability 0 by itself");
 }
 
-pub fn impossible_likelihoods_are_named(subject: &Subject) {
+pub fn a_conflicting_likelihood_is_named(subject: &Subject) {
     let compiled = sample("asia");
     let network = compiled.network();
-    let mut evidence = found(network, &[("smoke", "yes"), ("tub", "yes")]);
+    let mut evidence = observed_named(network, &[("smoke", "yes"), ("tub", "yes")]);
     evidence.set_likelihood_named(network, "either", [0.0, 3.0]).unwrap();
     let error = impossible(subject, &compiled, &evidence);
     assert_eq!(
@@ -88,9 +90,9 @@ pub fn impossible_likelihoods_are_named(subject: &Subject) {
     );
 }
 
-pub fn the_side_runs_of_a_diagnosis_leave_the_trace_alone(subject: &Subject) {
+pub fn explaining_a_conflict_does_not_change_the_trace(subject: &Subject) {
     let compiled = sample("asia");
-    let evidence = found(compiled.network(), &[("tub", "yes"), ("either", "no")]);
+    let evidence = observed_named(compiled.network(), &[("tub", "yes"), ("either", "no")]);
     let mut propagator = subject.load(&compiled);
     let alone = Watch::timed(compiled.plan(), CancelToken::new());
     propagator.run(&evidence, &alone).unwrap_err();
@@ -105,7 +107,7 @@ pub fn too_little_memory_is_refused(subject: &Subject) {
     let compiled = sample("alarm");
     let forecast = subject.engine().forecast(&compiled, subject.precision);
     let load = |bytes: u64| {
-        let memory = MemoryLimit::of_bytes(bytes);
+        let memory = MemoryLimit::from_bytes(bytes);
         subject.engine().load(&compiled, &LoadOptions { memory, ..subject.load_options() })
     };
     assert!(load(forecast.bytes).is_ok());
@@ -118,7 +120,7 @@ pub fn too_little_memory_is_refused(subject: &Subject) {
     }
 }
 
-pub fn what_has_no_number_is_refused_however_much_memory_there_is(subject: &Subject) {
+pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &Subject) {
     // Two cliques of 2^34 entries that share all variables but one.
     let pairs = (0..35_usize).flat_map(|a| (a + 1..35).map(move |b| [a, b]));
     let pairs: Vec<[usize; 2]> = pairs.filter(|&pair| pair != [0, 34]).collect();
@@ -126,11 +128,11 @@ pub fn what_has_no_number_is_refused_however_much_memory_there_is(subject: &Subj
     let compiled = compiled(markov(&[2; 35], &factors));
     let forecast = subject.engine().forecast(&compiled, subject.precision);
     assert!(forecast.bytes >= 4 << 34, "{forecast:?}");
-    if subject.engine == "reference" {
-        // It makes no table of a clique.
+    if subject.engine().info().capabilities.algorithm == Algorithm::Elimination {
+        // It has no tables of cliques.
         return;
     }
-    let memory = MemoryLimit::of_bytes(u64::MAX);
+    let memory = MemoryLimit::from_bytes(u64::MAX);
     assert!(!forecast.fits(memory), "{forecast:?}");
     let loaded =
         subject.engine().load(&compiled, &LoadOptions { memory, ..subject.load_options() });
@@ -138,7 +140,7 @@ pub fn what_has_no_number_is_refused_however_much_memory_there_is(subject: &Subj
     assert!(refusal.contains("it numbers up to"), "{refusal}");
 }
 
-pub fn an_unknown_precision_is_refused(subject: &Subject) {
+pub fn an_unsupported_precision_is_refused(subject: &Subject) {
     let compiled = sample("asia");
     for precision in Precision::ALL {
         let options = LoadOptions { precision, ..subject.load_options() };
@@ -152,7 +154,7 @@ pub fn an_unknown_precision_is_refused(subject: &Subject) {
     }
 }
 
-pub fn cancelled_before_the_start(subject: &Subject) {
+pub fn a_run_can_be_cancelled_before_it_starts(subject: &Subject) {
     let compiled = sample("alarm");
     let evidence = observed(compiled.network(), &[(2, 0)]);
     let mut propagator = subject.load(&compiled);
@@ -167,10 +169,10 @@ pub fn cancelled_before_the_start(subject: &Subject) {
     assert_eq!(propagate(&mut *propagator, &compiled, &evidence), expected);
 }
 
-/// Another thread cancels as soon as it sees that the tables are set up. Whether it is in time is
-/// up to the machine, so the run is repeated until it was.
-pub fn cancelled_on_the_way(subject: &Subject) {
-    let name = subject.among(&["barley", "alarm"]).next().expect("a network that takes a while");
+/// Another thread cancels as soon as it sees that the tables are initialised. It may be too late, so
+/// the run is repeated until it is not.
+pub fn a_run_can_be_cancelled_while_it_runs(subject: &Subject) {
+    let name = subject.required(&["barley", "alarm"]).next().expect("a network that takes a while");
     let compiled = sample(name);
     let evidence = observed(compiled.network(), &[(2, 0)]);
     let mut propagator = subject.load(&compiled);

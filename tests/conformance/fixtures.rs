@@ -1,4 +1,4 @@
-//! Networks and evidence to test with.
+//! Networks and evidence for the tests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,7 +11,7 @@ use cliquescope::propagation::{CompileOptions, CompiledNetwork, compile};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The sample called `name`, compiled once for all tests and always to the same tree.
+/// The sample called `name`, compiled once for all tests.
 pub fn sample(name: &str) -> Arc<CompiledNetwork> {
     type Cell = Arc<OnceLock<Arc<CompiledNetwork>>>;
     static COMPILED: Mutex<BTreeMap<String, Cell>> = Mutex::new(BTreeMap::new());
@@ -23,7 +23,7 @@ pub fn sample(name: &str) -> Arc<CompiledNetwork> {
     Arc::clone(compiled)
 }
 
-/// `network`, compiled without a search, which depends on how much time there is.
+/// `network`, compiled without a search for better trees, so that the tree is always the same.
 pub fn compiled(network: Arc<Network>) -> Arc<CompiledNetwork> {
     compiled_by(network, Triangulation::Auto, 0)
 }
@@ -40,7 +40,8 @@ pub fn compiled_by(
     Arc::new(compile(network, &options, &CancelToken::new()).unwrap())
 }
 
-/// A network of variables `(states, parents, table)` that are called X0, X1, ... with states s0, s1, ...
+/// A network of variables given as `(states, parents, table)`. They are called X0, X1, ... and have
+/// states s0, s1, ...
 pub fn network(variables: &[(usize, &[usize], &[f64])]) -> Arc<Network> {
     let id = VariableId::new;
     let names = variables.iter().enumerate();
@@ -53,7 +54,7 @@ pub fn network(variables: &[(usize, &[usize], &[f64])]) -> Arc<Network> {
     Arc::new(Network::new("small", named.collect(), cpts.collect()).unwrap())
 }
 
-/// Evidence that variables are in these states.
+/// Evidence that observes pairs of variable and state, given by index.
 pub fn observed(network: &Network, states: &[(usize, usize)]) -> Evidence {
     let mut evidence = Evidence::none();
     for &(variable, state) in states {
@@ -62,8 +63,8 @@ pub fn observed(network: &Network, states: &[(usize, usize)]) -> Evidence {
     evidence
 }
 
-/// Evidence given by names.
-pub fn found(network: &Network, findings: &[(&str, &str)]) -> Evidence {
+/// Evidence that observes pairs of variable and state, given by name.
+pub fn observed_named(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     let mut evidence = Evidence::none();
     for (variable, state) in findings {
         evidence.observe_named(network, variable, state).unwrap();
@@ -75,8 +76,8 @@ pub fn rng(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed)
 }
 
-/// A random network of 4 to 9 variables with 1 to 4 states and at most 3 parents, where
-/// probabilities are zero now and then.
+/// A random network of 4 to 9 variables with 1 to 4 states and at most 3 parents. Some probabilities
+/// are zero.
 pub fn random_network(rng: &mut Pcg64Mcg) -> Arc<Network> {
     let count = rng.random_range(4..=9);
     let states: Vec<usize> = (0..count).map(|_| rng.random_range(1..=4)).collect();
@@ -93,11 +94,11 @@ pub fn random_network(rng: &mut Pcg64Mcg) -> Arc<Network> {
     network(&variables)
 }
 
-/// A random distribution over `states` states.
+/// A random distribution over `states` states, some of which may have probability zero.
 pub fn random_row(rng: &mut Pcg64Mcg, states: usize) -> Vec<f64> {
-    let sure = rng.random_range(0..states);
+    let nonzero = rng.random_range(0..states);
     let weights = (0..states).map(|state| {
-        let zero = state != sure && rng.random_bool(0.15);
+        let zero = state != nonzero && rng.random_bool(0.15);
         if zero { 0.0 } else { rng.random_range(0.01..1.0) }
     });
     let weights: Vec<f64> = weights.collect();
@@ -105,7 +106,7 @@ pub fn random_row(rng: &mut Pcg64Mcg, states: usize) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / sum).collect()
 }
 
-/// Random findings and likelihoods on about a third of the variables; may be impossible.
+/// Random observations and likelihoods on about a third of the variables, possibly contradictory.
 pub fn random_evidence(rng: &mut Pcg64Mcg, network: &Network) -> Evidence {
     let mut evidence = Evidence::none();
     for variable in network.ids() {

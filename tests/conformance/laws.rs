@@ -1,4 +1,4 @@
-//! What holds for every network, without knowing the numbers.
+//! Laws of probability that hold for every network.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::propagation::CompiledNetwork;
 
 use crate::fixtures::{compiled, compiled_by, network, observed, sample};
-use crate::subject::{Subject, most_probable, propagate, some_evidence};
+use crate::subject::{Subject, most_probable, probable_evidence, propagate};
 
 const MEDIUM: &[&str] = &["child", "insurance", "alarm", "pigs"];
 
 /// `tree` with the clique `root` as its root.
 fn rerooted(tree: &JunctionTree, root: CliqueId) -> JunctionTree {
     let mut separators: Vec<Separator> = tree.separators().to_vec();
-    let mut at = root;
-    while let Some(link) = tree.parent(at) {
+    let mut clique = root;
+    while let Some(link) = tree.parent(clique) {
         let edge = &mut separators[link.separator.index()];
         std::mem::swap(&mut edge.parent, &mut edge.child);
-        at = link.clique;
+        clique = link.clique;
     }
     JunctionTree::new(tree.cliques().to_vec(), separators, root)
 }
@@ -38,9 +38,9 @@ fn assert_same(
 }
 
 pub fn invariance_to_the_root(subject: &Subject) {
-    for name in subject.among(MEDIUM) {
+    for name in subject.required(MEDIUM) {
         let compiled = sample(name);
-        let evidence = some_evidence(subject, &compiled);
+        let evidence = probable_evidence(subject, &compiled);
         let cliques = compiled.tree().cliques().len();
         for root in compiled.tree().clique_ids().step_by(cliques.div_ceil(6)) {
             let tree = rerooted(compiled.tree(), root);
@@ -53,9 +53,9 @@ pub fn invariance_to_the_root(subject: &Subject) {
 
 pub fn invariance_to_the_triangulation(subject: &Subject) {
     use Heuristic::{MinDegree, MinFill, MinWeight, WeightedMinFill};
-    for name in subject.among(MEDIUM) {
+    for name in subject.required(MEDIUM) {
         let compiled = sample(name);
-        let evidence = some_evidence(subject, &compiled);
+        let evidence = probable_evidence(subject, &compiled);
         for heuristic in [MinDegree, MinFill, MinWeight, WeightedMinFill] {
             for seed in [0, 1] {
                 let network = Arc::clone(compiled.network());
@@ -69,7 +69,7 @@ pub fn invariance_to_the_triangulation(subject: &Subject) {
 
 /// ln P(a, b) = ln P(a) + ln P(b | a).
 pub fn chain_rule(subject: &Subject) {
-    for name in subject.among(&["asia", "alarm", "water", "pigs"]) {
+    for name in subject.required(&["asia", "alarm", "water", "pigs"]) {
         let compiled = sample(name);
         let mut propagator = subject.load(&compiled);
         let mut evidence = Evidence::none();
@@ -85,10 +85,9 @@ pub fn chain_rule(subject: &Subject) {
     }
 }
 
-/// P(a) is the sum over b of P(a | b) P(b): what is read from one table agrees with what another
-/// table says after it has received evidence.
+/// P(a) is the sum over b of P(a | b) P(b).
 pub fn total_probability(subject: &Subject) {
-    for name in subject.among(&["asia", "insurance", "alarm", "water", "mildew"]) {
+    for name in subject.required(&["asia", "insurance", "alarm", "water", "mildew"]) {
         let compiled = sample(name);
         let network = compiled.network();
         let mut propagator = subject.load(&compiled);
@@ -107,8 +106,8 @@ pub fn total_probability(subject: &Subject) {
     }
 }
 
-pub fn likelihoods_are_free_of_scale(subject: &Subject) {
-    for name in subject.among(&["asia", "alarm", "water"]) {
+pub fn a_scaled_likelihood_gives_the_same_posteriors(subject: &Subject) {
+    for name in subject.required(&["asia", "alarm", "water"]) {
         let compiled = sample(name);
         let network = compiled.network();
         let variable = VariableId::new(3);
@@ -124,14 +123,14 @@ pub fn likelihoods_are_free_of_scale(subject: &Subject) {
         for factor in [3.0, 1e-3, 1e6, 1e-200, 1e200] {
             let found = run(factor);
             subject.assert_close(found.values(), expected.values(), format_args!("{name}"));
-            let moved = expected.ln_p_evidence() + factor.ln();
-            subject.assert_close_ln(found.ln_p_evidence(), moved, format_args!("{name}"));
+            let shifted = expected.ln_p_evidence() + factor.ln();
+            subject.assert_close_ln(found.ln_p_evidence(), shifted, format_args!("{name}"));
         }
     }
 }
 
-pub fn one_hot_likelihoods(subject: &Subject) {
-    for name in subject.among(&["asia", "alarm", "water"]) {
+pub fn a_one_hot_likelihood_equals_an_observation(subject: &Subject) {
+    for name in subject.required(&["asia", "alarm", "water"]) {
         let compiled = sample(name);
         let network = compiled.network();
         let variable = VariableId::new(2);
@@ -153,7 +152,7 @@ pub fn one_hot_likelihoods(subject: &Subject) {
     }
 }
 
-/// One cause with 400 observed effects: P(e) is near 1e-400, which is no double.
+/// One cause with 400 observed effects: P(e) is near 1e-400, which is below the range of f64.
 pub fn many_findings_do_not_underflow(subject: &Subject) {
     let effect = &[0.1, 0.9, 0.101, 0.899][..];
     let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[], &[0.5, 0.5])];
@@ -170,8 +169,9 @@ pub fn many_findings_do_not_underflow(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
-/// One cause with 400 observed effects that speak for either state by turns, each ten thousand
-/// to one: both states end near 1e-800 of what they began with, and neither may vanish.
+/// One cause with 400 observed effects that alternately favour either state, each ten thousand to
+/// one. The weights of both states shrink to about 1e-800 of their initial values, and neither may
+/// become zero.
 pub fn opposed_findings_do_not_underflow(subject: &Subject) {
     let effect = &[0.0001, 0.9999, 0.9999, 0.0001][..];
     let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[], &[0.25, 0.75])];
@@ -185,8 +185,8 @@ pub fn opposed_findings_do_not_underflow(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
-/// First all findings that speak for one state and then all for the other, together 1e48 to one
-/// each way: a single table must hold both states at once, and single precision still can.
+/// First all findings that favour one state, then all that favour the other, each group by 1e48 to one.
+/// A single table must hold both states; this is still possible in single precision.
 pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
     const EACH_WAY: usize = 24;
     let effect = &[0.01, 0.99, 0.99, 0.01][..];
@@ -202,7 +202,7 @@ pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
-/// A hidden Markov chain of 300 steps with a finding at each, against the forward recursion.
+/// A hidden Markov model of 300 steps with a finding at each, compared with the forward recursion.
 pub fn long_chains_do_not_underflow(subject: &Subject) {
     let (step, sensor) = ([0.9, 0.1, 0.3, 0.7], [0.02, 0.98, 0.05, 0.95]);
     const STEPS: usize = 300;
@@ -217,7 +217,7 @@ pub fn long_chains_do_not_underflow(subject: &Subject) {
         variables.push((2, &parents[t], &sensor));
     }
     let network = network(&variables);
-    // The rare reading most of the time.
+    // Mostly the less likely reading.
     let reading = |t: usize| usize::from(t.is_multiple_of(7));
     let findings: Vec<(usize, usize)> = (0..STEPS).map(|t| (2 * t + 1, reading(t))).collect();
     let found =
@@ -235,12 +235,12 @@ pub fn long_chains_do_not_underflow(subject: &Subject) {
         belief = [seen[0] / sum, seen[1] / sum];
         ln += sum.ln();
     }
-    assert!(ln < -745.0, "P(e) is no double");
+    assert!(ln < -745.0, "P(e) is below the range of f64");
     subject.assert_close(found.of(VariableId::new(2 * STEPS - 2)), &belief, "the last step");
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the readings");
 }
 
-/// Two to the power of `exponent`, down to the smallest double; `powi` may come to zero on the way.
+/// Two to the power of `exponent`, including subnormal numbers, for which `powi` may underflow.
 fn power_of_two(exponent: i32) -> f64 {
     match u64::try_from(exponent + 1023) {
         Ok(biased @ 1..) => f64::from_bits(biased << 52),
@@ -248,7 +248,7 @@ fn power_of_two(exponent: i32) -> f64 {
     }
 }
 
-/// Weights anywhere in the range of doubles.
+/// Weights from the whole range of f64.
 pub fn extreme_likelihoods(subject: &Subject) {
     let compiled = sample("asia");
     let network: &Network = compiled.network();
@@ -259,7 +259,7 @@ pub fn extreme_likelihoods(subject: &Subject) {
         evidence.set_likelihood(network, variable, [power_of_two(power); 2]).unwrap();
     }
     let found = subject.propagate(&compiled, &evidence).unwrap();
-    subject.assert_close(found.values(), plain.values(), "equal weights say nothing");
+    subject.assert_close(found.values(), plain.values(), "equal weights change nothing");
     let power = -1022 + 1000 + 1020 - 900 + 3 + 1023 - 1074 + 512;
     subject.assert_close_ln(found.ln_p_evidence(), f64::from(power) * LN_2, "equal weights");
 }

@@ -1,8 +1,8 @@
-//! What every engine must do, in every precision that it knows.
+//! Tests that every engine must pass, in every precision it supports.
 //!
-//! The cases know nothing of engines. `stamp!` makes a module of tests out of them for each
-//! subject in its list; a new engine is one more line there, and one test fails if it is missing.
-//! What an engine need not do stands in [`subject::EXEMPTIONS`], with the reason.
+//! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each subject
+//! in its list. A new engine is one more line in that list; a test fails if it is missing.
+//! [`subject::EXEMPTIONS`] lists the cases that an engine may skip, with the reasons.
 
 mod brute_force;
 mod extremes;
@@ -15,8 +15,8 @@ mod repeats;
 mod small;
 mod subject;
 
-/// Makes a test of each case for each subject.
-macro_rules! stamp {
+/// Defines a test for each subject and case.
+macro_rules! subjects {
     ($($(#[$attribute:meta])* $module:ident: $engine:literal in $precision:ident on $threads:literal;)*) => {
         $($(#[$attribute])* mod $module {
             const SUBJECT: crate::subject::Subject = crate::subject::Subject {
@@ -28,7 +28,7 @@ macro_rules! stamp {
         })*
 
         #[test]
-        fn every_engine_is_held_to_this_in_every_precision() {
+        fn every_engine_is_tested_in_every_precision() {
             use cliquescope::potential::Precision;
             let listed = [$($(#[$attribute])* ($engine, Precision::$precision)),*];
             for engine in cliquescope::engine::all() {
@@ -47,26 +47,26 @@ macro_rules! cases {
         cases! {
             small: chain, zeros, deterministic, one_state_variables, disconnected_parts,
                 isolated_variables, single_variable, parents_with_many_states, star, empty_network,
-                what_is_unlikely_remains_possible, random_networks;
+                very_unlikely_evidence_is_possible, random_networks;
             laws: invariance_to_the_root, invariance_to_the_triangulation, chain_rule,
-                total_probability, likelihoods_are_free_of_scale, one_hot_likelihoods,
+                total_probability, a_scaled_likelihood_gives_the_same_posteriors, a_one_hot_likelihood_equals_an_observation,
                 many_findings_do_not_underflow, opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order, long_chains_do_not_underflow,
                 extreme_likelihoods;
-            markov: a_grid, odd_factors, many_factors, zero_everywhere, no_factors,
+            markov: a_grid, overlapping_and_empty_scopes, products_of_many_factors_do_not_underflow, zero_everywhere, no_factors,
                 many_states_in_no_factor, a_bayesian_network_as_factors;
-            extremes: many_variables_of_one_state, a_class_against_all_its_effects,
-                effects_that_are_unlikely_in_every_class,
-                likelihoods_near_the_least_and_the_largest_number;
+            extremes: many_single_state_variables, a_cause_contradicted_by_all_its_effects,
+                effects_unlikely_under_every_cause,
+                likelihoods_near_the_limits_of_f64;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
-            failures: contradictions_are_named, a_culprit_is_named, impossible_likelihoods_are_named,
-                the_side_runs_of_a_diagnosis_leave_the_trace_alone,
+            failures: the_conflicting_findings_are_named, a_finding_impossible_on_its_own_is_named, a_conflicting_likelihood_is_named,
+                explaining_a_conflict_does_not_change_the_trace,
                 too_little_memory_is_refused,
-                what_has_no_number_is_refused_however_much_memory_there_is,
-                an_unknown_precision_is_refused,
-                cancelled_before_the_start, cancelled_on_the_way;
-            repeats: two_runs_are_equal, two_loads_are_equal, a_batch_answers_as_single_runs_do,
-                the_forecast_is_what_is_held, everything_is_reported;
+                a_table_beyond_the_index_range_is_refused_whatever_the_memory,
+                an_unsupported_precision_is_refused,
+                a_run_can_be_cancelled_before_it_starts, a_run_can_be_cancelled_while_it_runs;
+            repeats: a_repeated_run_has_the_same_bits, a_repeated_load_has_the_same_bits, a_batch_agrees_with_single_runs,
+                the_forecast_equals_the_peak_memory, stages_and_messages_are_timed;
         }
     };
     ($($module:ident: $($case:ident),*;)*) => {
@@ -79,7 +79,7 @@ macro_rules! cases {
     };
 }
 
-stamp! {
+subjects! {
     sequential_f64: "sequential" in F64 on 2;
     sequential_f32: "sequential" in F32 on 2;
     cpu_f64: "cpu" in F64 on 2;

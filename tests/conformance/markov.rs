@@ -1,4 +1,4 @@
-//! Markov networks: factors without parents and children, against brute force.
+//! Markov networks, compared with brute force.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::fixtures::rng;
 use crate::small::check;
 use crate::subject::Subject;
 
-/// A Markov network: the number of states of each variable, and of each factor the scope and values.
+/// A Markov network given by the number of states of each variable and the scope and values of each
+/// factor.
 pub fn markov(cardinalities: &[usize], factors: &[(&[usize], &[f64])]) -> Arc<Network> {
     let variables = cardinalities.iter().enumerate().map(|(index, &states)| {
         Variable::new(format!("v{index}"), (0..states).map(|state| state.to_string()))
@@ -22,7 +23,7 @@ pub fn markov(cardinalities: &[usize], factors: &[(&[usize], &[f64])]) -> Arc<Ne
     Arc::new(Network::markov("m", variables.collect(), factors.collect()).unwrap())
 }
 
-/// Values around `size`, some of them zero.
+/// Random values of magnitude `size`, some of them zero.
 fn random_values(rng: &mut Pcg64Mcg, entries: usize, size: f64) -> Vec<f64> {
     let value = |_| if rng.random_bool(0.1) { 0.0 } else { rng.random_range(0.1..3.0) * size };
     (0..entries).map(value).collect()
@@ -41,9 +42,8 @@ pub fn a_grid(subject: &Subject) {
     check(subject, &markov(&[2; 9], &factors));
 }
 
-/// Scopes that come twice, within others, and of no variable; a variable in no factor; values far
-/// from one.
-pub fn odd_factors(subject: &Subject) {
+/// Repeated, nested and empty scopes, a variable in no factor, and very large and small values.
+pub fn overlapping_and_empty_scopes(subject: &Subject) {
     let mut rng = rng(4);
     let mut values = |entries, size| random_values(&mut rng, entries, size);
     let (a, b, c, d) = (values(6, 1e30), values(6, 1e-200), values(2, 7.0), values(12, 1e3));
@@ -64,20 +64,20 @@ pub fn odd_factors(subject: &Subject) {
     );
 }
 
-/// The product of all factors is far from what a number holds, though its entries are near one another.
-pub fn many_factors(subject: &Subject) {
-    let opposed: Vec<(&[usize], &[f64])> = (0..600)
+/// The product of all factors is out of range, although its entries are close to each other.
+pub fn products_of_many_factors_do_not_underflow(subject: &Subject) {
+    let alternating: Vec<(&[usize], &[f64])> = (0..600)
         .map(|n| (&[0][..], if n % 2 == 0 { &[0.1, 1.0][..] } else { &[1.0, 0.1][..] }))
         .chain([(&[0, 1][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..])])
         .collect();
-    check(subject, &markov(&[2, 3], &opposed));
+    check(subject, &markov(&[2, 3], &alternating));
     let one_after_another: Vec<(&[usize], &[f64])> = (0..600)
         .map(|n| (&[0][..], if n < 300 { &[0.1, 1.0][..] } else { &[1.0, 0.1][..] }))
         .collect();
     check(subject, &markov(&[2, 3], &one_after_another));
 }
 
-/// A variable of many states in no factor: nothing but their number counts.
+/// A single variable with many states and no factor.
 pub fn many_states_in_no_factor(subject: &Subject) {
     for states in [513, 700, 768] {
         check(subject, &markov(&[states], &[]));
@@ -96,7 +96,7 @@ pub fn no_factors(subject: &Subject) {
     check(subject, &markov(&[2, 3], &[]));
 }
 
-/// The tables of a Bayesian network taken for mere factors give the same posteriors.
+/// A Markov network whose factors are the tables of a Bayesian network.
 pub fn a_bayesian_network_as_factors(subject: &Subject) {
     let network = format::open("asia").unwrap().network;
     let factors = network.factors().cloned().collect();

@@ -1,4 +1,4 @@
-//! Small networks against brute force.
+//! Small networks, compared with brute force.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::fixtures::{compiled, network, random_evidence, random_network, random
 use crate::subject::{Subject, propagate};
 use crate::{brute_force, fixtures};
 
-/// Compares with brute force: no evidence, every finding, every pair of findings, and a few
-/// random sets of findings and likelihoods.
+/// Compares with brute force for no evidence, every observation, pairs of observations, and some random
+/// evidence.
 pub fn check(subject: &Subject, network: &Arc<Network>) {
     let findings: Vec<(usize, usize)> = network
         .ids()
@@ -55,7 +55,7 @@ pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]
     }
 }
 
-/// A conflict is impossible, and possible without any one of its findings.
+/// Checks that a conflict is impossible, and possible without any one of its findings.
 fn check_conflict(network: &Network, evidence: &Evidence, conflict: &[VariableId]) {
     let is_possible = |variables: &[VariableId]| {
         brute_force::posteriors(network, &evidence.restricted_to(variables)).is_some()
@@ -63,7 +63,7 @@ fn check_conflict(network: &Network, evidence: &Evidence, conflict: &[VariableId
     assert!(!is_possible(conflict), "{conflict:?} of {evidence:?}");
     for left_out in conflict {
         let others: Vec<_> = conflict.iter().copied().filter(|v| v != left_out).collect();
-        assert!(is_possible(&others), "{conflict:?} of {evidence:?} holds more than is needed");
+        assert!(is_possible(&others), "{conflict:?} of {evidence:?} is not minimal");
     }
 }
 
@@ -75,8 +75,8 @@ pub fn chain(subject: &Subject) {
     );
 }
 
-/// Six causes that must all be there, of which each is very unlikely.
-pub fn what_is_unlikely_remains_possible(subject: &Subject) {
+/// An effect that needs all of six causes, each of which is made very unlikely.
+pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
     let coin = || (2, &[][..], &[0.5, 0.5][..]);
     let all: Vec<f64> =
         (0..64).flat_map(|row| if row == 63 { [0.0, 1.0] } else { [1.0, 0.0] }).collect();
@@ -91,7 +91,7 @@ pub fn what_is_unlikely_remains_possible(subject: &Subject) {
         evidence
     });
     check_cases(subject, &network, &cases);
-    // Many at once, which some engines compute in another way.
+    // The same in a batch, which some engines compute in another way.
     let compiled = compiled(network);
     let mut propagator = subject.load(&compiled);
     let many: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();

@@ -1,4 +1,4 @@
-//! An engine in one precision, and what it may leave out.
+//! An engine in one precision, and the cases it may skip.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
 
-/// What an engine does not do: engine, network or case, and why.
+/// Engine, the network it may skip, and the reason.
 pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("reference", "water", SLOW),
     ("reference", "mildew", SLOW),
@@ -18,18 +18,16 @@ pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("reference", "munin2", SLOW),
     ("reference", "munin3", SLOW),
     ("reference", "munin4", SLOW),
-    ("reference", "message trace", "it eliminates variables and passes no messages"),
 ];
 
-const SLOW: &str =
-    "it eliminates all variables anew for every posterior, which takes too long here";
+const SLOW: &str = "it repeats the elimination for every posterior, which takes too long";
 
 /// An engine in one precision.
 #[derive(Debug)]
 pub struct Subject {
     pub engine: &'static str,
     pub precision: Precision,
-    /// Threads that it may use.
+    /// The number of threads it may use.
     pub threads: usize,
 }
 
@@ -38,8 +36,8 @@ impl Subject {
         engine::by_name(self.engine).expect("an engine of this name")
     }
 
-    /// Whether the engine can run on this machine; says so if it cannot. With `REQUIRE_CUDA=1` in
-    /// the environment every engine must.
+    /// Whether the engine can run on this machine; prints a note if it cannot. Panics instead if
+    /// `REQUIRE_CUDA=1` is in the environment.
     pub fn runs_here(&self) -> bool {
         let Err(reason) = self.engine().availability() else { return true };
         let required = std::env::var_os("REQUIRE_CUDA").is_some_and(|value| value == "1");
@@ -48,13 +46,13 @@ impl Subject {
         false
     }
 
-    /// Whether the engine need not do `what`.
-    pub fn is_exempt(&self, what: &str) -> bool {
-        EXEMPTIONS.iter().any(|(engine, exempt, _)| (*engine, *exempt) == (self.engine, what))
+    /// Whether the engine may skip `network`.
+    pub fn is_exempt(&self, network: &str) -> bool {
+        EXEMPTIONS.iter().any(|(engine, exempt, _)| (*engine, *exempt) == (self.engine, network))
     }
 
-    /// Those of `networks` that the engine must handle.
-    pub fn among<'a>(&self, networks: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    /// The networks out of `networks` that the engine must not skip.
+    pub fn required<'a>(&self, networks: &[&'a str]) -> impl Iterator<Item = &'a str> {
         networks.iter().copied().filter(|network| !self.is_exempt(network))
     }
 
@@ -62,7 +60,7 @@ impl Subject {
         LoadOptions {
             precision: self.precision,
             threads: self.threads,
-            memory: MemoryLimit::of_bytes(4 << 30),
+            memory: MemoryLimit::from_bytes(4 << 30),
             ..LoadOptions::default()
         }
     }
@@ -80,7 +78,7 @@ impl Subject {
         propagate(&mut *self.load(compiled), compiled, evidence)
     }
 
-    /// How far a posterior may be from the truth.
+    /// The largest allowed error of a posterior.
     pub fn tolerance(&self) -> f64 {
         match self.precision {
             Precision::F32 => 1e-5,
@@ -88,21 +86,20 @@ impl Subject {
         }
     }
 
-    /// Checks a posterior, or all of them.
+    /// Checks that probabilities are within the tolerance.
     pub fn assert_close(&self, found: &[f64], expected: &[f64], context: impl std::fmt::Display) {
         assert_eq!(found.len(), expected.len(), "{context}");
-        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
             let deviation = (found - expected).abs();
-            // Written so that it fails on what is not a number.
+            // This form of the condition is false for NaN.
             assert!(
                 deviation <= self.tolerance(),
-                "{context}: {found} at {at}, expected {expected}"
+                "{context}: {found} at {index}, expected {expected}"
             );
         }
     }
 
-    /// Checks ln P(e): relative to its size, and in single precision at least as closely as the
-    /// probability itself.
+    /// Checks ln P(e) with a relative tolerance, plus a small absolute one near zero.
     pub fn assert_close_ln(&self, found: f64, expected: f64, context: impl std::fmt::Display) {
         let near_zero = if self.precision == Precision::F32 { self.tolerance() } else { 1e-12 };
         let allowed = self.tolerance() * expected.abs() + near_zero;
@@ -111,7 +108,7 @@ impl Subject {
     }
 }
 
-/// Propagates once through what was loaded, without a trace.
+/// Propagates once, without a trace.
 pub fn propagate(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -121,9 +118,9 @@ pub fn propagate(
     engine::propagate(propagator, compiled, evidence, &watch)
 }
 
-/// Evidence with a finding on about every eighth variable, which is possible: each is in its most
-/// probable state given those before.
-pub fn some_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
+/// Possible evidence that observes about every eighth variable in its most probable state given the
+/// observations before.
+pub fn probable_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
     let mut evidence = Evidence::none();
     let mut propagator = subject.load(compiled);
     for variable in compiled.network().ids().skip(3).step_by(8).take(12) {

@@ -197,7 +197,7 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     };
     choice(ui, None, "Half of what is available".to_owned());
     for gibibytes in [1, 2, 4, 8, 16, 32, 64, 128] {
-        let limit = MemoryLimit::of_bytes(gibibytes << 30);
+        let limit = MemoryLimit::from_bytes(gibibytes << 30);
         choice(ui, Some(limit), format!("{gibibytes} GiB"));
     }
 }

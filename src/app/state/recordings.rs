@@ -56,7 +56,7 @@ impl Recorded {
         self.run.info().is_some_and(|info| info.capabilities.on_gpu())
     }
 
-    /// The engine with its options: `gpu-paper f32, naive, 48 threads a block`.
+    /// The engine with its options: `gpu-paper f32, naive, 48 threads per block`.
     #[must_use]
     pub fn engine(&self) -> String {
         let RecordedRun { engine, precision, paper, threads, .. } = self.run;

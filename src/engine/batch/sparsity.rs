@@ -114,7 +114,7 @@ fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> 
         exponent += i64::from(power - scale);
         Some(Configurations { codes, values })
     };
-    let products = FactorProduct::of_cliques(compiled, &scopes);
+    let products = FactorProduct::for_cliques(compiled, &scopes);
     let all = products.into_iter().map(nonzero).collect::<Option<Vec<_>>>()?;
     Some((all, exponent))
 }

@@ -332,7 +332,7 @@ fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
     let one = 1.0.scale(PEAK);
-    for (clique, product) in FactorProduct::of_cliques(compiled, scopes).iter().enumerate() {
+    for (clique, product) in FactorProduct::for_cliques(compiled, scopes).iter().enumerate() {
         let mut entries = prior.table_mut(clique).iter_mut();
         let power = product.entries(|value| {
             if let Some(entry) = entries.next() {

@@ -289,7 +289,7 @@ mod tests {
     }
 
     fn stepper(compiled: &Arc<CompiledNetwork>, evidence: &Evidence) -> Stepper {
-        Stepper::new(compiled, evidence.clone(), MemoryLimit::of_bytes(1 << 30)).unwrap()
+        Stepper::new(compiled, evidence.clone(), MemoryLimit::from_bytes(1 << 30)).unwrap()
     }
 
     fn numbers(stepper: &mut Stepper, message: usize) -> Vec<f64> {
@@ -321,7 +321,8 @@ mod tests {
         let needed = tables + detail_bytes(&compiled);
         // The largest message of Asia goes between two cliques of eight entries over four.
         assert_eq!(detail_bytes(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
-        let begin = |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::of_bytes(bytes));
+        let begin =
+            |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::from_bytes(bytes));
         assert!(matches!(begin(needed - 1), Err(LoadError::TooLarge(_))));
         let last = compiled.plan().messages().len() - 1;
         let mut tight = begin(needed + 300).unwrap();
@@ -359,7 +360,7 @@ mod tests {
         let options = LoadOptions {
             precision: Precision::F64,
             threads: 1,
-            memory: MemoryLimit::of_bytes(1 << 30),
+            memory: MemoryLimit::from_bytes(1 << 30),
             ..LoadOptions::default()
         };
         let mut engine = Sequential.load(&compiled, &options).unwrap();
@@ -399,7 +400,7 @@ mod tests {
     #[test]
     fn too_little_memory_is_refused() {
         let (compiled, evidence) = asia();
-        let refused = Stepper::new(&compiled, evidence, MemoryLimit::of_bytes(10));
+        let refused = Stepper::new(&compiled, evidence, MemoryLimit::from_bytes(10));
         assert!(matches!(refused.err(), Some(LoadError::TooLarge(_))));
     }
 }

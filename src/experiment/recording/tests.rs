@@ -16,7 +16,7 @@ fn recording() -> (Recording, Arc<CompiledNetwork>) {
     let options = LoadOptions {
         precision: Precision::F64,
         threads: 1,
-        memory: MemoryLimit::of_bytes(1 << 30),
+        memory: MemoryLimit::from_bytes(1 << 30),
         ..LoadOptions::default()
     };
     let mut loaded = engine::by_name("sequential").unwrap().load(&compiled, &options).unwrap();

@@ -52,7 +52,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             let PaperOptions { block_size, layout } = best.paper;
             let time = numbers::nanoseconds(best.run.propagate_us.median * 1e3);
             record.note(format!(
-                "{}: fastest with {block_size} threads a block and the {layout} layout, {time}.",
+                "{}: fastest with {block_size} threads per block and the {layout} layout, {time}.",
                 tree.name
             ));
         }

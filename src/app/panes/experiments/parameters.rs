@@ -109,7 +109,7 @@ impl Parameters {
                     }
                     let size = &mut self.paper.block_size;
                     ComboBox::from_id_salt("experiment block size")
-                        .selected_text(format!("{size} threads a block"))
+                        .selected_text(format!("{size} threads per block"))
                         .show_ui(ui, |ui| {
                             for choice in BLOCK_SIZES {
                                 ui.selectable_value(size, choice, choice.to_string());

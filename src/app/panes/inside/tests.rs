@@ -16,7 +16,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let mut model = model_with("asia", "sequential", &[]);
     let compiled = Arc::clone(model.compiled().unwrap());
     let message = MessageId::new(index);
-    let memory = MemoryLimit::of_bytes(1 << 30);
+    let memory = MemoryLimit::from_bytes(1 << 30);
     let mut walker = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
     let passing = walker.message(message, &CancelToken::new()).unwrap();
     let evidence = Evidence::none();

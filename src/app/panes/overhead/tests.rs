@@ -105,11 +105,11 @@ fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
     assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"), "the only one recorded");
     model.overheads.push(MeasuredOverhead {
         network: "asia".to_owned(),
-        engine: "gpu-paper f32, naive, 48 threads a block".to_owned(),
+        engine: "gpu-paper f32, naive, 48 threads per block".to_owned(),
         overhead_us: 10.0,
         whole_us: 50.0,
     });
-    let here = "gpu-paper f32, naive, 48 threads a block";
+    let here = "gpu-paper f32, naive, 48 threads per block";
     assert_eq!(pane_of(&pane, &model).as_deref(), Some(here));
     pane.engine = Some("gpu f32".to_owned());
     assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"));

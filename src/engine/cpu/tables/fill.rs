@@ -95,7 +95,7 @@ impl TableBuilder {
         let order = outer.variables().iter().chain(inner.variables()).copied();
         let scope = Scope::of(network, order);
         let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
-        let (values, power) = FactorProduct::of_tables(&scope, tables.collect()).table();
+        let (values, power) = FactorProduct::from_tables(&scope, tables.collect()).table();
         let product = (&[][..], Some(&*values), sparse);
         power + self.fill(inner.entries(), product, table, forks).unwrap_or(0)
     }

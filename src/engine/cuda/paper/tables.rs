@@ -180,7 +180,7 @@ fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
     let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
     let mut exponents = Vec::with_capacity(scopes.len());
     let one = 1.0.scale(PEAK);
-    for product in FactorProduct::of_cliques(compiled, scopes) {
+    for product in FactorProduct::for_cliques(compiled, scopes) {
         let power = product.entries(|value| prior.push((value * one) as f32));
         exponents.push(power - PEAK);
     }

@@ -98,8 +98,8 @@ impl Support {
             let mut is_live = vec![part.is_full; rows];
             if !part.is_full {
                 for (row, is_live) in is_live.iter_mut().enumerate() {
-                    let of_factor = |f: usize, at: usize| live[operation.factors[f].0][at];
-                    part.products(row, run, table, of_factor, |_| {
+                    let from_factor = |f: usize, at: usize| live[operation.factors[f].0][at];
+                    part.products(row, run, table, from_factor, |_| {
                         *is_live = true;
                         false
                     });
@@ -134,9 +134,9 @@ impl Support {
             part.is_full &= is_all;
             for &row in &part.rows {
                 let row = row as usize;
-                let of_factor = |f: usize, at: usize| live[operation.factors[f].0][at];
+                let from_factor = |f: usize, at: usize| live[operation.factors[f].0][at];
                 let mut count = 0;
-                part.products(row, run, table, of_factor, |entry| {
+                part.products(row, run, table, from_factor, |entry| {
                     for (at, (factor, _)) in part.factors.iter().zip(&operation.factors) {
                         before[*factor][at.at(row, entry)] = true;
                     }
