@@ -169,12 +169,12 @@ fn the_window_says_what_stands_in_and_tries_again() {
     let ctx = harness.ctx.clone();
     harness.state_mut().ask(&ctx, EngineCommand::SetEngine(engine.choice()));
     common::window::settle(&mut harness);
-    assert!(harness.query_by_label_contains("in place of").is_none());
+    assert!(harness.query_by_label_contains("instead of").is_none());
     harness.get_by_label_contains("xray = yes").click();
     common::window::settle(&mut harness);
-    harness.get_by_label("cpu in place of gpu-like");
+    harness.get_by_label("cpu instead of gpu-like");
     harness.get_by_label_contains("lung = yes: 48.87%");
-    assert_eq!(harness.state().model().engine, engine.choice(), "the choice is kept");
+    assert_eq!(harness.state().model().compute.engine, engine.choice(), "the choice is kept");
     assert!(harness.state().model().failure.is_none());
     engine.repair();
     harness.get_by_label("Propagate").click();
@@ -183,5 +183,5 @@ fn the_window_says_what_stands_in_and_tries_again() {
         let result = workbench.model().document.as_ref().and_then(|open| open.result.as_ref());
         result.is_some_and(|result| result.engine == engine.choice())
     });
-    assert!(harness.query_by_label_contains("in place of").is_none());
+    assert!(harness.query_by_label_contains("instead of").is_none());
 }

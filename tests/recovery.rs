@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cliquescope::app::state::command::{CaseCommand, Command, ExperimentCommand, ViewCommand};
-use cliquescope::app::state::model::Pane;
+use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::experiment::{self, Progress, Setup, Subject};

@@ -4,9 +4,9 @@
 mod common;
 
 use cliquescope::app::Workbench;
-use cliquescope::app::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::state::command::Command;
 use cliquescope::app::state::highlight::Item;
+use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::widgets::targets;
 use cliquescope::propagation::MessageId;
 use common::window::{open, settle, wait_until};

@@ -4,11 +4,11 @@
 mod common;
 
 use cliquescope::app::state::command::{
-    CaseCommand, Command, DocumentCommand, EvidenceCommand, ExperimentCommand, HistoryCommand,
-    TreeCommand, ViewCommand,
+    CaseCommand, CaseFileCommand, Command, DocumentCommand, EvidenceCommand, ExperimentCommand,
+    HistoryCommand, TreeCommand, ViewCommand,
 };
 use cliquescope::app::state::highlight::Item;
-use cliquescope::app::state::model::Pane;
+use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
 use cliquescope::format::NetworkSource;
@@ -564,7 +564,7 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("it can be written to");
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, CaseCommand::Open(path));
+    harness.state_mut().ask(&ctx, CaseFileCommand::OpenCases(path));
     harness.get_by_label_contains("smoke = yes").click();
     settle(&mut harness);
     harness.state_mut().ask(&ctx, CaseCommand::Add("smoker".to_owned()));
@@ -594,10 +594,10 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     assert_eq!(evidence_count(&harness), 2, "recalling can be taken back");
 
     let saved = folder.path().join("all.json");
-    harness.state_mut().ask(&ctx, CaseCommand::SaveAll(saved.clone()));
+    harness.state_mut().ask(&ctx, CaseFileCommand::SaveCases(saved.clone()));
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, EvidenceCommand::Load(saved));
+    harness.state_mut().ask(&ctx, CaseFileCommand::LoadEvidence(saved));
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1, "the first of them was entered");
     for name in ["two 1", "two 2", "smoker"] {
@@ -629,11 +629,11 @@ fn a_file_over_the_window_says_what_becomes_of_it_and_becomes_it() {
 
     harness.input_mut().hovered_files = vec![over("small.cas")];
     harness.step();
-    harness.get_by_label("Drop to observe what small.cas says");
+    harness.get_by_label("Drop to enter the evidence of small.cas");
     harness.input_mut().hovered_files = vec![over("small.cas"), over("small.net")];
     harness.step();
     harness.get_by_label("Drop to open small.net");
-    harness.get_by_label("One file at a time: 1 more left out");
+    harness.get_by_label("Only one file can be opened at a time: 1 ignored");
 
     harness.input_mut().hovered_files.clear();
     harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(small("small.net"))));

@@ -1,22 +1,22 @@
 //! The window.
 //!
-//! Data flows around once a frame: the [worker](crate::session) reports what happened to the
-//! [`Model`](model::Model); the panes draw the model and push [`Command`](command::Command)s; the
-//! [`Workbench`] applies the commands between frames, which may send the worker a new request.
+//! In each frame the [`Workbench`] receives what the [`session`](crate::session) reports, the panes
+//! draw the [`Model`](state::model::Model) and push [`Command`](state::command::Command)s, and the
+//! workbench applies the commands, which may send the session a new request.
 //!
-//! **Invariants:** a pane never changes the model and never computes a posterior; nothing in here
-//! waits for the worker.
+//! Imports go one way: shell -> workbench -> features in `state` -> the model. Panes and widgets import
+//! the model and the commands only.
+//!
+//! **Invariants:** a pane never changes the model and never computes a posterior; nothing here waits
+//! for the session.
 
-mod apply;
 pub mod layout;
-pub mod lessons;
 pub mod panes;
 mod shell;
 pub mod state;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod theme;
-mod updates;
 pub mod widgets;
 mod workbench;
 
@@ -24,40 +24,40 @@ use std::path::PathBuf;
 
 use eframe::egui;
 
-use crate::app::state::model::ThemeChoice;
+use crate::app::state::settings::ThemeChoice;
 use crate::format::NetworkSource;
 use crate::graph::Triangulation;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 
-pub use state::earlier::Earlier;
+pub use state::left_evidence::LeftEvidence;
 pub use state::settings::Settings;
 pub use workbench::Workbench;
 
 use shell::screenshot::Screenshot;
-use state::settings;
+use state::{settings, view};
 
-/// The sample that opens where nothing else is asked for.
+/// The sample that opens by default.
 const FIRST_SAMPLE: &str = "asia";
-/// The window's size at first, in points.
+/// The initial size of the window, in points.
 const FIRST_SIZE: [f32; 2] = [1260.0, 730.0];
-/// What the system knows the program by, and where it keeps its files.
+/// Identifies the program to the desktop, and names the folder of its files.
 const APP_ID: &str = "cliquescope";
-/// Under which name the settings are stored.
+/// The key of the settings in eframe's storage, where earlier versions kept them.
 const SETTINGS_KEY: &str = "settings";
 
-/// What the window opens with.
+/// Options for opening the window.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchOptions {
-    /// A path or a sample's name.
+    /// A path or the name of a sample.
     pub network: Option<String>,
-    /// Findings: variable and state by name.
+    /// Findings: names of variable and state.
     pub evidence: Vec<(String, String)>,
-    /// Write a picture of the window here once the posteriors are there, and quit.
+    /// Write a picture of the window to this path when the posteriors are on screen, and quit.
     pub screenshot: Option<PathBuf>,
     /// Size of the window in points.
     pub size: Option<(f32, f32)>,
-    /// Dark or light, whatever the settings say.
+    /// Dark or light, instead of what the settings say.
     pub theme: Option<ThemeChoice>,
     /// Name of the engine, for this run only.
     pub engine: Option<String>,
@@ -65,12 +65,12 @@ pub struct LaunchOptions {
     pub precision: Option<Precision>,
     /// How networks are triangulated, for this run only.
     pub triangulation: Option<Triangulation>,
-    /// Memory that engines may take, for this run only.
+    /// Memory that engines may use, for this run only.
     pub memory: Option<MemoryLimit>,
 }
 
 impl LaunchOptions {
-    /// `stored` with what was asked for in its place.
+    /// `stored` with the options that hold for this run only.
     fn settings_for_this_run(&self, stored: &Settings) -> Settings {
         let mut settings = stored.clone();
         if let Some(engine) = &self.engine {
@@ -90,7 +90,7 @@ impl LaunchOptions {
 /// Opens the window and returns when it is closed.
 ///
 /// # Errors
-/// If there is no display, or a screenshot was asked for and could not be taken.
+/// If there is no display, or a requested screenshot cannot be taken.
 pub fn run(options: LaunchOptions) -> Result<(), String> {
     let (screenshot, outcome) = options.screenshot.clone().map(Screenshot::new).unzip();
     let size = options.size.map_or(FIRST_SIZE, |(width, height)| [width, height]);
@@ -103,9 +103,9 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         .with_drag_and_drop(true);
     let native = eframe::NativeOptions {
         viewport,
-        // A picture is the same whatever the user's last window was.
+        // Pictures do not depend on the size of the last window.
         persist_window: screenshot.is_none() && options.size.is_none(),
-        window_builder: own_size(&options),
+        window_builder: size_override(&options),
         ..Default::default()
     };
     let started = eframe::run_native(
@@ -120,21 +120,20 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     }
 }
 
-/// Puts the size that was asked for, or that of a picture, in the place of the last window's, which is
-/// restored even where none is to be stored.
-fn own_size(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
+/// Overrides the size of the last window, which eframe restores even if it does not store one.
+fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     if options.size.is_none() && options.screenshot.is_none() {
         return None;
     }
-    let asked = options.size.map(|(width, height)| [width, height]);
+    let size = options.size.map(|(width, height)| [width, height]);
     Some(Box::new(move |last| {
-        last.with_inner_size(asked.unwrap_or(FIRST_SIZE))
+        last.with_inner_size(size.unwrap_or(FIRST_SIZE))
             .with_maximized(false)
             .with_fullscreen(false)
     }))
 }
 
-/// The program's picture in the task bar.
+/// The icon in the task bar.
 fn icon() -> Result<egui::IconData, String> {
     eframe::icon_data::from_png_bytes(include_bytes!("../../assets/icon.png"))
         .map_err(|error| format!("the icon cannot be read: {error}"))
@@ -144,7 +143,7 @@ fn icon() -> Result<egui::IconData, String> {
 struct Window {
     workbench: Workbench,
     screenshot: Option<Screenshot>,
-    /// Where the settings are kept, unless this run is for a picture or no file can be made.
+    /// The file of the settings. `None` for a screenshot, and if the file cannot be made.
     store: Option<settings::SettingsFile>,
     title: String,
 }
@@ -159,12 +158,12 @@ impl Window {
         let opened =
             folder.as_ref().map(|folder| settings::SettingsFile::open(&folder.join("settings")));
         let (store, stored) = opened.and_then(Result::ok).unzip();
-        // Earlier versions kept them in the window's own store.
+        // Earlier versions kept the settings in eframe's storage.
         let earlier = creation.storage.filter(|_| screenshot.is_none());
         let earlier = || eframe::get_value(earlier?, SETTINGS_KEY);
         let mut settings: Settings = stored.flatten().or_else(earlier).unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
-        apply::set_theme(&creation.egui_ctx, settings.theme);
+        view::set_theme(&creation.egui_ctx, settings.theme);
         creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(0.5, 4.0));
         theme::set_style(&creation.egui_ctx);
         let ctx = creation.egui_ctx.clone();
@@ -183,12 +182,12 @@ impl Window {
 
 impl eframe::App for Window {
     fn raw_input_hook(&mut self, _: &egui::Context, input: &mut egui::RawInput) {
-        // A picture shows the network, not what the pointer happens to be over.
+        // Pictures do not depend on where the pointer is.
         if self.screenshot.is_some() {
-            let of_pointer = |event: &egui::Event| {
+            let is_pointer = |event: &egui::Event| {
                 matches!(event, egui::Event::PointerMoved(_) | egui::Event::MouseMoved(_))
             };
-            input.events.retain(|event| !of_pointer(event));
+            input.events.retain(|event| !is_pointer(event));
         }
     }
 
@@ -212,7 +211,7 @@ impl eframe::App for Window {
         self.workbench.end();
     }
 
-    /// What outlasts a run stands in the [`Settings`]; where a list was scrolled to does not.
+    /// No: what outlives a run is in the [`Settings`]. Scroll positions and the like are not.
     fn persist_egui_memory(&self) -> bool {
         false
     }
@@ -229,9 +228,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_that_is_asked_for_goes_before_that_of_the_last_window() {
+    fn a_requested_size_overrides_the_size_of_the_last_window() {
         let last = || egui::ViewportBuilder::default().with_inner_size([1280.0, 800.0]);
-        let sized = |options: &LaunchOptions| match own_size(options) {
+        let sized = |options: &LaunchOptions| match size_override(options) {
             Some(hook) => hook(last().with_maximized(true)),
             None => last(),
         };

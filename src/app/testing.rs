@@ -1,4 +1,4 @@
-//! Models and a stand-in for the workbench, to drive a pane in a test.
+//! Models, and a harness that drives one pane in a test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, Node};
 
 use crate::app::state::command::{Command, Commands, ViewCommand};
-use crate::app::state::experiments::ExperimentRunner;
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Highlight;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::app::state::recordings::Recorded;
+use crate::app::state::settings::Settings;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
 use crate::experiment::{
@@ -19,7 +20,7 @@ use crate::experiment::{
 };
 use crate::format::NetworkSource;
 use crate::format::open;
-use crate::graph::{JunctionTree, Triangulation};
+use crate::graph::JunctionTree;
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{
@@ -28,11 +29,11 @@ use crate::propagation::{
 use crate::session::{EngineChoice, Propagation};
 use crate::statistics::Quantiles;
 
-/// A pane's model with the commands of the frame before applied, as far as panes rely on it.
+/// The model of a pane in a test. Selection, hover and the shown recording follow its commands.
 pub(crate) struct Bench {
     /// What the pane draws.
     pub model: Model,
-    /// All commands that were pushed, oldest first; hovers left out.
+    /// All commands that were pushed except hovers, oldest first.
     pub pushed: Vec<Command>,
 }
 
@@ -48,7 +49,7 @@ impl Bench {
             match command {
                 Command::View(ViewCommand::Hover(item)) => hovered = Some(item),
                 Command::View(ViewCommand::Select(item)) => {
-                    self.model.selection = self.light(item.clone());
+                    self.model.selection = self.highlight(item.clone());
                     self.pushed.push(ViewCommand::Select(item).into());
                 }
                 Command::View(ViewCommand::ShowRecording(recorded)) => {
@@ -59,16 +60,16 @@ impl Bench {
                 other => self.pushed.push(other),
             }
         }
-        self.model.hover = self.light(hovered);
+        self.model.hover = self.highlight(hovered);
     }
 
-    fn light(&self, item: Option<crate::app::state::highlight::Item>) -> Highlight {
+    fn highlight(&self, item: Option<crate::app::state::highlight::Item>) -> Highlight {
         Highlight::of(item, self.model.compiled().map(|compiled| &**compiled))
     }
 }
 
-/// A model with `network`, a sample's name, open and propagated without evidence by engine
-/// `sequential`; with nothing open if the name is empty.
+/// A model with the sample called `network` open, propagated without evidence by engine `sequential`.
+/// With nothing open if the name is empty.
 pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }
@@ -78,32 +79,14 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
     let choice = EngineChoice { engine, precision: engine.precisions()[0], threads: 1, paper };
-    let document = (!network.is_empty()).then(|| document(network, choice, findings));
-    Model {
-        document,
-        working: None,
-        failure: None,
-        engine: choice,
-        triangulation: Triangulation::Auto,
-        memory: None,
-        auto_propagate: true,
-        experiments: ExperimentRunner::default(),
-        recordings: &[],
-        overheads: Vec::new(),
-        keep_improving: false,
-        improvement: None,
-        fill_edges: false,
-        pointed: None,
-        stepping: None,
-        explained: None,
-        selection: Highlight::default(),
-        hover: Highlight::default(),
-        fit_serial: 0,
-    }
+    let mut model = Model::new(&Settings::default(), &[]);
+    model.document = (!network.is_empty()).then(|| document(network, choice, findings));
+    model.compute.engine = choice;
+    model
 }
 
-/// As if the open network of `model` had been recorded on a GPU by engine `gpu`: messages of 1 µs, one
-/// after another, each of which was waited for 2 µs in a block of its own, after 8 µs of launching.
+/// Adds a recording of the open network on a GPU by engine `gpu` to `model`: messages of 1 µs, one after
+/// the other, each in its own block after waiting 2 µs, and 8 µs of launching before the first.
 pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let microseconds = |index: usize| Duration::from_micros(index as u64);
     let document = model.document.as_mut().expect("an open network");
@@ -165,7 +148,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     let read = Arc::new(open(name).expect("a sample"));
     let options = CompileOptions::default();
     let compiled = compile(Arc::clone(&read.network), &options, &CancelToken::new());
-    let compiled = Arc::new(compiled.expect("nobody cancels"));
+    let compiled = Arc::new(compiled.expect("not cancelled"));
     let load = LoadOptions {
         precision: choice.precision,
         threads: choice.threads,
@@ -191,28 +174,16 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         evidence.observe_named(&read.network, variable, state).expect("a finding of the network");
     }
     let (prior, result) = (run(&Evidence::none()), run(&evidence));
-    Document {
-        source: NetworkSource::Named(name.to_owned()),
-        serial: 1,
-        engine: choice,
-        read,
-        compiled: Some(Arc::clone(&compiled)),
-        evidence,
-        cases: Vec::new(),
-        prior: Some(prior),
-        result: Some(result),
-        recorded: Vec::new(),
-        shown: None,
-        running: None,
-        impossible: None,
-        engine_bytes: Some(loaded.peak_bytes()),
-        stand_in: None,
-        launch_overhead: None,
-        launch: None,
-    }
+    let source = NetworkSource::Named(name.to_owned());
+    let mut document = Document::new(source, 1, choice, read, evidence);
+    document.compiled = Some(Arc::clone(&compiled));
+    document.prior = Some(prior);
+    document.result = Some(result);
+    document.engine_bytes = Some(loaded.peak_bytes());
+    document
 }
 
-/// A harness of 900 by 600 points around a pane that shows `network`.
+/// A harness of 900 by 600 points that drives a pane with [`model`] `network`.
 pub(crate) fn drive<'a>(
     network: &str,
     show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,
@@ -233,6 +204,7 @@ pub(crate) fn drive_model<'a>(
         .build_ui_state(
             move |ui, bench: &mut Bench| {
                 let mut commands = Commands::default();
+                bench.model.begin_frame();
                 show(ui, &bench.model, &mut commands);
                 bench.apply(&mut commands);
             },
@@ -240,7 +212,7 @@ pub(crate) fn drive_model<'a>(
         )
 }
 
-/// The first widget whose label has `text` in it.
+/// The first widget whose label contains `text`.
 pub(crate) fn label_containing<'h>(harness: &'h Harness<'_, Bench>, text: &'h str) -> Node<'h> {
     let mut all = harness.query_all_by_label_contains(text);
     all.next().unwrap_or_else(|| panic!("a widget labelled '{text}'"))

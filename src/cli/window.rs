@@ -66,8 +66,8 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
         screenshot: args.screenshot,
         size: args.size,
         theme: args.theme.map(|theme| match theme {
-            Theme::Dark => cliquescope::app::state::model::ThemeChoice::Dark,
-            Theme::Light => cliquescope::app::state::model::ThemeChoice::Light,
+            Theme::Dark => cliquescope::app::state::settings::ThemeChoice::Dark,
+            Theme::Light => cliquescope::app::state::settings::ThemeChoice::Light,
         }),
         engine: args.engine,
         precision: args.precision,

@@ -18,7 +18,8 @@ pub mod variables;
 use eframe::egui::Ui;
 
 use crate::app::state::command::Commands;
-use crate::app::state::model::{Model, Pane};
+use crate::app::state::model::Model;
+use crate::app::state::pane::Pane;
 
 /// All panes.
 #[derive(Default)]

@@ -1,15 +1,15 @@
-//! Files that are dragged over the window, and dropped on it.
+//! Opening files that are dropped on the window.
 
 use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
 
-use crate::app::state::command::{Command, Commands, DocumentCommand, EvidenceCommand};
+use crate::app::state::command::{CaseFileCommand, Command, Commands, DocumentCommand};
 use crate::app::theme::Palette;
 use crate::format::NetworkSource;
 use crate::format::cases::CaseFormat;
 
-/// What would become of the file under the pointer, or becomes of the one that was let go.
+/// Says what will happen to files dragged over the window, and opens files that were dropped.
 pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
     let (over, dropped) = ctx.input(|input| {
         let over = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());
@@ -17,12 +17,12 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
         (over.collect::<Vec<_>>(), dropped.collect::<Vec<_>>())
     });
     if let Some(path) = chosen(&over) {
-        promise(ctx, path, over.len(), network_is_open);
+        announce(ctx, path, over.len(), network_is_open);
     }
     if let Some(path) = chosen(&dropped) {
         let path = path.clone();
         commands.push(if is_evidence(&path) {
-            Command::Evidence(EvidenceCommand::Load(path))
+            Command::CaseFile(CaseFileCommand::LoadEvidence(path))
         } else {
             Command::Document(DocumentCommand::Open(NetworkSource::File(path)))
         });
@@ -33,21 +33,21 @@ fn is_evidence(path: &Path) -> bool {
     CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }
 
-/// Of several files a network goes before evidence: one thing is opened at a time.
+/// The one file to open: the first network, or the first file if none is a network.
 fn chosen(paths: &[PathBuf]) -> Option<&PathBuf> {
     paths.iter().find(|path| !is_evidence(path)).or_else(|| paths.first())
 }
 
-fn promise(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
+fn announce(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let text = match (is_evidence(path), network_is_open) {
         (false, _) => format!("Drop to open {name}"),
-        (true, true) => format!("Drop to observe what {name} says"),
-        (true, false) => format!("{name} holds evidence: open a network first"),
+        (true, true) => format!("Drop to enter the evidence of {name}"),
+        (true, false) => format!("{name} is evidence: open a network first"),
     };
-    let others = (files > 1).then(|| format!("One file at a time: {} more left out", files - 1));
+    let others = (files > 1)
+        .then(|| format!("Only one file can be opened at a time: {} ignored", files - 1));
     let screen = ctx.content_rect();
-    // Nothing is read yet; the window goes on being seen behind the promise.
     ctx.layer_painter(egui::LayerId::new(Order::Foreground, Id::new("dropping shade")))
         .rect_filled(screen, 0.0, egui::Color32::from_black_alpha(96));
     Area::new(Id::new("dropping"))
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_goes_before_evidence() {
+    fn a_network_is_opened_rather_than_evidence() {
         let paths = ["a.cas", "b.net.gz", "c.bif"].map(PathBuf::from);
         assert_eq!(chosen(&paths), Some(&paths[1]));
         assert_eq!(chosen(&paths[..1]), Some(&paths[0]));

@@ -3,7 +3,8 @@
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
-use crate::app::state::model::{Model, Pane};
+use crate::app::state::model::Model;
+use crate::app::state::pane::Pane;
 use crate::app::state::recordings::Recorded;
 use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
@@ -14,8 +15,8 @@ const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640
 
 /// Draws the choices, from right to left.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    if model.engine.takes_paper_options() {
-        let PaperOptions { block_size, layout } = model.engine.paper;
+    if model.compute.engine.takes_paper_options() {
+        let PaperOptions { block_size, layout } = model.compute.engine.paper;
         ComboBox::from_id_salt("paper options")
             .selected_text(format!("{layout}, {block_size}"))
             .height(f32::INFINITY)
@@ -24,7 +25,11 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             .on_hover_text("Layout of the mapping tables, and threads of a block");
     }
     let engine = ComboBox::from_id_salt("engine")
-        .selected_text(format!("{} {}", model.engine.engine.name(), model.engine.precision))
+        .selected_text(format!(
+            "{} {}",
+            model.compute.engine.engine.name(),
+            model.compute.engine.precision
+        ))
         .height(f32::INFINITY)
         .show_ui(ui, |ui| engines(ui, model, commands))
         .response;
@@ -37,9 +42,9 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for engine in engine::all() {
         let available = engine.availability();
         for &precision in engine.precisions() {
-            let choice = EngineChoice { engine: *engine, precision, ..model.engine };
+            let choice = EngineChoice { engine: *engine, precision, ..model.compute.engine };
             let text = format!("{} {precision}", engine.name());
-            let button = Button::selectable(model.engine == choice, text);
+            let button = Button::selectable(model.compute.engine == choice, text);
             let response =
                 ui.add_enabled(available.is_ok(), button).on_hover_text(engine.summary());
             let response = match &available {
@@ -84,9 +89,9 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
 
 /// What engine `gpu-paper` can be asked for.
 fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let now = model.engine.paper;
+    let now = model.compute.engine.paper;
     let mut choose = |paper: PaperOptions| {
-        commands.push(EngineCommand::SetEngine(EngineChoice { paper, ..model.engine }));
+        commands.push(EngineCommand::SetEngine(EngineChoice { paper, ..model.compute.engine }));
     };
     ui.weak("Mapping tables");
     for layout in MappingLayout::ALL {
@@ -128,7 +133,7 @@ mod tests {
     /// As if a card were there, and `gpu-paper` chosen.
     fn with_paper() -> Model {
         let mut model = model("asia");
-        model.engine.engine = by_name("gpu-paper").expect("compiled in");
+        model.compute.engine.engine = by_name("gpu-paper").expect("compiled in");
         model
     }
 
@@ -177,10 +182,10 @@ mod tests {
 
     #[test]
     fn choices_differ_by_block_size_only_where_it_matters() {
-        let paper = with_paper().engine;
+        let paper = with_paper().compute.engine;
         let other = PaperOptions { block_size: 16, ..paper.paper };
         assert_ne!(EngineChoice { paper: other, ..paper }, paper);
-        let sequential = model("asia").engine;
+        let sequential = model("asia").compute.engine;
         assert_eq!(EngineChoice { paper: other, ..sequential }, sequential);
     }
 }

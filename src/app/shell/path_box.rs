@@ -1,4 +1,4 @@
-//! A path that is typed, where the system has no file dialog to show.
+//! A box for typing a path, on systems without a file dialog.
 
 use std::path::PathBuf;
 
@@ -7,26 +7,26 @@ use eframe::egui::{self, Key, Modifiers};
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::theme::Palette;
 
-/// The box, with the path so far.
+/// The box.
 pub(crate) struct PathBox {
     purpose: FilePurpose,
     path: String,
-    /// The path has the focus, and what is suggested was selected.
-    has_begun: bool,
-    /// The path of a file that is there, and whose replacement was asked about.
-    asked: Option<String>,
-    /// Why the path cannot be used, and which it was.
+    /// The text field has had the focus, and the suggestion was selected.
+    initialised: bool,
+    /// The path of an existing file, after the user was asked whether to replace it.
+    confirming: Option<String>,
+    /// A path that cannot be used, and why.
     problem: Option<(String, &'static str)>,
 }
 
 impl PathBox {
-    /// A box for `purpose`, which begins with what a dialog would suggest.
+    /// A box for `purpose` with the suggested file name.
     pub(crate) fn new(purpose: FilePurpose) -> Self {
         Self {
             purpose,
             path: purpose.suggestion().to_owned(),
-            has_begun: false,
-            asked: None,
+            initialised: false,
+            confirming: None,
             problem: None,
         }
     }
@@ -36,7 +36,8 @@ impl PathBox {
         self.purpose
     }
 
-    /// Draws the box. The answer once there is one: a path, or `None` for Cancel.
+    /// Draws the box. Returns the answer when the user has given it: an absolute path, or `None` for
+    /// Cancel.
     pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));
@@ -46,15 +47,15 @@ impl PathBox {
             let label = ui.label("This system shows no file dialog. Path:");
             let edit = egui::TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
             let edit = ui.add(edit).labelled_by(label.id);
-            if edit.has_focus() && !std::mem::replace(&mut self.has_begun, true) {
+            if edit.has_focus() && !std::mem::replace(&mut self.initialised, true) {
                 select_all(ctx, edit.id, &self.path);
             }
-            if !self.has_begun || ctx.memory(|memory| memory.focused()).is_none() {
+            if !self.initialised || ctx.memory(|memory| memory.focused()).is_none() {
                 edit.request_focus();
             }
-            let asks = self.asked.as_deref() == Some(self.path.trim());
-            if asks {
-                ui.colored_label(Palette::of(ui).warning, "There is a file of this name.");
+            let confirms = self.confirming.as_deref() == Some(self.path.trim());
+            if confirms {
+                ui.colored_label(Palette::of(ui).warning, "A file of this name exists.");
             }
             if let Some((_, problem)) =
                 self.problem.as_ref().filter(|(path, _)| path == self.path.trim())
@@ -62,9 +63,9 @@ impl PathBox {
                 ui.colored_label(Palette::of(ui).error, *problem);
             }
             ui.horizontal(|ui| {
-                let some = !self.path.trim().is_empty();
-                let go_on = if asks { "Replace it" } else { "Go on" };
-                enter |= ui.add_enabled(some, egui::Button::new(go_on)).clicked();
+                let has_path = !self.path.trim().is_empty();
+                let label = if confirms { "Replace it" } else { "OK" };
+                enter |= ui.add_enabled(has_path, egui::Button::new(label)).clicked();
                 cancel |= ui.button("Cancel").clicked();
             });
         });
@@ -72,10 +73,10 @@ impl PathBox {
         if enter
             && self.purpose.writes_file()
             && std::path::Path::new(path).is_file()
-            && self.asked.as_deref() != Some(path)
+            && self.confirming.as_deref() != Some(path)
         {
-            // As the system's dialogs do, ask before a file is replaced.
-            self.asked = Some(path.to_owned());
+            // Ask before replacing a file, as file dialogs do.
+            self.confirming = Some(path.to_owned());
             return None;
         }
         if enter
@@ -87,14 +88,14 @@ impl PathBox {
         }
         match (cancel, enter && !path.is_empty()) {
             (true, _) => Some(None),
-            // Absolute, so that what is told of it says where it is.
+            // Absolute, because later messages show it.
             (false, true) => Some(Some(std::path::absolute(path).unwrap_or_else(|_| path.into()))),
             (false, false) => None,
         }
     }
 }
 
-/// Selects all of `text` in a text field, so that what is typed replaces it.
+/// Selects all of `text` in a text field, so that typing replaces it.
 fn select_all(ctx: &egui::Context, field: egui::Id, text: &str) {
     use egui::text::{CCursor, CCursorRange};
     let mut state = egui::text_edit::TextEditState::load(ctx, field).unwrap_or_default();
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_cannot_be_used_can_be_put_right() {
+    fn a_path_that_cannot_be_used_can_be_corrected() {
         let mut path_box = PathBox::new(FilePurpose::OpenNetwork);
         path_box.path = "/no/such/file.bif".to_owned();
         let mut harness = Harness::new_ui_state(
@@ -129,7 +130,7 @@ mod tests {
         harness.key_press(Key::Enter);
         harness.run_steps(2);
         harness.get_by_label("There is no such file.");
-        assert_eq!(harness.state().1, None, "it stays open");
+        assert_eq!(harness.state().1, None, "the box stays open");
         let file = tempfile::NamedTempFile::new().unwrap();
         harness.state_mut().0.path = file.path().display().to_string();
         harness.key_press(Key::Enter);
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_typed_where_no_dialog_came_up() {
+    fn the_box_opens_if_no_dialog_was_shown() {
         let folder = tempfile::tempdir().unwrap();
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
@@ -149,25 +150,25 @@ mod tests {
         }
         let typed = "This system shows no file dialog. Path:";
         let slowly = Duration::from_secs(3);
-        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, slowly);
+        harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, slowly);
         harness.run_steps(3);
-        assert!(harness.query_by_label(typed).is_none(), "the user has closed a dialog");
+        assert!(harness.query_by_label(typed).is_none(), "the user closed a dialog");
 
         let at_once = Duration::from_millis(9);
-        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
+        harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         harness.key_press(Key::Escape);
         harness.run_steps(3);
         assert!(harness.query_by_label(typed).is_none());
 
-        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
+        harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         let path = folder.path().join("known.json");
         let edit = |harness: &Harness<'_, Workbench>, text: &str| {
             let role = egui::accesskit::Role::TextInput;
             harness.get_by_role_and_label(role, typed).type_text(text);
         };
-        // What is typed replaces what is suggested.
+        // Typing replaces the suggestion.
         edit(&harness, &path.display().to_string());
         harness.run_steps(2);
         harness.key_press(Key::Enter);
@@ -176,13 +177,13 @@ mod tests {
         assert!(harness.query_by_label(typed).is_none());
 
         std::fs::write(&path, "mine").unwrap();
-        harness.state_mut().take_answer(FilePurpose::SaveEvidence, None, at_once);
+        harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         edit(&harness, &path.display().to_string());
         harness.run_steps(2);
         harness.key_press(Key::Enter);
         harness.run_steps(3);
-        harness.get_by_label("There is a file of this name.");
+        harness.get_by_label("A file of this name exists.");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
         harness.get_by_label("Replace it").click();
         harness.run_steps(3);
@@ -195,7 +196,7 @@ mod tests {
             harness.step();
         }
         let slowly = Duration::from_secs(3);
-        harness.state_mut().take_answer(FilePurpose::SaveEvidence, Some(network.clone()), slowly);
+        harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, Some(network.clone()), slowly);
         harness.run_steps(3);
         assert!(std::fs::read_to_string(&network).unwrap().starts_with("BAYES"));
     }

@@ -5,73 +5,64 @@ use std::sync::Arc;
 
 use eframe::egui::{self, ColorImage, Rect, ViewportCommand};
 
-use crate::app::shell::actions::pane_title;
-use crate::app::state::model::Pane;
+use crate::app::state::pane::Pane;
 use crate::app::widgets::targets;
-use crate::app::workbench::Workbench;
 use crate::store::write_atomically;
 
-/// Frames that are drawn before a picture is taken, so that menus and boxes are gone.
+/// Frames to draw before the picture is taken, so that menus and boxes are closed.
 const CLEARING_FRAMES: u32 = 4;
 
-/// Frames after which a picture that did not come is given up.
-const MOST_FRAMES: u32 = 240;
+/// Frames to wait for the picture before giving up: about 4 seconds at 60 frames a second.
+const MAX_FRAMES: u32 = 240;
 
-/// A picture that was asked for.
-pub(crate) struct Picture {
-    /// The pane; all of the window if there is none.
+/// A picture that is being taken.
+pub(crate) struct PictureRequest {
+    /// The pane; `None` for the whole window.
     pane: Option<Pane>,
     path: PathBuf,
+    /// Frames since the request.
     frames: u32,
 }
 
-impl Picture {
-    /// A picture of `pane`, or of the window, to be written to `path`.
+impl PictureRequest {
+    /// A picture of `pane`, or of the whole window, to be written to `path`.
     pub(crate) fn new(pane: Option<Pane>, path: PathBuf) -> Self {
         Self { pane, path, frames: 0 }
     }
-}
 
-impl Workbench {
-    /// Takes the picture that was asked for once menu and path box are gone, and writes it once it is
-    /// there.
-    pub(crate) fn take_picture(&mut self, ctx: &egui::Context) {
-        let Some(picture) = &mut self.picture else { return };
-        picture.frames += 1;
-        if picture.frames == CLEARING_FRAMES {
+    /// Call this once a frame. Takes the picture, and returns the path once it is written, or an error.
+    pub(crate) fn advance(&mut self, ctx: &egui::Context) -> Option<Result<PathBuf, String>> {
+        self.frames += 1;
+        if self.frames == CLEARING_FRAMES {
             ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::UserData::default()));
         }
         let image = taken(ctx);
-        if image.is_none() && picture.frames < MOST_FRAMES {
+        if image.is_none() && self.frames < MAX_FRAMES {
             ctx.request_repaint();
-            return;
+            return None;
         }
-        let Some(Picture { pane, path, .. }) = self.picture.take() else { return };
-        let written = match (image, pane) {
-            (None, _) => Err("This system gives no pictures of windows.".to_owned()),
-            (Some(image), None) => write(&path, &image),
+        let written = match (image, self.pane) {
+            (None, _) => Err("This system cannot take pictures of windows.".to_owned()),
+            (Some(image), None) => write(&self.path, &image),
             (Some(image), Some(pane)) => match part(ctx, &image, pane) {
-                Some(part) => write(&path, &part),
-                None => Err(format!("{} is no longer on screen", pane_title(pane))),
+                Some(part) => write(&self.path, &part),
+                None => Err(format!("{} is no longer on screen", pane.title())),
             },
         };
-        match written {
-            Ok(()) => _ = self.toasts.success(format!("Saved {}", path.display())),
-            Err(message) => self.complain(&message),
-        }
+        Some(written.map(|()| self.path.clone()))
     }
 }
 
-/// As much of `pane` as is on `image` of the window; nothing if it is not on screen.
+/// The part of `image`, a picture of the window, that shows `pane`. `None` if it is not on screen.
 fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImage> {
     let scale = ctx.pixels_per_point();
     let [width, height] = image.size.map(|side| side as f32 / scale);
     let window = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(width, height));
-    let seen = targets::find(ctx, pane_title(pane))?.intersect(window);
+    let seen = targets::find(ctx, pane.title())?.intersect(window);
     seen.is_positive().then(|| image.region(&seen, Some(scale)))
 }
 
-/// The picture of the window that was asked for, if it has come.
+/// The picture of the window, if it was taken in this frame.
 pub(crate) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     ctx.input(|input| {
         input.raw.events.iter().find_map(|event| match event {
@@ -81,7 +72,7 @@ pub(crate) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     })
 }
 
-/// Writes `image` to `path` as PNG, whole or not at all. What went wrong, in words for the user.
+/// Writes `image` to `path` as PNG, completely or not at all. The error is a sentence for the user.
 pub(crate) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size.map(|side| side as u32);
     let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
@@ -103,8 +94,8 @@ mod tests {
     use crate::app::state::command::WindowCommand;
     use crate::app::{Settings, Workbench};
 
-    /// The picture of `pane` in a window of 900 by 600 points, `scale` pixels each. Where a pixel is
-    /// tells its red and green: tens of points from the left and from above.
+    /// The picture of `pane` in a window of 900 by 600 points with `scale` pixels each. The red and
+    /// green of a pixel are its distances from the left and the top, in tens of points.
     fn saved(pane: Option<Pane>, scale: f32) -> image::RgbaImage {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.png");
@@ -119,7 +110,7 @@ mod tests {
         let ctx = harness.ctx.clone();
         harness.state_mut().ask(&ctx, WindowCommand::SavePicture(pane, path.clone()));
         harness.run_steps(6);
-        assert!(!path.exists(), "nothing was given yet");
+        assert!(!path.exists(), "no picture was taken yet");
         let size = [900.0, 600.0].map(|points| (points * scale) as usize);
         let tens = |pixel: usize| (pixel as f32 / scale / 10.0) as u8;
         let pixels = (0..size[0] * size[1])
@@ -135,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_of_the_window_or_of_a_pane() {
+    fn a_picture_shows_the_window_or_one_pane() {
         let all = saved(None, 1.0);
         assert_eq!((all.dimensions(), all.get_pixel(15, 25).0), ((900, 600), [1, 2, 7, 255]));
         let (once, twice) =
             (saved(Some(Pane::JunctionTree), 1.0), saved(Some(Pane::JunctionTree), 2.0));
         let (width, height) = once.dimensions();
         assert!((100..700).contains(&width) && (100..500).contains(&height), "{width}x{height}");
-        assert!(once.get_pixel(0, 0).0[0] > 10, "variables stand left of it");
+        assert!(once.get_pixel(0, 0).0[0] > 10, "the variables are to its left");
         assert!(twice.width().abs_diff(2 * width) < 8 && twice.height().abs_diff(2 * height) < 8);
         assert_eq!(twice.get_pixel(twice.width() / 2, 9), once.get_pixel(width / 2, 5));
     }

@@ -7,30 +7,31 @@ use eframe::egui::{self, ViewportCommand};
 
 use crate::app::shell::picture;
 
-/// Frames that are drawn after everything is there, so that layouts and fonts have settled.
+/// Frames to draw after everything is loaded, so that layouts and fonts have settled.
 const SETTLING_FRAMES: u32 = 8;
 
-/// What came of a screenshot, for who started the window.
+/// The outcome of a screenshot, shared with the caller of the window.
 pub type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
 
-/// A screenshot to be taken.
+/// The screenshot of a run with `--screenshot`.
 pub struct Screenshot {
     path: PathBuf,
     outcome: Outcome,
     settled_frames: u32,
-    asked: bool,
+    requested: bool,
 }
 
 impl Screenshot {
-    /// A screenshot to be written to `path`, and where to leave word of it.
+    /// A screenshot to be written to `path`, and its outcome.
     #[must_use]
     pub fn new(path: PathBuf) -> (Self, Outcome) {
         let outcome = Outcome::default();
-        let shot = Self { path, outcome: Arc::clone(&outcome), settled_frames: 0, asked: false };
+        let shot =
+            Self { path, outcome: Arc::clone(&outcome), settled_frames: 0, requested: false };
         (shot, outcome)
     }
 
-    /// Takes the next step in a frame, in which the window was `settled` or not. `failure` ends it.
+    /// Call this once a frame. `settled` is whether everything is loaded; a `failure` ends the run.
     pub fn advance(&mut self, ctx: &egui::Context, settled: bool, failure: Option<&str>) {
         if let Some(failure) = failure {
             self.finish(ctx, Err(failure.to_owned()));
@@ -41,8 +42,8 @@ impl Screenshot {
             return;
         }
         self.settled_frames = if settled { self.settled_frames + 1 } else { 0 };
-        if self.settled_frames >= SETTLING_FRAMES && !self.asked {
-            self.asked = true;
+        if self.settled_frames >= SETTLING_FRAMES && !self.requested {
+            self.requested = true;
             ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::UserData::default()));
         }
         ctx.request_repaint();

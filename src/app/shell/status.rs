@@ -1,10 +1,11 @@
-//! The line at the bottom, and above it what failed.
+//! The status line, and the last failure above it.
 
 use eframe::egui::{self, Align, Layout, RichText, Ui};
 
+use crate::app::shell::tree_menu;
 use crate::app::state::command::{Commands, EngineCommand};
-use crate::app::state::improvement;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::document::Document;
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::network::Finding;
 use crate::numbers;
@@ -12,9 +13,9 @@ use crate::propagation::human_bytes;
 use crate::session::Step;
 
 const LN_P: &str =
-    "Logarithm of the probability of the evidence; likelihoods count as they were entered";
-const SCALED: &str = "Probability of the evidence times the scale of its likelihoods, some weights of which \
-                      are above one: only its ratios to others mean something";
+    "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
+const SCALED: &str = "Probability of the evidence times the scale of its likelihoods. Some of their weights are \
+                      above one, so that only ratios of such values have a meaning.";
 
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
@@ -23,7 +24,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             progress(ui, model, step, commands);
             ui.separator();
         }
-        improvement::status(ui, model, commands);
+        tree_menu::status(ui, model, commands);
         match &model.document {
             Some(document) => facts(ui, model, document),
             None => {
@@ -33,8 +34,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws what failed, all of it, until it is dismissed or something succeeds. It stands at the bottom,
-/// where it moves nothing from under the pointer.
+/// Draws the whole message of the last failure, at the bottom, where it does not move what is under
+/// the pointer.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
@@ -53,7 +54,7 @@ pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
 fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     let running = model.document.as_ref().and_then(|document| document.running.as_ref());
     match running.map(|watch| watch.progress()) {
-        // An engine may begin late with messages, or never.
+        // An engine may report messages late, or never.
         Some((done, total)) if done > 0 => {
             let share = done as f32 / total as f32;
             let bar = egui::ProgressBar::new(share).desired_width(140.0);
@@ -69,7 +70,7 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     }
 }
 
-/// What the reader had to put right.
+/// Warnings of the reader.
 fn warnings(ui: &mut Ui, document: &Document) {
     let warnings = &document.read.warnings;
     if warnings.is_empty() {
@@ -88,18 +89,18 @@ fn warnings(ui: &mut Ui, document: &Document) {
 }
 
 fn facts(ui: &mut Ui, model: &Model, document: &Document) {
-    let engine = model.engine;
+    let engine = model.compute.engine;
     fact(ui, "network", document.title(), "The open network");
     let memory = document.engine_bytes.map(human_bytes).unwrap_or_default();
-    let holds = format!("Engine and precision. It holds {memory}");
+    let uses = format!("Engine and precision. It uses {memory}");
     match &document.stand_in {
         None => {
-            fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &holds);
+            fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &uses);
         }
         Some((used, reason)) => {
             let (used, wanted) = (used.engine.name(), engine.engine.name());
             ui.weak("engine");
-            let text = RichText::new(format!("{used} in place of {wanted}"));
+            let text = RichText::new(format!("{used} instead of {wanted}"));
             ui.label(text.color(Palette::of(ui).warning).strong())
                 .on_hover_text(format!("{reason}. Propagate (F5) tries {wanted} again."));
             ui.separator();
@@ -109,17 +110,17 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     if let Some(compiled) = &document.compiled {
         let tree = compiled.statistics();
         let largest = numbers::thousands(tree.max_clique_entries);
-        fact(ui, "largest clique", largest, "Entries of the largest clique's table");
+        fact(ui, "largest clique", largest, "Entries of the largest clique table");
         let total = numbers::thousands(tree.total_clique_entries);
-        fact(ui, "entries", total, "Entries of all cliques' tables");
+        fact(ui, "entries", total, "Total entries of all clique tables");
     }
     if let Some(result) = &document.result {
-        // Without evidence rounding may leave a negative nothing, which would read as "-0.000000".
+        // Without evidence, rounding can give a tiny negative number, which would read "-0.000000".
         let ln = result.posteriors.ln_p_evidence();
         let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
         let is_bayesian = document.network().is_bayesian();
         let stale = if document.is_stale() { " (stale)" } else { "" };
-        // What is impossible has a probability all the same, whatever the newest posteriors are of.
+        // The result may be older than the evidence, whose probability is zero if it is impossible.
         let (ln, p) = match document.impossible {
             Some(_) => ("-∞".to_owned(), "0".to_owned()),
             None => {
@@ -133,7 +134,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             if is_bayesian {
                 LN_P
             } else {
-                "Logarithm of the partition function: of the sum of the product of all factors over \
+                "Natural logarithm of the partition function: the product of all factors, summed over \
                  the configurations that agree with the evidence"
             },
         );
@@ -142,7 +143,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
                 Finding::Likelihood(weights) => weights.iter().any(|&weight| weight > 1.0),
                 Finding::Observed(_) => false,
             });
-            // Weights above one make it more than a probability can be.
+            // With weights above one it can be more than one.
             match is_scaled {
                 false => fact(ui, "P(e)", p, "Probability of the evidence"),
                 true => fact(ui, "P(e) scaled", p, SCALED),
@@ -158,7 +159,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     }
 }
 
-/// A name with a value, and what it is.
+/// A name with a value and a tooltip.
 fn fact(ui: &mut Ui, name: &str, value: String, hover: &str) {
     ui.weak(name);
     ui.strong(value).on_hover_text(hover);

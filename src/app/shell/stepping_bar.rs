@@ -3,7 +3,8 @@
 use eframe::egui::{Button, Slider, Ui};
 
 use crate::app::state::command::Commands;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::document::Document;
+use crate::app::state::model::Model;
 use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
 use crate::app::widgets::icon_button::icon_button;
 use crate::app::widgets::{naming, targets};

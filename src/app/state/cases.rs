@@ -1,121 +1,106 @@
-//! Evidence under names: what the user keeps of what is known, recalls and compares.
+//! Named cases: the cases of all networks in a store, and those of the open network in a list.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::state::command::ViewCommand;
-use crate::app::state::history::Past;
-use crate::app::state::model::{Document, Pane};
-use crate::app::state::recovery::NetworkLocation;
-use crate::app::updates::enter;
-use crate::app::workbench::{NamedFinding, Workbench};
+use crate::app::state::case::Case;
+use crate::app::state::core::Core;
+use crate::app::state::document::Document;
+use crate::app::state::evidence;
+use crate::app::state::history::{History, Past};
+use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::network_location::NetworkLocation;
+use crate::app::state::pane::Pane;
+use crate::app::state::pane_layout;
 use crate::engine::ImpossibleEvidence;
-use crate::format::Origin;
-use crate::format::cases::{self, CaseFile, CaseFormat};
 use crate::network::Evidence;
 use crate::propagation::Posteriors;
 use crate::store::{EntryId, Store};
 
-/// Cases of a network that can be kept: all of them are propagated when they are compared.
-pub const MOST_CASES: usize = 200;
+/// Maximum number of cases of one network. All of them are propagated while they are compared, so
+/// a larger limit costs time and memory.
+const MAX_CASES: usize = 200;
 
 /// A command about named cases. Cases are identified by their number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseCommand {
-    /// Add the evidence as a case of this name.
+    /// Add the present evidence as a case of this name.
     Add(String),
     /// Enter the evidence of a case.
     Enter(u64),
     /// Rename a case.
     Rename(u64, String),
-    /// Replace the evidence of a case by the present evidence.
+    /// Replace the evidence of a case with the present evidence.
     Replace(u64),
     /// Remove a case.
     Remove(u64),
-    /// Add the cases of this file.
-    Open(PathBuf),
-    /// Save all cases of the open network to this file.
-    SaveAll(PathBuf),
-}
-
-/// Evidence under a name.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Tells it from all others of this run of the program.
-    pub number: u64,
-    /// What the user calls it.
-    pub name: String,
-    /// What is known in it.
-    pub evidence: Evidence,
-    /// What follows from that, once it was computed, or why nothing does.
-    pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
 }
 
 /// The cases of all networks.
 #[derive(Default)]
 pub(crate) struct CaseStore {
-    /// Where they are kept from one run to the next, if anywhere.
+    /// The files of the cases; `None` if cases are lost at the end of the run.
     store: Option<Store>,
     entries: Vec<Entry>,
+    /// The highest case number in use.
     count: u64,
 }
 
 struct Entry {
     number: u64,
     id: Option<EntryId>,
-    kept: Kept,
+    case: StoredCase,
 }
 
-/// A case by names, so that it outlives the network that it was made in.
+/// A case as it is stored.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Kept {
-    /// What it is a case of; nothing for what cannot be opened again.
+struct StoredCase {
+    /// Its network; `None` if that cannot be opened again.
     network: Option<NetworkLocation>,
     name: String,
     evidence: Vec<(String, NamedFinding)>,
 }
 
-impl Kept {
+impl StoredCase {
     fn json(&self) -> Vec<u8> {
-        // Plain data, of which every value can be written.
+        // Serialising plain data to memory cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
+/// The stored entries.
 impl CaseStore {
-    /// The drawer whose cases are kept in `folder`, with those that are there.
-    fn open(folder: &Path) -> std::io::Result<Self> {
+    /// Opens the store in `folder` and reads its cases.
+    pub(crate) fn open(folder: &Path) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
-        let mut drawer = Self { store: Some(store), ..Self::default() };
+        let mut cases = Self { store: Some(store), ..Self::default() };
         for entry in entries {
-            // Another version's may mean nothing here, and stay for that version.
-            if let Ok(kept) = serde_json::from_slice(&entry.content) {
-                drawer.count += 1;
-                drawer.entries.push(Entry { number: drawer.count, id: Some(entry.id), kept });
+            // Files that cannot be read stay: another version of the program may have written them.
+            if let Ok(case) = serde_json::from_slice(&entry.content) {
+                cases.count += 1;
+                cases.entries.push(Entry { number: cases.count, id: Some(entry.id), case });
             }
         }
-        Ok(drawer)
+        Ok(cases)
     }
 
-    fn put(&mut self, kept: Kept) -> u64 {
-        self.count += 1;
-        self.put_back(self.count, kept);
-        self.count
+    /// Why a case could not be written since the last call, if one could not.
+    pub(crate) fn take_error(&self) -> Option<String> {
+        self.store.as_ref().and_then(Store::take_error)
     }
 
-    /// Keeps `kept`, which has this number.
-    fn put_back(&mut self, number: u64, kept: Kept) {
-        let copy = kept.clone();
+    fn insert(&mut self, number: u64, case: StoredCase) {
+        let copy = case.clone();
         let id = self.store.as_mut().map(|store| store.add(move || copy.json()));
-        self.entries.push(Entry { number, id, kept });
+        self.entries.push(Entry { number, id, case });
     }
 
-    fn change(&mut self, number: u64, change: impl FnOnce(&mut Kept)) {
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut StoredCase)) {
         let found = self.entries.iter_mut().find(|entry| entry.number == number);
-        let Some(Entry { id, kept, .. }) = found else { return };
-        change(kept);
+        let Some(Entry { id, case, .. }) = found else { return };
+        change(case);
         if let (Some(store), Some(id)) = (&self.store, id) {
-            let copy = kept.clone();
+            let copy = case.clone();
             store.write(id, move || copy.json());
         }
     }
@@ -131,321 +116,194 @@ impl CaseStore {
     }
 }
 
-impl Workbench {
-    /// Keeps the cases of all networks, and the results of experiments, in folders in `folder`, and
-    /// brings back those that are there.
-    pub fn keep_in(&mut self, folder: &Path) {
-        let opened = CaseStore::open(&folder.join("cases")).map(|drawer| self.cases = drawer);
-        if let Err(error) = opened.and_then(|()| self.store_results_in(&folder.join("results"))) {
-            let folder = folder.display();
-            self.complain(&format!("Cases and results are lost at the end: {folder}: {error}"));
+/// The list of the open network, which is kept in step with the entries.
+impl CaseStore {
+    /// Applies `command` to the open document.
+    pub(crate) fn apply(&mut self, core: &mut Core, history: &mut History, command: CaseCommand) {
+        match command {
+            CaseCommand::Add(name) => self.add_evidence(core, &name),
+            CaseCommand::Enter(number) => {
+                let case = core.model.document.as_ref().and_then(|document| document.case(number));
+                let Some(evidence) = case.map(|case| case.evidence.clone()) else { return };
+                evidence::change(core, history, |now| *now = evidence);
+            }
+            CaseCommand::Rename(number, name) => {
+                self.change(number, |case| case.name.clone_from(&name));
+                let mut cases = core.document().into_iter().flat_map(|open| &mut open.cases);
+                if let Some(case) = cases.find(|case| case.number == number) {
+                    case.name = name;
+                }
+            }
+            CaseCommand::Replace(number) => {
+                let Some(document) = &core.model.document else { return };
+                let Some(case) = document.case(number) else { return };
+                if case.evidence != document.evidence {
+                    let evidence = document.evidence.clone();
+                    let replaced = Case { evidence, answer: None, ..case.clone() };
+                    self.change_listed(core, history, number, Some(replaced));
+                }
+            }
+            CaseCommand::Remove(number) => self.change_listed(core, history, number, None),
         }
     }
 
-    /// Tells of cases that could not be written.
-    pub(crate) fn tell_of_the_drawer(&mut self) {
-        if let Some(failure) = self.cases.store.as_ref().and_then(Store::take_error) {
-            self.complain(&format!("A case could not be kept: {failure}"));
-        }
-    }
-
-    /// Keeps the evidence under `name`, or under one that is free.
-    pub(crate) fn keep_case(&mut self, name: &str) {
-        let Some(document) = &self.model.document else { return };
+    /// Adds the present evidence as a case called `name`, or with a number if that name is taken.
+    fn add_evidence(&mut self, core: &mut Core, name: &str) {
+        let Some(document) = &core.model.document else { return };
         let (evidence, count) = (document.evidence.clone(), document.cases.len());
-        self.add_cases(vec![(name.trim().to_owned(), evidence)]);
-        let kept = self.document().and_then(|document| document.cases.get(count));
-        if let Some(name) = kept.map(|case| case.name.clone())
-            && !self.cases_are_seen()
+        self.add(core, vec![(name.trim().to_owned(), evidence)]);
+        let added = core.document().and_then(|document| document.cases.get(count));
+        if let Some(name) = added.map(|case| case.name.clone())
+            && !pane_layout::is_visible(&core.layout, Pane::Cases)
         {
-            self.tell(&format!("The evidence is kept as '{name}': see Cases"));
+            core.notices.info(&format!("The evidence is now case '{name}': see Cases"));
         }
     }
 
-    /// Adds cases with the names that they came with, as far as they are free.
-    fn add_cases(&mut self, cases: Vec<(String, Evidence)>) {
-        let Some(document) = &self.model.document else { return };
-        let room = MOST_CASES.saturating_sub(document.cases.len());
-        let left_out = cases.len().saturating_sub(room);
+    /// Adds cases to the open network. Names that are taken get a number.
+    pub(crate) fn add(&mut self, core: &mut Core, cases: Vec<(String, Evidence)>) {
+        let Some(document) = &mut core.model.document else { return };
+        let free = MAX_CASES.saturating_sub(document.cases.len());
+        let dropped = cases.len().saturating_sub(free);
         let network = NetworkLocation::of(&document.source);
         let mut names: Vec<String> = document.cases.iter().map(|case| case.name.clone()).collect();
-        let mut listed = document.cases.clone();
-        for (name, evidence) in cases.into_iter().take(room) {
-            let name = free_name(&name, &names);
+        for (name, evidence) in cases.into_iter().take(free) {
+            let name = unused_name(&name, &names);
             names.push(name.clone());
-            let kept = Kept {
+            self.count += 1;
+            let stored = StoredCase {
                 network: network.clone(),
                 name: name.clone(),
                 evidence: NamedFinding::all(document.network(), &evidence),
             };
-            let number = self.cases.put(kept);
-            listed.push(Case { number, name, evidence, answer: None });
+            self.insert(self.count, stored);
+            document.cases.push(Case { number: self.count, name, evidence, answer: None });
         }
-        if let Some(document) = self.document() {
-            document.cases = listed;
-        }
-        if left_out > 0 {
-            self.warn(&format!(
-                "{left_out} cases were left out: a network can have {MOST_CASES} of them"
+        if dropped > 0 {
+            core.notices.warning(&format!(
+                "{dropped} cases were not added: a network can have at most {MAX_CASES}"
             ));
         }
     }
 
-    /// The cases that are kept of the network of `document`.
-    pub(crate) fn list_cases(&mut self) {
-        let Some(document) = &self.model.document else { return };
-        let Some(whence) = NetworkLocation::of(&document.source) else { return };
-        let (mut listed, mut unknown) = (Vec::new(), 0);
-        for entry in &self.cases.entries {
-            if entry.kept.network.as_ref() != Some(&whence) {
+    /// Lists the stored cases of the open network. Cases that were listed already keep their answers.
+    pub(crate) fn list(&self, core: &mut Core) {
+        let Some(document) = &mut core.model.document else { return };
+        let Some(location) = NetworkLocation::of(&document.source) else { return };
+        let (mut listed, mut unreadable) = (Vec::new(), 0);
+        for Entry { number, case, .. } in &self.entries {
+            if case.network.as_ref() != Some(&location) {
                 continue;
             }
             let mut evidence = Evidence::none();
-            let entered = entry.kept.evidence.iter().try_for_each(|(variable, finding)| {
-                enter(&mut evidence, document.network(), variable, finding)
+            let entered = case.evidence.iter().try_for_each(|(variable, finding)| {
+                finding.enter(&mut evidence, document.network(), variable)
             });
             if entered.is_err() {
-                // The file was changed, perhaps for a while only: the case stays where it is.
-                unknown += 1;
+                // The network file was changed, perhaps only for a while: the case stays stored.
+                unreadable += 1;
                 continue;
             }
-            let same = |case: &&Case| case.number == entry.number && case.evidence == evidence;
-            let answer = document.cases.iter().find(same).and_then(|case| case.answer.clone());
-            let (number, name) = (entry.number, entry.kept.name.clone());
-            listed.push(Case { number, name, evidence, answer });
+            let same = |other: &&Case| other.number == *number && other.evidence == evidence;
+            let answer = document.cases.iter().find(same).and_then(|other| other.answer.clone());
+            listed.push(Case { number: *number, name: case.name.clone(), evidence, answer });
         }
-        if let Some(document) = self.document() {
-            document.cases = listed;
-        }
-        if unknown > 0 {
-            self.warn(&format!(
-                "Cases kept of this network that name variables or states which it no longer has: \
-                 {unknown}. They are not shown."
+        document.cases = listed;
+        if unreadable > 0 {
+            core.notices.warning(&format!(
+                "Stored cases of this network that are not shown because they name variables or \
+                 states that it no longer has: {unreadable}"
             ));
         }
     }
 
-    pub(crate) fn recall_case(&mut self, number: u64) {
-        let case = self.model.document.as_ref().and_then(|document| document.case(number));
-        let Some(evidence) = case.map(|case| case.evidence.clone()) else { return };
-        self.change_evidence(|now| *now = evidence);
-    }
-
-    pub(crate) fn rename_case(&mut self, number: u64, name: &str) {
-        self.cases.change(number, |kept| name.clone_into(&mut kept.name));
-        if let Some(case) = self.case(number) {
-            name.clone_into(&mut case.name);
-        }
-    }
-
-    /// Puts the evidence in the place of what is known in a case. Undo brings that back.
-    pub(crate) fn replace_case(&mut self, number: u64) {
-        let Some(document) = &self.model.document else { return };
-        let Some(case) = document.case(number).cloned() else { return };
-        if case.evidence == document.evidence {
-            return;
-        }
-        let replaced = Case { evidence: document.evidence.clone(), answer: None, ..case };
-        self.change_case(number, Some(replaced));
-    }
-
-    /// Forgets a case. Undo brings it back.
-    pub(crate) fn remove_case(&mut self, number: u64) {
-        self.change_case(number, None);
-    }
-
-    fn change_case(&mut self, number: u64, to: Option<Case>) {
-        let Some(document) = &self.model.document else { return };
-        let place = document.cases.iter().position(|case| case.number == number);
-        let Some(place) = place else { return };
-        let was = self.put_case(number, place, to);
-        self.history.record(Past::Case { number, place, was });
-    }
-
-    /// Makes the case of this number `to`, at `place` if there is none, and returns what it was.
-    pub(crate) fn put_case(&mut self, number: u64, place: usize, to: Option<Case>) -> Option<Case> {
-        let document = self.model.document.as_ref()?;
-        let now = document.cases.iter().position(|case| case.number == number);
-        let network = NetworkLocation::of(&document.source);
-        let named = to.as_ref().map(|case| NamedFinding::all(document.network(), &case.evidence));
-        match (now, &to, named) {
-            (None, Some(case), Some(evidence)) => {
-                self.cases.put_back(number, Kept { network, name: case.name.clone(), evidence });
-            }
-            (Some(_), Some(case), Some(evidence)) => self.cases.change(number, |kept| {
-                kept.name.clone_from(&case.name);
-                kept.evidence = evidence;
-            }),
-            _ => self.cases.remove(number),
-        }
-        let cases = &mut self.document()?.cases;
-        let was = now.map(|place| cases.remove(place));
-        if let Some(case) = to {
-            cases.insert(now.unwrap_or(place).min(cases.len()), case);
-        }
-        was
-    }
-
-    fn case(&mut self, number: u64) -> Option<&mut Case> {
-        self.document()?.cases.iter_mut().find(|case| case.number == number)
-    }
-
-    /// Takes in what follows from `evidence`.
-    pub(crate) fn answered(
+    /// Changes or removes (`None`) a listed case, which can be undone.
+    fn change_listed(
         &mut self,
-        evidence: &Evidence,
-        answer: &Result<Arc<Posteriors>, ImpossibleEvidence>,
+        core: &mut Core,
+        history: &mut History,
+        number: u64,
+        case: Option<Case>,
     ) {
-        let Some(document) = self.document() else { return };
-        for case in document.cases.iter_mut().filter(|case| case.evidence == *evidence) {
-            case.answer = Some(answer.clone());
-        }
+        let Some(document) = &core.model.document else { return };
+        let index = document.cases.iter().position(|case| case.number == number);
+        let Some(index) = index else { return };
+        let case = self.replace_listed(core, number, index, case);
+        history.record(Past::Case { number, index, case });
     }
 
-    fn cases_are_seen(&self) -> bool {
-        let pane = self.layout.tiles.find_pane(&Pane::Cases);
-        pane.is_some_and(|pane| self.layout.active_tiles().contains(&pane))
-    }
-
-    /// Has the cases propagated while they are on screen, and no longer.
-    pub(crate) fn compare_what_is_seen(&mut self) {
-        let seen = self.cases_are_seen() && self.model.auto_propagate;
-        let wanted: &[Case] = match &self.model.document {
-            Some(document) if seen => &document.cases,
-            _ => &[],
-        };
-        let same = self.compared.iter().eq(wanted.iter().map(|case| &case.evidence));
-        if !same {
-            self.compared = wanted.iter().map(|case| case.evidence.clone()).collect();
-            self.share_answers();
-            self.submit();
-        }
-    }
-
-    /// Gives a case that says the same as another its answer, which is told only once.
-    fn share_answers(&mut self) {
-        let Some(document) = self.document() else { return };
-        for index in 0..document.cases.len() {
-            let Case { evidence, answer: None, .. } = &document.cases[index] else { continue };
-            let same = |case: &&Case| case.evidence == *evidence && case.answer.is_some();
-            let answer = document.cases.iter().find(same).and_then(|case| case.answer.clone());
-            document.cases[index].answer = answer;
-        }
-    }
-
-    /// Enters the first of the cases of a file; where there are several, all of them are listed.
-    pub(crate) fn load_evidence(&mut self, path: &Path) {
-        let Some(read) = self.read_cases(path) else { return };
-        let first = read.cases.first().cloned();
-        let several = read.cases.len();
-        if several > 1 {
-            self.add_cases(named(path, read));
-            self.commands.push(ViewCommand::Show(Pane::Cases));
-            self.toasts.info(format!("The first of {several} cases was entered"));
-        }
-        if let Some(first) = first {
-            self.change_evidence(|evidence| *evidence = first);
-        }
-    }
-
-    /// Lists the cases of a file.
-    pub(crate) fn open_cases(&mut self, path: &Path) {
-        if let Some(read) = self.read_cases(path) {
-            self.add_cases(named(path, read));
-        }
-    }
-
-    fn read_cases(&mut self, path: &Path) -> Option<CaseFile> {
-        let Some(document) = &self.model.document else {
-            self.complain("Open a network before its evidence");
-            return None;
-        };
-        match cases::read_file(path, document.network()) {
-            Ok(read) => {
-                for warning in &read.warnings {
-                    self.warn(warning);
-                }
-                Some(read)
+    /// Makes `case` the case with this number and returns what was there. `None` is no case. A case
+    /// that was not listed is inserted at `index`.
+    pub(crate) fn replace_listed(
+        &mut self,
+        core: &mut Core,
+        number: u64,
+        index: usize,
+        case: Option<Case>,
+    ) -> Option<Case> {
+        let document = core.model.document.as_mut()?;
+        let listed = document.cases.iter().position(|case| case.number == number);
+        match (listed, &case) {
+            (_, None) => self.remove(number),
+            (None, Some(case)) => {
+                let network = NetworkLocation::of(&document.source);
+                let evidence = NamedFinding::all(document.network(), &case.evidence);
+                self.insert(number, StoredCase { network, name: case.name.clone(), evidence });
             }
-            Err(error) => {
-                self.complain(&error.to_string());
-                None
-            }
+            (Some(_), Some(case)) => self.change(number, |stored| {
+                stored.name.clone_from(&case.name);
+                stored.evidence = NamedFinding::all(document.network(), &case.evidence);
+            }),
         }
-    }
-
-    pub(crate) fn save_evidence(&mut self, path: &Path) {
-        let Some(document) = &self.model.document else { return };
-        let evidence = document.evidence.clone();
-        self.write_cases(path, &[evidence], &[]);
-    }
-
-    /// Writes all cases of the open network to a file.
-    pub(crate) fn save_cases(&mut self, path: &Path) {
-        let Some(document) = &self.model.document else { return };
-        let all = document.cases.iter();
-        let (names, evidence): (Vec<String>, Vec<Evidence>) =
-            all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
-        self.write_cases(path, &evidence, &names);
-    }
-
-    /// Writes cases of the open network, but not over the network itself; says what came of it.
-    fn write_cases(&mut self, path: &Path, evidence: &[Evidence], names: &[String]) {
-        let Some(document) = &self.model.document else { return };
-        if is_file_of(document, path) {
-            let path = path.display();
-            self.complain(&format!("{path} is the open network: save it under another name"));
-            return;
+        let cases = &mut document.cases;
+        let before = listed.map(|index| cases.remove(index));
+        if let Some(case) = case {
+            cases.insert(listed.unwrap_or(index).min(cases.len()), case);
         }
-        match cases::write_file(path, document.network(), evidence, names) {
-            Ok(()) => {
-                let shown = path.display();
-                match CaseFormat::by_extension(&path.to_string_lossy()) {
-                    None => {
-                        let json = CaseFormat::Json.name();
-                        self.tell(&format!("Saved {shown}; its ending means no format: as {json}"));
-                    }
-                    Some(format) if format != CaseFormat::Json && !names.is_empty() => {
-                        let (format, json) = (format.name(), CaseFormat::Json.name());
-                        self.warn(&format!(
-                            "Saved {shown}; {format} holds no names of cases, {json} does"
-                        ));
-                    }
-                    Some(_) => _ = self.toasts.success(format!("Saved {shown}")),
-                }
-            }
-            Err(error) => self.complain(&error.to_string()),
-        }
+        before
     }
 }
 
-/// Whether `document` was read from the file at `path`.
-fn is_file_of(document: &Document, path: &Path) -> bool {
-    let Origin::File(own) = &document.read.origin else { return false };
-    matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
-}
-
-impl Document {
-    /// The case with this number.
-    #[must_use]
-    pub fn case(&self, number: u64) -> Option<&Case> {
-        self.cases.iter().find(|case| case.number == number)
-    }
-}
-
-/// The cases of a file with their names; those without one are called after the file.
-fn named(path: &Path, read: CaseFile) -> Vec<(String, Evidence)> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let several = read.cases.len() > 1;
-    let call = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
-        let given = || if several { format!("{stem} {}", index + 1) } else { stem.clone() };
-        (name.unwrap_or_else(given), case)
+/// Requests the posteriors of the cases while they are visible, and only then.
+pub(crate) fn request_visible(core: &mut Core) {
+    let visible = pane_layout::is_visible(&core.layout, Pane::Cases) && core.model.auto_propagate;
+    let wanted: &[Case] = match &core.model.document {
+        Some(document) if visible => &document.cases,
+        _ => &[],
     };
-    read.names.into_iter().zip(read.cases).enumerate().map(call).collect()
+    let same = core.requests.cases.iter().eq(wanted.iter().map(|case| &case.evidence));
+    if !same {
+        core.requests.cases = wanted.iter().map(|case| case.evidence.clone()).collect();
+        if let Some(document) = core.document() {
+            share_answers(document);
+        }
+        core.submit();
+    }
+}
+
+/// Copies answers to cases with the same evidence: the session answers each evidence only once.
+fn share_answers(document: &mut Document) {
+    for index in 0..document.cases.len() {
+        let Case { evidence, answer: None, .. } = &document.cases[index] else { continue };
+        let same = |case: &&Case| case.evidence == *evidence && case.answer.is_some();
+        let answer = document.cases.iter().find(same).and_then(|case| case.answer.clone());
+        document.cases[index].answer = answer;
+    }
+}
+
+/// Sets the answer of all cases with this evidence.
+pub(crate) fn receive_answer(
+    document: &mut Document,
+    evidence: &Evidence,
+    answer: &Result<Arc<Posteriors>, ImpossibleEvidence>,
+) {
+    for case in document.cases.iter_mut().filter(|case| case.evidence == *evidence) {
+        case.answer = Some(answer.clone());
+    }
 }
 
 /// `wanted`, or with a number if it is among `names`; `case` and a number if it is empty.
-fn free_name(wanted: &str, names: &[String]) -> String {
+fn unused_name(wanted: &str, names: &[String]) -> String {
     let is_free = |name: &String| !names.contains(name);
     let base = if wanted.is_empty() { "case" } else { wanted };
     let plain = Some(base.to_owned()).filter(|name| !wanted.is_empty() && is_free(name));
@@ -456,13 +314,13 @@ fn free_name(wanted: &str, names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::free_name;
+    use super::unused_name;
 
     #[test]
-    fn no_name_is_given_twice() {
+    fn names_of_cases_are_unique() {
         let names = ["case 1", "smoker", "smoker 2"].map(str::to_owned);
-        assert_eq!(free_name("", &names), "case 2");
-        assert_eq!(free_name("smoker", &names), "smoker 3");
-        assert_eq!(free_name("other", &names), "other");
+        assert_eq!(unused_name("", &names), "case 2");
+        assert_eq!(unused_name("smoker", &names), "smoker 3");
+        assert_eq!(unused_name("other", &names), "other");
     }
 }

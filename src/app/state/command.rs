@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use crate::app::lessons::LessonCommand;
+pub use crate::app::state::case_files::CaseFileCommand;
 pub use crate::app::state::cases::CaseCommand;
 pub use crate::app::state::compute::EngineCommand;
 pub use crate::app::state::evidence::EvidenceCommand;
@@ -10,10 +10,11 @@ pub use crate::app::state::experiments::ExperimentCommand;
 pub use crate::app::state::file_purpose::FilePurpose;
 pub use crate::app::state::history::HistoryCommand;
 pub use crate::app::state::improvement::TreeCommand;
-use crate::app::state::model::Pane;
-pub use crate::app::state::opening::DocumentCommand;
+pub use crate::app::state::lessons::LessonCommand;
+use crate::app::state::pane::Pane;
 pub use crate::app::state::stepping::StepCommand;
 pub use crate::app::state::view::ViewCommand;
+use crate::format::NetworkSource;
 
 /// A change that the user asks for. Panes push commands, which are applied between frames.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Command {
     History(HistoryCommand),
     /// Add, enter or change named cases.
     Case(CaseCommand),
+    /// Load or save evidence and cases.
+    CaseFile(CaseFileCommand),
     /// Open a network.
     Document(DocumentCommand),
     /// Choose an engine, or propagate.
@@ -42,6 +45,19 @@ pub enum Command {
     Window(WindowCommand),
 }
 
+/// A command about the open network as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DocumentCommand {
+    /// Open this network.
+    Open(NetworkSource),
+    /// Read the open network again.
+    Reload,
+    /// Restore the autosaved work of a run that crashed.
+    Restore,
+    /// Discard the autosaved work of a run that crashed.
+    DiscardAutosave,
+}
+
 /// A command for the window itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WindowCommand {
@@ -55,6 +71,23 @@ pub enum WindowCommand {
     TogglePalette,
     /// Close the window.
     Quit,
+}
+
+impl FilePurpose {
+    /// The command that uses the path that the user chose.
+    #[must_use]
+    pub fn command(self, path: PathBuf) -> Command {
+        match self {
+            Self::OpenNetwork => DocumentCommand::Open(NetworkSource::File(path)).into(),
+            Self::LoadEvidence => CaseFileCommand::LoadEvidence(path).into(),
+            Self::SaveEvidence => CaseFileCommand::SaveEvidence(path).into(),
+            Self::OpenCases => CaseFileCommand::OpenCases(path).into(),
+            Self::SaveCases => CaseFileCommand::SaveCases(path).into(),
+            Self::ExportResult(number) => ExperimentCommand::ExportResult(number, path).into(),
+            Self::OpenResult => ExperimentCommand::OpenResult(path).into(),
+            Self::SavePicture(pane) => WindowCommand::SavePicture(pane, path).into(),
+        }
+    }
 }
 
 /// Implements `From<FeatureCommand> for Command`.
@@ -72,6 +105,7 @@ into_command! {
     Evidence: EvidenceCommand,
     History: HistoryCommand,
     Case: CaseCommand,
+    CaseFile: CaseFileCommand,
     Document: DocumentCommand,
     Engine: EngineCommand,
     Tree: TreeCommand,

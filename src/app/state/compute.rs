@@ -1,5 +1,6 @@
 //! How networks are compiled and propagated: triangulation, engine and memory.
 
+use crate::app::state::settings::Settings;
 use crate::graph::Triangulation;
 use crate::propagation::MemoryLimit;
 use crate::session::EngineChoice;
@@ -21,4 +22,50 @@ pub enum EngineCommand {
     Cancel,
     /// Hide the message about the last failure.
     DismissFailure,
+}
+
+/// How networks are compiled and propagated in this run.
+///
+/// The user's choices are stored in the [`Settings`] as well. Choices of the command line, of a
+/// restored autosave and of a lesson hold for this run only and are not stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComputeOptions {
+    /// The engine with its number type and, for engine `gpu-paper`, block size and layout.
+    pub engine: EngineChoice,
+    /// How the moral graph is triangulated.
+    pub triangulation: Triangulation,
+    /// Memory that engines may use; `None` is half of what is available.
+    pub memory: Option<MemoryLimit>,
+}
+
+impl ComputeOptions {
+    /// The options that `settings` name.
+    #[must_use]
+    pub fn from_settings(settings: &Settings) -> Self {
+        Self {
+            engine: settings.engine_choice(),
+            triangulation: settings.triangulation.parse().unwrap_or_default(),
+            memory: settings.memory,
+        }
+    }
+
+    /// Uses `engine` in this run and stores the choice.
+    pub fn set_engine(&mut self, engine: EngineChoice, settings: &mut Settings) {
+        self.engine = engine;
+        settings.engine = engine.engine.name().to_owned();
+        settings.precision = engine.precision;
+        settings.paper = engine.paper;
+    }
+
+    /// Uses `method` in this run and stores the choice.
+    pub fn set_triangulation(&mut self, method: Triangulation, settings: &mut Settings) {
+        self.triangulation = method;
+        settings.triangulation = method.name().to_owned();
+    }
+
+    /// Uses `limit` in this run and stores the choice.
+    pub fn set_memory(&mut self, limit: Option<MemoryLimit>, settings: &mut Settings) {
+        self.memory = limit;
+        settings.memory = limit;
+    }
 }

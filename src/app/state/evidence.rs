@@ -1,8 +1,8 @@
 //! Entering and retracting findings.
 
-use std::path::PathBuf;
-
-use crate::network::{Finding, VariableId};
+use crate::app::state::core::Core;
+use crate::app::state::history::{History, Past};
+use crate::network::{Evidence, Finding, VariableId};
 
 /// A command about the evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,42 @@ pub enum EvidenceCommand {
     Retract(VariableId),
     /// Retract all findings.
     Clear,
-    /// Load evidence from this file.
-    Load(PathBuf),
+}
+
+/// Applies `command` to the open document.
+pub(crate) fn apply(core: &mut Core, history: &mut History, command: EvidenceCommand) {
+    change(core, history, |evidence| match command {
+        EvidenceCommand::Toggle(variable, state) if evidence.observed(variable) == Some(state) => {
+            evidence.retract(variable);
+        }
+        EvidenceCommand::Toggle(variable, state) => {
+            evidence.insert(variable, Finding::Observed(state));
+        }
+        EvidenceCommand::Set(variable, finding) => evidence.insert(variable, finding),
+        EvidenceCommand::Retract(variable) => _ = evidence.retract(variable),
+        EvidenceCommand::Clear => evidence.clear(),
+    });
+}
+
+/// Changes the evidence of the open document, which can be undone.
+pub(crate) fn change(core: &mut Core, history: &mut History, change: impl FnOnce(&mut Evidence)) {
+    let Some(document) = &core.model.document else { return };
+    let mut evidence = document.evidence.clone();
+    change(&mut evidence);
+    if evidence != document.evidence {
+        history.record(Past::Evidence(document.evidence.clone()));
+        set(core, evidence);
+    }
+}
+
+/// Replaces the evidence of the open document.
+pub(crate) fn set(core: &mut Core, evidence: Evidence) {
+    if let Some(document) = core.document() {
+        document.evidence = evidence;
+        document.impossible = None;
+    }
+    core.clear_failure();
+    if core.model.auto_propagate {
+        core.request_evidence();
+    }
 }

@@ -1,12 +1,12 @@
-//! Experiments in the window: the running one, and the results.
+//! Experiments: the running one, and the results of those that ended.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::workbench::Workbench;
+use crate::app::state::notices::Notices;
 use crate::cancel::CancelToken;
 use crate::experiment::{ExperimentError, ExperimentRequest, Progress, Record, by_name};
-use crate::session::Job;
+use crate::session::{Job, Session};
 use crate::store::{EntryId, Store, write_atomically};
 
 /// A command about experiments and their results. Results are identified by their number.
@@ -26,66 +26,75 @@ pub enum ExperimentCommand {
     OpenResult(PathBuf),
 }
 
-/// The thread of a running experiment.
-pub(crate) type ExperimentJob = Job<Result<Record, ExperimentError>>;
-
-/// The running experiment and the results.
+/// The running experiment and all results.
 #[derive(Clone, Debug, Default)]
-pub struct ExperimentRunner {
+pub struct Experiments {
     /// The running experiment.
     pub running: Option<RunningExperiment>,
-    /// The results, in the order in which they were made or opened.
+    /// Results of experiments that ran or were opened, oldest first.
     pub results: Vec<NamedResult>,
     /// Why the last experiment failed.
     pub failure: Option<String>,
-    /// Number of the last experiment or result.
+    /// The highest number in use, of experiments and results.
     count: u64,
 }
 
 /// A running experiment.
 #[derive(Clone)]
 pub struct RunningExperiment {
-    /// Its number, unlike that of any other experiment or result of this session.
+    /// Its number.
     pub number: u64,
     /// Its title.
     pub title: String,
-    /// How far it is.
+    /// Its progress.
     pub progress: Arc<Progress>,
 }
 
 impl std::fmt::Debug for RunningExperiment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "experiment {} of {}", self.number, self.title)
+        write!(f, "experiment {}, {}", self.number, self.title)
     }
 }
 
 /// The result of an experiment, under a name.
 #[derive(Clone, Debug)]
 pub struct NamedResult {
-    /// Its number, unlike that of any other experiment or result of this session.
+    /// Unique among all results of this run of the program.
     pub number: u64,
-    /// Its name, which the user can change.
+    /// The name that the user gave it.
     pub name: String,
-    /// The result.
+    /// The result as data.
     pub record: Arc<Record>,
-    /// Its entry in the store, if there is a store.
+    /// Its stored entry; `None` if results are lost at the end of the run.
     entry: Option<EntryId>,
 }
 
-/// A result as the store holds it.
+impl NamedResult {
+    /// Makes the content of its stored entry.
+    fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
+        let (name, record) = (self.name.clone(), Arc::clone(&self.record));
+        move || {
+            // Serialising plain data to memory cannot fail.
+            serde_json::to_vec(&StoredResult { name, record: (*record).clone() })
+                .unwrap_or_default()
+        }
+    }
+}
+
+/// A result as it is stored.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Stored {
+struct StoredResult {
     name: String,
     record: Record,
 }
 
-impl ExperimentRunner {
-    /// Adds a record under a new name, such as `fig7 #2`.
+impl Experiments {
+    /// Adds a result under a name that no other result has.
     pub fn add(&mut self, record: Arc<Record>) {
         self.count += 1;
         let base = record.experiment.clone();
-        let is_free = |name: &String| self.results.iter().all(|result| result.name != *name);
-        let name = (1..).map(|n| format!("{base} #{n}")).find(is_free).unwrap_or(base);
+        let free = |name: &String| self.results.iter().all(|result| result.name != *name);
+        let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
         self.results.push(NamedResult { number: self.count, name, record, entry: None });
     }
 
@@ -96,139 +105,136 @@ impl ExperimentRunner {
     }
 }
 
-impl Workbench {
-    /// Stores results in `folder` from now on, and loads those that are there.
-    pub(crate) fn store_results_in(&mut self, folder: &Path) -> std::io::Result<()> {
+/// Runs experiments and stores their results.
+#[derive(Default)]
+pub(crate) struct ExperimentRunner {
+    /// The thread of the running experiment.
+    job: Option<Job<Result<Record, ExperimentError>>>,
+    /// The files of the results; `None` if results are lost at the end of the run.
+    store: Option<Store>,
+}
+
+impl ExperimentRunner {
+    /// Opens the store in `folder` and adds its results to `experiments`.
+    pub(crate) fn open(folder: &Path, experiments: &mut Experiments) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
-        let experiments = &mut self.model.experiments;
         for entry in entries {
-            // A result that this version cannot read stays for the version that can.
+            // Files that cannot be read stay: another version of the program may have written them.
             let stored = serde_json::from_slice(&entry.content);
-            let Ok(Stored { name, record }) = stored else { continue };
+            let Ok(StoredResult { name, record }) = stored else { continue };
             if record.is_readable() {
                 experiments.count += 1;
-                let (number, record) = (experiments.count, Arc::new(record));
-                experiments.results.push(NamedResult {
-                    number,
-                    name,
-                    record,
-                    entry: Some(entry.id),
-                });
+                let (number, record, entry) = (experiments.count, Arc::new(record), Some(entry.id));
+                experiments.results.push(NamedResult { number, name, record, entry });
             }
         }
-        self.results = Some(store);
-        Ok(())
+        Ok(Self { job: None, store: Some(store) })
     }
 
-    /// Adds a record to the results and to the store, under `name` or a new one.
-    fn add_result(&mut self, record: Arc<Record>, name: Option<String>) {
-        let experiments = &mut self.model.experiments;
-        experiments.add(record);
-        let Some(result) = experiments.results.last_mut() else { return };
-        result.name = name.unwrap_or_else(|| result.name.clone());
-        if let Some(store) = &mut self.results {
-            result.entry = Some(store.add(result.content()));
+    /// Why a result could not be written since the last call, if one could not.
+    pub(crate) fn take_error(&self) -> Option<String> {
+        self.store.as_ref().and_then(Store::take_error)
+    }
+
+    /// Applies `command`.
+    pub(crate) fn apply(
+        &mut self,
+        experiments: &mut Experiments,
+        session: &Session,
+        notices: &mut Notices,
+        command: ExperimentCommand,
+    ) {
+        match command {
+            ExperimentCommand::Run(request) => self.run(experiments, session, *request),
+            ExperimentCommand::Cancel => {
+                self.job = None;
+                experiments.running = None;
+            }
+            ExperimentCommand::RenameResult(number, name) => {
+                let mut results = experiments.results.iter_mut();
+                if let Some(result) = results.find(|result| result.number == number) {
+                    result.name = name;
+                    if let (Some(store), Some(entry)) = (&self.store, &result.entry) {
+                        store.write(entry, result.content());
+                    }
+                }
+            }
+            ExperimentCommand::RemoveResult(number) => {
+                let is_removed = |result: &mut NamedResult| result.number == number;
+                for removed in experiments.results.extract_if(.., is_removed) {
+                    if let (Some(store), Some(entry)) = (&self.store, &removed.entry) {
+                        store.remove(entry);
+                    }
+                }
+            }
+            ExperimentCommand::ExportResult(number, folder) => {
+                let Some(result) = experiments.result(number) else { return };
+                // Absolute paths, because the notice shows them.
+                let folder = std::path::absolute(&folder).unwrap_or(folder);
+                match export(result, &folder) {
+                    Ok(files) => {
+                        let files: Vec<String> =
+                            files.iter().map(|path| path.display().to_string()).collect();
+                        notices.success(&format!("Written:\n{}", files.join("\n")));
+                    }
+                    Err(message) => notices.error(&message),
+                }
+            }
+            ExperimentCommand::OpenResult(path) => {
+                let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+                match text.and_then(|text| Record::read(&text)) {
+                    Ok(record) => {
+                        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+                        self.add(experiments, Arc::new(record), name);
+                    }
+                    Err(message) => notices.error(&format!("{}: {message}", path.display())),
+                }
+            }
         }
     }
 
-    /// Reports a result that could not be stored.
-    pub(crate) fn report_store_error(&mut self) {
-        if let Some(failure) = self.results.as_ref().and_then(Store::take_error) {
-            self.complain(&format!("A result could not be stored: {failure}"));
-        }
-    }
-
-    pub(crate) fn run_experiment(&mut self, request: ExperimentRequest) {
-        // Dropping a job cancels it.
-        self.experiment = None;
-        let experiments = &mut self.model.experiments;
+    /// Starts an experiment, and cancels the one before.
+    fn run(
+        &mut self,
+        experiments: &mut Experiments,
+        session: &Session,
+        request: ExperimentRequest,
+    ) {
+        self.job = None;
         experiments.count += 1;
         experiments.failure = None;
         let number = experiments.count;
         let title =
             by_name(&request.experiment).map_or("", |experiment| experiment.title).to_owned();
-        let (cancel, wake) = (CancelToken::new(), self.session.waker());
+        let (cancel, wake) = (CancelToken::new(), session.waker());
         let progress = Arc::new(Progress::new(cancel.clone()).with_listener(move |_| wake()));
         experiments.running =
             Some(RunningExperiment { number, title, progress: Arc::clone(&progress) });
         let run = move || request.run(&progress);
-        self.experiment = Some(self.session.start_measuring_job("experiment", cancel, run));
+        self.job = Some(session.start_measuring_job("experiment", cancel, run));
     }
 
-    pub(crate) fn cancel_experiment(&mut self) {
-        self.experiment = None;
-        self.model.experiments.running = None;
-    }
-
-    /// Takes the outcome of the running experiment, if it has ended since the last frame.
-    pub(crate) fn poll_experiment(&mut self) {
-        let Some(outcome) = self.experiment.as_ref().and_then(Job::take_outcome) else { return };
-        self.experiment = None;
-        self.model.experiments.running = None;
+    /// Receives the outcome of the running experiment, if it has ended since the last frame.
+    pub(crate) fn receive(&mut self, experiments: &mut Experiments) {
+        let Some(outcome) = self.job.as_ref().and_then(Job::take_outcome) else { return };
+        self.job = None;
+        experiments.running = None;
         match outcome {
-            Ok(Ok(record)) => self.add_result(Arc::new(record), None),
+            Ok(Ok(record)) => self.add(experiments, Arc::new(record), None),
             Ok(Err(ExperimentError::Cancelled(_))) => {}
-            Ok(Err(error)) => self.model.experiments.failure = Some(error.to_string()),
-            Err(panic) => {
-                self.model.experiments.failure = Some(format!("internal error: {panic}"));
-            }
+            Ok(Err(error)) => experiments.failure = Some(error.to_string()),
+            Err(panic) => experiments.failure = Some(format!("internal error: {panic}")),
         }
     }
 
-    pub(crate) fn rename_result(&mut self, number: u64, name: String) {
-        let mut results = self.model.experiments.results.iter_mut();
-        if let Some(result) = results.find(|result| result.number == number) {
-            result.name = name;
-            if let (Some(store), Some(entry)) = (&self.results, &result.entry) {
-                store.write(entry, result.content());
-            }
+    /// Adds a result to the list and stores it.
+    fn add(&mut self, experiments: &mut Experiments, record: Arc<Record>, name: Option<String>) {
+        experiments.add(record);
+        let Some(result) = experiments.results.last_mut() else { return };
+        result.name = name.unwrap_or_else(|| result.name.clone());
+        if let Some(store) = &mut self.store {
+            result.entry = Some(store.add(result.content()));
         }
-    }
-
-    pub(crate) fn remove_result(&mut self, number: u64) {
-        let results = &mut self.model.experiments.results;
-        for removed in results.extract_if(.., |result| result.number == number) {
-            if let (Some(store), Some(entry)) = (&self.results, &removed.entry) {
-                store.remove(entry);
-            }
-        }
-    }
-
-    /// Writes a result into `folder`: as JSON, which can be opened again, its tables as CSV and its
-    /// figures as SVG.
-    pub(crate) fn export_result(&mut self, number: u64, folder: &Path) {
-        let Some(result) = self.model.experiments.result(number) else { return };
-        // An absolute path tells the user where the files are.
-        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        match export(result, &folder) {
-            Ok(files) => {
-                let files: Vec<String> =
-                    files.iter().map(|path| path.display().to_string()).collect();
-                self.toasts.success(format!("Written:\n{}", files.join("\n")));
-            }
-            Err(message) => self.complain(&message),
-        }
-    }
-
-    /// Opens a result that was written as JSON.
-    pub(crate) fn open_result(&mut self, path: &Path) {
-        let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
-        match read.and_then(|text| Record::read(&text)) {
-            Ok(record) => {
-                let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                self.add_result(Arc::new(record), name);
-            }
-            Err(message) => self.complain(&format!("{}: {message}", path.display())),
-        }
-    }
-}
-
-impl NamedResult {
-    /// The content of its entry in the store, to be made on the thread that writes it.
-    fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
-        let (name, record) = (self.name.clone(), Arc::clone(&self.record));
-        // Serialising plain data cannot fail.
-        move || serde_json::to_vec(&Stored { name, record: (*record).clone() }).unwrap_or_default()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::app::state::model::Pane;
+use crate::app::state::pane::Pane;
 
-/// What a chosen path is for.
+/// What a path that the user chooses is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePurpose {
     /// Open a network.
@@ -21,12 +21,12 @@ pub enum FilePurpose {
     ExportResult(u64),
     /// Open the result of an experiment.
     OpenResult,
-    /// Save a picture of a pane, or of the window.
+    /// Save a picture of a pane, or of the whole window.
     SavePicture(Option<Pane>),
 }
 
 impl FilePurpose {
-    /// What stands over the dialog.
+    /// The title of the dialog.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -47,10 +47,10 @@ impl FilePurpose {
         matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))
     }
 
-    /// Why nothing can be read from `path` or written to it, if that is seen at once.
+    /// Why `path` cannot be read or written, if that is clear without trying.
     #[must_use]
     pub fn problem(self, path: &Path) -> Option<&'static str> {
-        // What may not be looked at may be there all the same.
+        // A path that cannot be checked may exist.
         let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {
@@ -64,7 +64,7 @@ impl FilePurpose {
         }
     }
 
-    /// What a file that is to be written may be called; nothing for one that is read.
+    /// The suggested name of a file to write; empty for a file to read.
     #[must_use]
     pub fn suggestion(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
-//! Undo and redo of what the user enters and throws away.
+//! The history behind undo and redo.
 
-use crate::app::state::cases::Case;
+use crate::app::state::case::Case;
 use crate::network::Evidence;
 
 /// A command about the history of changes.
@@ -12,61 +12,61 @@ pub enum HistoryCommand {
     Redo,
 }
 
-/// How many changes can be taken back.
-const DEPTH: usize = 200;
+/// How many changes can be undone.
+const MAX_UNDO: usize = 200;
 
-/// Something as it was before a change, or as it was before that was taken back.
+/// An earlier (or, for redo, later) value of something that the user can change.
 #[derive(Clone, Debug)]
 pub enum Past {
-    /// All that was known.
+    /// All evidence.
     Evidence(Evidence),
-    /// A case of this number, which stood at this place of the list; `None` where there was none.
+    /// One case.
     Case {
         /// Its number.
         number: u64,
-        /// Its place in the list.
-        place: usize,
-        /// The case itself.
-        was: Option<Case>,
+        /// Its index in the list.
+        index: usize,
+        /// The case; `None` if it was not in the list.
+        case: Option<Case>,
     },
 }
 
-/// What was before each change, and after each change that was taken back.
+/// What was replaced by each change, and by each undo.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    before: Vec<Past>,
-    after: Vec<Past>,
+    undo: Vec<Past>,
+    redo: Vec<Past>,
     touched: bool,
 }
 
 impl History {
-    /// Notes `past`, which is about to be replaced.
+    /// Records `past`, which is about to be replaced.
     pub fn record(&mut self, past: Past) {
         self.touched = true;
-        self.after.clear();
-        self.before.push(past);
-        if self.before.len() > DEPTH {
-            self.before.remove(0);
+        self.redo.clear();
+        self.undo.push(past);
+        if self.undo.len() > MAX_UNDO {
+            self.undo.remove(0);
         }
     }
 
-    /// Lets undo enter `evidence`, which was known when the network was open before.
+    /// Lets undo, after all changes, enter `evidence` from the last time the network was open.
     pub fn offer(&mut self, evidence: Evidence) {
-        self.before.insert(0, Past::Evidence(evidence));
+        self.undo.insert(0, Past::Evidence(evidence));
     }
 
-    /// Whether anything was changed, or taken back, since the network was opened.
+    /// Whether the user changed or undid anything since the network was opened.
     #[must_use]
     pub fn is_touched(&self) -> bool {
         self.touched
     }
 
-    /// Takes back the last change, or does again what was taken back last. `replace` puts what it is
-    /// given in its place and returns what was there.
-    pub fn step(&mut self, back: bool, replace: impl FnOnce(Past) -> Past) {
-        let (from, to) = match back {
-            true => (&mut self.before, &mut self.after),
-            false => (&mut self.after, &mut self.before),
+    /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns
+    /// what was there.
+    pub fn step(&mut self, command: HistoryCommand, replace: impl FnOnce(Past) -> Past) {
+        let (from, to) = match command {
+            HistoryCommand::Undo => (&mut self.undo, &mut self.redo),
+            HistoryCommand::Redo => (&mut self.redo, &mut self.undo),
         };
         if let Some(past) = from.pop() {
             to.push(replace(past));
@@ -86,10 +86,10 @@ mod tests {
         evidence
     }
 
-    /// Steps through changes of `now`; whether there was anything to step to.
-    fn step(history: &mut History, back: bool, now: &mut Evidence) -> bool {
+    /// Undoes or redoes one change of `now`. Returns whether there was one.
+    fn step(history: &mut History, command: HistoryCommand, now: &mut Evidence) -> bool {
         let mut stepped = false;
-        history.step(back, |past| {
+        history.step(command, |past| {
             let Past::Evidence(past) = past else { panic!("no case was changed") };
             stepped = true;
             Past::Evidence(std::mem::replace(now, past))
@@ -98,25 +98,27 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_taken_back_and_done_again() {
+    fn changes_are_undone_and_redone() {
+        use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), observed(1));
         history.record(Past::Evidence(Evidence::none()));
         history.record(Past::Evidence(observed(0)));
-        assert!(step(&mut history, true, &mut now) && now == observed(0));
-        assert!(step(&mut history, true, &mut now) && now == Evidence::none());
-        assert!(!step(&mut history, true, &mut now));
-        assert!(step(&mut history, false, &mut now) && now == observed(0));
+        assert!(step(&mut history, Undo, &mut now) && now == observed(0));
+        assert!(step(&mut history, Undo, &mut now) && now == Evidence::none());
+        assert!(!step(&mut history, Undo, &mut now));
+        assert!(step(&mut history, Redo, &mut now) && now == observed(0));
         history.record(Past::Evidence(now.clone()));
-        assert!(!step(&mut history, false, &mut now), "a new change ends what could be redone");
+        assert!(!step(&mut history, Redo, &mut now), "a new change discards what could be redone");
     }
 
     #[test]
-    fn what_was_known_before_is_offered_behind_everything_else() {
+    fn offered_evidence_is_undone_to_last() {
+        use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), Evidence::none());
         history.offer(observed(3));
         assert!(!history.is_touched());
-        assert!(step(&mut history, true, &mut now) && now == observed(3));
-        assert!(step(&mut history, false, &mut now) && now == Evidence::none());
+        assert!(step(&mut history, Undo, &mut now) && now == observed(3));
+        assert!(step(&mut history, Redo, &mut now) && now == Evidence::none());
         assert!(history.is_touched());
     }
 }

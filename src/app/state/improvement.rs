@@ -1,19 +1,13 @@
 //! Searching for a better junction tree while the window is in use.
 //!
-//! The search runs on a thread of the session. What it finds is kept with the settings at once, and
-//! comes into use when it is worth a new picture and new posteriors.
+//! The search runs on a thread of the session. The orders it finds are stored with the settings at
+//! once. A tree is used when it is better by enough to be worth compiling and propagating again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use eframe::egui::{RichText, Ui};
-
-use crate::app::state::command::Commands;
-use crate::app::state::model::Model;
-use crate::app::workbench::Workbench;
+use crate::app::state::core::Core;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::numbers;
-use crate::session::Improvement;
 
 /// A command about the search for a better junction tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,153 +20,95 @@ pub enum TreeCommand {
     SetKeepImproving(bool),
 }
 
-/// While the search goes on, a tree comes into use once it has at most this share of the entries of
-/// the present one. What is left is taken when the search ends.
-const WORTH: f64 = 0.98;
+/// During the search, a tree is used if it has at most this share of the entries of the present
+/// tree. When the search ends, any better tree is used. Affects only how often the graph changes.
+const MAX_SHARE: f64 = 0.98;
 
-/// How often the search is looked at.
-const LOOK: Duration = Duration::from_secs(1);
-
-impl Workbench {
-    /// Begins to search for a better tree of the open network.
-    pub(crate) fn improve_tree(&mut self) {
-        if self.model.triangulation != Triangulation::Auto {
-            // Another method has the tree it makes; only this one takes the best there is.
-            self.model.triangulation = Triangulation::Auto;
-            self.settings.triangulation = Triangulation::Auto.name().to_owned();
-            self.request();
-        }
-        let Some(document) = &self.model.document else { return };
-        let Some(compiled) = document.compiled.clone() else { return };
-        self.searches += 1;
-        self.model.improvement =
-            Some(self.session.improve(document.serial, &compiled, self.searches));
-    }
-
-    /// Searches no further, and uses what was found.
-    pub(crate) fn stop_improving(&mut self) {
-        self.forget_improvement();
-        self.use_best_tree(1.0);
-    }
-
-    /// Searches no further: the network that the search was for is no longer wanted.
-    pub(crate) fn forget_improvement(&mut self) {
-        self.session.stop_improving();
-        self.model.improvement = None;
-    }
-
-    pub(crate) fn set_keep_improving(&mut self, keep: bool) {
-        self.model.keep_improving = keep;
-        self.settings.keep_improving = keep;
-        if keep {
-            self.go_on_improving();
-        } else {
-            self.stop_improving();
-        }
-    }
-
-    /// Begins to search if that is to be done for every network, and is not done yet.
-    pub(crate) fn go_on_improving(&mut self) {
-        let auto = self.model.triangulation == Triangulation::Auto;
-        if self.model.keep_improving && auto && self.model.improvement.is_none() {
-            self.improve_tree();
-        }
-    }
-
-    /// Keeps a tree that was found, and uses it if that pays.
-    pub(crate) fn improved(&mut self, orders: &KnownOrders) {
-        self.settings.orders.merge(orders);
-        if self.model.improvement.is_some() {
-            self.use_best_tree(WORTH);
-        }
-    }
-
-    pub(crate) fn improvement_ended(&mut self) {
-        self.use_best_tree(1.0);
-        if let (Some(improvement), Some(document)) = (&self.model.improvement, &self.model.document)
-            && let Some(compiled) = &document.compiled
-        {
-            let (now, best) = (compiled.statistics().total_clique_entries, improvement.best());
-            self.toasts.info(if best < now {
-                format!("A tree of {} entries was found", numbers::thousands(best))
+/// Applies `command` to the open document.
+pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
+    match command {
+        TreeCommand::Improve => start(core),
+        TreeCommand::StopImproving => stop(core),
+        TreeCommand::SetKeepImproving(keep) => {
+            core.model.keep_improving = keep;
+            core.settings.keep_improving = keep;
+            if keep {
+                start_if_wanted(core);
             } else {
-                "No better junction tree is to be found".to_owned()
-            });
-        }
-    }
-
-    /// Compiles with the best order that is kept, if its tree has fewer entries than `worth` times
-    /// those of the present one.
-    fn use_best_tree(&mut self, worth: f64) {
-        let Some(compiled) = self.model.compiled() else { return };
-        let now = compiled.statistics().total_clique_entries;
-        let Some(best) = self.settings.orders.entries(compiled.moral_graph()) else { return };
-        if self.model.triangulation == Triangulation::Auto && (best as f64) < worth * now as f64 {
-            let mut known = (*self.known).clone();
-            known.merge(&self.settings.orders);
-            if known != *self.known {
-                self.known = Arc::new(known);
-                self.request();
+                stop(core);
             }
         }
     }
 }
 
-/// Draws the menu of the junction tree.
-pub(crate) fn menu(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let searching = searching(model).is_some();
-    ui.add_enabled_ui(model.compiled().is_some() && !searching, |ui| {
-        let improve = ui.button("Improve the tree").on_hover_text(
-            "Search for a junction tree with smaller tables, beside everything else",
-        );
-        if improve.clicked() {
-            commands.push(TreeCommand::Improve);
-            ui.close();
-        }
-    });
-    ui.add_enabled_ui(searching, |ui| {
-        if ui.button("Stop improving the tree").clicked() {
-            commands.push(TreeCommand::StopImproving);
-            ui.close();
-        }
-    });
-    ui.separator();
-    let mut keep = model.keep_improving;
-    if ui.checkbox(&mut keep, "Keep improving in the background").changed() {
-        commands.push(TreeCommand::SetKeepImproving(keep));
-        ui.close();
+/// Starts a search for a better tree of the open network.
+fn start(core: &mut Core) {
+    if core.model.compute.triangulation != Triangulation::Auto {
+        // The other methods make one particular tree; only this one uses the best known tree.
+        core.model.compute.set_triangulation(Triangulation::Auto, &mut core.settings);
+        core.request();
+    }
+    let Some(document) = &core.model.document else { return };
+    let Some(compiled) = document.compiled.clone() else { return };
+    let seed = core.requests.next_search();
+    let search = core.requests.session.improve(document.serial, &compiled, seed);
+    core.model.improvement = Some(search);
+}
+
+/// Stops the search and uses the best tree found.
+fn stop(core: &mut Core) {
+    cancel(core);
+    use_best_tree(core, 1.0);
+}
+
+/// Stops the search without using its trees.
+pub(crate) fn cancel(core: &mut Core) {
+    core.requests.session.stop_improving();
+    core.model.improvement = None;
+}
+
+/// Starts a search if the user wants one for every network and none was started yet.
+pub(crate) fn start_if_wanted(core: &mut Core) {
+    let auto = core.model.compute.triangulation == Triangulation::Auto;
+    if core.model.keep_improving && auto && core.model.improvement.is_none() {
+        start(core);
     }
 }
 
-/// The search that is not over.
-fn searching(model: &Model) -> Option<&Improvement> {
-    model.improvement.as_deref().filter(|improvement| !improvement.has_ended())
-}
-
-/// Says in the status line how the search stands.
-pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let Some((improvement, compiled)) = searching(model).zip(model.compiled()) else { return };
-    ui.ctx().request_repaint_after(LOOK);
-    let text = describe(compiled.statistics().total_clique_entries, improvement);
-    ui.weak("improving the tree");
-    ui.label(RichText::new(text).strong()).on_hover_text(
-        "Entries of all cliques' tables: of the tree in use, and of the best found so far. \
-         The search rests while something is propagated.",
-    );
-    if ui.button("Stop").on_hover_text("Use the best tree and search no further").clicked() {
-        commands.push(TreeCommand::StopImproving);
+/// Stores orders that the search found, and uses them if that pays off.
+pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
+    core.settings.orders.merge(orders);
+    if core.model.improvement.is_some() {
+        use_best_tree(core, MAX_SHARE);
     }
-    ui.separator();
 }
 
-/// `8,861,142 -> 8,790,003 entries, 12 s`.
-fn describe(now: u64, improvement: &Improvement) -> String {
-    let best = improvement.best();
-    let entries = if best < now {
-        format!("{} -> {} entries", numbers::thousands(now), numbers::thousands(best))
-    } else {
-        format!("{} entries, nothing better yet", numbers::thousands(now))
-    };
-    let rests = if improvement.is_paused() { ", rests" } else { "" };
-    format!("{entries}, {} s{rests}", improvement.searched().as_secs())
+/// The search ended: uses the best tree and tells the user.
+pub(crate) fn receive_end(core: &mut Core) {
+    use_best_tree(core, 1.0);
+    if let (Some(improvement), Some(compiled)) = (&core.model.improvement, core.model.compiled()) {
+        let (now, best) = (compiled.statistics().total_clique_entries, improvement.best());
+        core.notices.info(&if best < now {
+            format!("Found a junction tree of {} entries", numbers::thousands(best))
+        } else {
+            "No better junction tree was found".to_owned()
+        });
+    }
+}
+
+/// Compiles with the best stored order, if its tree has fewer than `share` times the entries of the
+/// present one.
+fn use_best_tree(core: &mut Core, share: f64) {
+    let Some(compiled) = core.model.compiled() else { return };
+    let now = compiled.statistics().total_clique_entries;
+    let Some(best) = core.settings.orders.entries(compiled.moral_graph()) else { return };
+    let auto = core.model.compute.triangulation == Triangulation::Auto;
+    if auto && (best as f64) < share * now as f64 {
+        let mut orders = (*core.requests.orders).clone();
+        orders.merge(&core.settings.orders);
+        if orders != *core.requests.orders {
+            core.requests.orders = Arc::new(orders);
+            core.request();
+        }
+    }
 }

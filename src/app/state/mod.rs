@@ -1,21 +1,37 @@
-//! What the window knows and does, one file a feature, without drawing anything.
+//! What the window knows and does, without drawing anything: one file a feature.
+//!
+//! A feature has its state, its commands as an enum, and a function or method that applies a command.
+//! What panes may read is in the [`Model`](model::Model); what every feature may use is in `Core`.
 
+pub mod case;
+pub mod case_files;
 pub mod cases;
 pub mod command;
 pub mod compute;
-pub(crate) mod earlier;
+pub(crate) mod core;
+pub mod document;
 pub mod evidence;
 pub mod experiments;
+pub(crate) mod explanations;
 pub mod file_purpose;
 pub mod highlight;
 pub mod history;
 pub mod improvement;
+pub mod left_evidence;
+pub mod lessons;
 pub mod model;
-pub mod opening;
+pub(crate) mod named_finding;
+pub(crate) mod network_location;
+pub(crate) mod notices;
+pub mod pane;
+pub(crate) mod pane_layout;
 pub mod player;
 pub mod progress;
 pub mod recordings;
 pub(crate) mod recovery;
-pub(crate) mod settings;
+pub(crate) mod requests;
+pub mod settings;
 pub mod stepping;
+pub(crate) mod stepping_control;
+pub(crate) mod undo;
 pub mod view;

@@ -1,6 +1,6 @@
-//! How far a propagation is, as the pictures show it.
+//! The progress of a propagation, as the graphs show it.
 
-use crate::app::state::model::Model;
+use crate::app::state::document::{Document, RunningSnapshot};
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 
 /// How far a propagation is: one that runs, or one that is stepped through.
@@ -13,19 +13,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress to show; `None` if nothing runs and nothing is stepped through.
+    /// The progress of the running propagation of `document`, as of the start of this frame. `None` if
+    /// none is running.
     #[must_use]
-    pub fn of(model: &Model, compiled: &CompiledNetwork) -> Option<Self> {
-        let document = model.document.as_ref()?;
-        if let Some(stepping) = &model.stepping {
-            return Some(stepping.progress(compiled, document.finished_trace()));
-        }
-        let watch = document.running.as_ref().filter(|watch| !watch.is_finished())?;
-        let trace = watch.trace();
-        let mut progress =
-            Self::after(compiled, trace.messages.iter().map(|timing| timing.message));
-        progress.active = watch.active().into_iter().collect();
-        Some(progress)
+    pub fn of_running(document: &Document, compiled: &CompiledNetwork) -> Option<Self> {
+        document.running.as_ref().filter(|watch| !watch.is_finished())?;
+        let RunningSnapshot { trace, active } = document.snapshot.as_ref()?;
+        let sent = trace.messages.iter().map(|timing| timing.message);
+        Some(Self { active: active.clone(), ..Self::after(compiled, sent) })
     }
 
     /// The progress after the messages `sent`, in their order, with none active.

@@ -1,15 +1,14 @@
-//! What is kept between runs.
+//! The user's settings, stored between runs.
 //!
-//! The window's own store is a file that is cut off before it is written anew, so that a program that
-//! ends at that moment leaves nothing. It has the place of the window alone; the settings have a file
-//! that is whole at any time.
+//! They are not in eframe's storage, which truncates its file before writing: a crash at that moment
+//! would lose them. eframe's storage holds only the position of the window.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::app::state::earlier::Earlier;
-use crate::app::state::model::{Pane, ThemeChoice};
+use crate::app::state::left_evidence::LeftEvidence;
+use crate::app::state::pane::Pane;
 use crate::engine::{self, PaperOptions};
 use crate::graph::KnownOrders;
 use crate::potential::Precision;
@@ -17,45 +16,58 @@ use crate::propagation::MemoryLimit;
 use crate::session::EngineChoice;
 use crate::store::Store;
 
-/// What the file of the settings is called, without its ending.
+/// Name of the settings file, without extension.
 const NAME: &str = "settings";
-/// How many recent files are kept.
-const RECENT: usize = 12;
+/// Maximum number of recent files.
+const MAX_RECENT: usize = 12;
+
+/// Dark, light, or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum ThemeChoice {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Light on dark.
+    Dark,
+    /// Dark on light.
+    Light,
+}
 
 /// The user's settings, as they are stored.
 ///
-/// Names rather than values stand for engines and triangulations, so that settings of another
-/// version are read as far as they still mean something.
+/// Engines and triangulations are stored by name, so that settings of another version can be read
+/// even if it has others.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {
     /// Dark, light, or as the system has it.
     pub theme: ThemeChoice,
-    /// How large everything is; 1 is normal.
+    /// Scale of everything; 1 is normal size.
     pub zoom: f32,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
     /// Name of the engine.
     pub engine: String,
-    /// Number type of its tables.
+    /// Number type of the engine's tables.
     pub precision: Precision,
     /// Block size and layout for engine `gpu-paper`.
     pub paper: PaperOptions,
     /// Name of the triangulation.
     pub triangulation: String,
-    /// Whether a better junction tree is searched for whenever a network is open.
+    /// Whether to search for a better junction tree whenever a network is open.
     pub keep_improving: bool,
-    /// Memory that engines may take; `None` is half of what is available.
+    /// Memory that engines may use; `None` is half of what is available.
     pub memory: Option<MemoryLimit>,
-    /// Files opened last, newest first.
+    /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
-    /// Elimination orders that were found for networks that are not shipped.
+    /// Elimination orders found for networks that are not shipped.
     pub orders: KnownOrders,
-    /// The step at which each lesson was left, by the lesson's name.
+    /// The step at which each lesson was left, by the lesson's id.
     pub lessons: BTreeMap<String, usize>,
-    /// What was known of the networks that were left last.
-    pub earlier: Earlier,
-    /// Where the panes are; `None` is where they are at first.
+    /// The evidence of networks that were left.
+    #[serde(rename = "earlier")]
+    pub left_evidence: LeftEvidence,
+    /// Where the panes are; `None` is the initial layout.
     pub layout: Option<egui_tiles::Tree<Pane>>,
 }
 
@@ -75,14 +87,15 @@ impl Default for Settings {
             recent: Vec::new(),
             orders: KnownOrders::default(),
             lessons: BTreeMap::new(),
-            earlier: Earlier::default(),
+            left_evidence: LeftEvidence::default(),
             layout: None,
         }
     }
 }
 
 impl Settings {
-    /// The engine that these settings name, or the default one where it is not there or cannot run.
+    /// The engine that these settings name, or the default engine if that does not exist or cannot
+    /// run here.
     #[must_use]
     pub fn engine_choice(&self) -> EngineChoice {
         let engine = engine::by_name(&self.engine)
@@ -98,19 +111,19 @@ impl Settings {
     pub fn remember(&mut self, path: PathBuf) {
         self.recent.retain(|known| *known != path);
         self.recent.insert(0, path);
-        self.recent.truncate(RECENT);
+        self.recent.truncate(MAX_RECENT);
     }
 }
 
-/// Where settings are kept between runs.
+/// The file of the settings.
 pub(crate) struct SettingsFile {
     store: Store,
-    /// What the file holds.
+    /// The content of the file.
     written: Vec<u8>,
 }
 
 impl SettingsFile {
-    /// Opens the store in `folder`, with the settings that are there.
+    /// Opens the file in `folder`, and reads the settings if there are any.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
         let (store, entries) = Store::open(folder)?;
         let id = store.named(NAME);
@@ -120,7 +133,7 @@ impl SettingsFile {
         Ok((Self { store, written }, settings))
     }
 
-    /// Has `settings` written, unless they are what the file holds. Does not wait for it.
+    /// Writes `settings` in the background, unless they are what the file holds.
     pub(crate) fn write(&mut self, settings: &Settings) {
         let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
         if json != self.written {
@@ -130,7 +143,7 @@ impl SettingsFile {
     }
 }
 
-/// Threads that the machine runs at once.
+/// The number of threads that this machine runs in parallel.
 #[must_use]
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -141,21 +154,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recent_files_are_few_and_each_once() {
+    fn recent_files_are_limited_and_listed_once() {
         let mut settings = Settings::default();
         for index in 0..20 {
             settings.remember(PathBuf::from(format!("{}.bif", index % 15)));
         }
-        assert_eq!(settings.recent.len(), RECENT);
+        assert_eq!(settings.recent.len(), MAX_RECENT);
         assert_eq!(settings.recent[0], PathBuf::from("4.bif"));
     }
 
     #[test]
-    fn settings_are_there_again_and_half_a_file_is_none() {
+    fn settings_are_restored_and_a_truncated_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let (mut store, none) = SettingsFile::open(folder.path()).unwrap();
         assert!(none.is_none());
-        let layout = Some(crate::app::shell::pane_layout::initial_layout());
+        let layout = Some(crate::app::state::pane_layout::initial_layout());
         let orders = (*KnownOrders::shipped()).clone();
         let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
         store.write(&settings);

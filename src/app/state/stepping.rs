@@ -1,15 +1,7 @@
 //! Stepping through a propagation: message by message, or in slow motion as it was measured.
 
-use std::time::Duration;
-
-use eframe::egui::{self, Key, Modifiers};
-
-use crate::app::shell::pane_layout;
-use crate::app::state::highlight::Item;
-use crate::app::state::model::{Document, Pane};
 use crate::app::state::player::Player;
 use crate::app::state::progress::Progress;
-use crate::app::workbench::Workbench;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 
 /// Initial pace in messages per second.
@@ -20,8 +12,6 @@ const PACES: std::ops::RangeInclusive<f64> = 0.1..=100.0;
 const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// Maximum slowdown of slow motion.
 const MAX_SLOWDOWN: f64 = 1e9;
-/// Time between frames of slow motion: 60 frames a second.
-const FRAME: Duration = Duration::from_millis(16);
 
 /// Stepping through the messages of a propagation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +110,8 @@ impl Stepping {
     }
 
     /// Where the player ends, for a plan of `messages` messages and a trace of `total` nanoseconds.
-    fn end(&self, messages: usize, total: f64) -> f64 {
+    #[must_use]
+    pub(crate) fn end(&self, messages: usize, total: f64) -> f64 {
         match self.mode {
             SteppingMode::Plan => messages as f64,
             SteppingMode::SlowMotion => total,
@@ -128,7 +119,7 @@ impl Stepping {
     }
 
     /// Carries out `command` for a plan of `messages` messages and a trace of `total` nanoseconds.
-    fn apply(&mut self, command: StepCommand, messages: usize, total: f64) {
+    pub(crate) fn apply(&mut self, command: StepCommand, messages: usize, total: f64) {
         let end = self.end(messages, total);
         let player = &mut self.player;
         let (position, stride) = match self.mode {
@@ -154,103 +145,6 @@ impl Stepping {
                 player.set_rate(1e9 / slowdown.clamp(1.0, MAX_SLOWDOWN));
             }
             StepCommand::Pace(_) | StepCommand::Slowdown(_) | StepCommand::End => {}
-        }
-    }
-}
-
-impl Workbench {
-    /// Carries out a command for stepping.
-    pub(crate) fn apply_step(&mut self, ctx: &egui::Context, command: StepCommand) {
-        let Some(compiled) = self.model.compiled().cloned() else { return };
-        let total = self.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
-        let messages = compiled.plan().messages().len();
-        if command == StepCommand::End {
-            self.model.stepping = None;
-            return;
-        }
-        if command == StepCommand::SlowMotion && total == 0.0 {
-            self.complain(
-                "No times were measured for the messages of this junction tree. Press F5 to \
-                 propagate, or choose engine sequential.",
-            );
-            return;
-        }
-        if self.model.stepping.is_none() {
-            if messages == 0 {
-                self.complain("The junction tree is a single clique: there are no messages.");
-                return;
-            }
-            // From now on the arrow keys step.
-            ctx.memory_mut(|memory| {
-                if let Some(focused) = memory.focused() {
-                    memory.surrender_focus(focused);
-                }
-            });
-            pane_layout::show_pane(&mut self.layout, Pane::JunctionTree);
-        }
-        if command == StepCommand::Begin {
-            pane_layout::show_pane(&mut self.layout, Pane::Inside);
-            pane_layout::make_room(&mut self.layout, Pane::Inside);
-        } else if command == StepCommand::SlowMotion {
-            pane_layout::show_pane(&mut self.layout, Pane::Timeline);
-        }
-        let stepping = self.model.stepping.get_or_insert_with(Stepping::along_plan);
-        stepping.apply(command, messages, total);
-        self.select_current_message(&compiled);
-        ctx.request_repaint();
-    }
-
-    /// Selects the current message, so that all panes show it.
-    fn select_current_message(&mut self, compiled: &CompiledNetwork) {
-        let current = self.model.stepping.as_ref().and_then(|step| step.current_message(compiled));
-        if let Some(message) = current
-            && self.model.selected() != Some(&Item::Message(message))
-        {
-            self.select(Some(Item::Message(message)));
-        }
-    }
-
-    /// Moves on while playing. Call this once a frame.
-    pub(crate) fn advance_stepping(&mut self, ctx: &egui::Context) {
-        let Some(compiled) = self.model.compiled().cloned() else {
-            self.model.stepping = None;
-            return;
-        };
-        let total = self.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
-        let Some(stepping) = &mut self.model.stepping else { return };
-        if !stepping.player.is_playing() {
-            return;
-        }
-        let end = stepping.end(compiled.plan().messages().len(), total);
-        stepping.player.advance(ctx.input(|input| input.time), end);
-        match stepping.mode {
-            SteppingMode::Plan => {
-                let wait = stepping.player.time_to_next_step().unwrap_or_default();
-                ctx.request_repaint_after(wait);
-                self.select_current_message(&compiled);
-            }
-            SteppingMode::SlowMotion => ctx.request_repaint_after(FRAME),
-        }
-    }
-
-    /// Handles the keys for stepping, while there is any.
-    pub(crate) fn stepping_keys(&mut self, ctx: &egui::Context) {
-        let Some(stepping) = &self.model.stepping else { return };
-        if self.is_typing(ctx) {
-            return;
-        }
-        let keys = [
-            (Key::ArrowLeft, StepCommand::Back),
-            (Key::ArrowRight, StepCommand::Forward),
-            (Key::Home, StepCommand::First),
-            (Key::End, StepCommand::Last),
-            (Key::Space, StepCommand::Play(!stepping.player.is_playing())),
-            (Key::Escape, StepCommand::End),
-        ];
-        for (key, command) in keys {
-            if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                self.commands.push(command);
-            }
         }
     }
 }

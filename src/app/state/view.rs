@@ -1,8 +1,13 @@
 //! What the panes show: selection, hover, layout and theme.
 
+use eframe::egui;
+
+use crate::app::state::core::Core;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::{Pane, ThemeChoice};
+use crate::app::state::pane::Pane;
+use crate::app::state::pane_layout;
 use crate::app::state::recordings::Recorded;
+use crate::app::state::settings::ThemeChoice;
 use crate::propagation::MessageId;
 
 /// A command about what the panes show.
@@ -28,4 +33,35 @@ pub enum ViewCommand {
     SetTheme(ThemeChoice),
     /// Scale everything; 1 is normal size.
     SetZoom(f32),
+}
+
+/// Applies `command`. Hover and Explain are pushed anew in each frame, and are for the workbench.
+pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) {
+    match command {
+        ViewCommand::Select(item) => core.select(item),
+        ViewCommand::Hover(_) | ViewCommand::Explain(_) => {}
+        ViewCommand::Show(pane) => pane_layout::show_pane(&mut core.layout, pane),
+        ViewCommand::Fit => core.model.fit_serial += 1,
+        ViewCommand::ResetLayout => core.layout = pane_layout::initial_layout(),
+        ViewCommand::ShowFillEdges(show) => core.model.fill_edges = show,
+        ViewCommand::ShowRecording(recorded) => {
+            if let Some(document) = core.document() {
+                document.shown = recorded;
+            }
+        }
+        ViewCommand::SetTheme(theme) => {
+            core.settings.theme = theme;
+            set_theme(ctx, theme);
+        }
+        ViewCommand::SetZoom(zoom) => ctx.set_zoom_factor(zoom),
+    }
+}
+
+/// Draws everything in `theme` from now on.
+pub(crate) fn set_theme(ctx: &egui::Context, theme: ThemeChoice) {
+    ctx.set_theme(match theme {
+        ThemeChoice::System => egui::ThemePreference::System,
+        ThemeChoice::Dark => egui::ThemePreference::Dark,
+        ThemeChoice::Light => egui::ThemePreference::Light,
+    });
 }

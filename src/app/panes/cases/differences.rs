@@ -3,10 +3,10 @@
 use eframe::egui::{self, Align, Color32, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
-use crate::app::state::cases::Case;
+use crate::app::state::case::Case;
 use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::Document;
 use crate::app::theme::Palette;
 use crate::app::widgets::table::{self, ROW_HEIGHT};
 use crate::network::{Evidence, VariableId};

@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
 
 use crate::app::panes::common::{describe_finding, empty_state};
-use crate::app::state::cases::Case;
+use crate::app::state::case::Case;
 use crate::app::state::command::{CaseCommand, Command, Commands, WindowCommand};
+use crate::app::state::document::Document;
 use crate::app::state::file_purpose::FilePurpose;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 
 use differences::Comparison;

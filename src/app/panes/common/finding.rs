@@ -1,6 +1,6 @@
 //! A finding in words.
 
-use crate::app::state::model::Document;
+use crate::app::state::document::Document;
 use crate::network::{Finding, VariableId};
 
 /// `xray = yes`, `age is not young, old` or `rain likelihood 0.300 : 0.700`.

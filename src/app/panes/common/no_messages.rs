@@ -1,6 +1,7 @@
 //! Why there are no messages to show.
 
-use crate::app::state::model::{Document, Model};
+use crate::app::state::document::Document;
+use crate::app::state::model::Model;
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
 /// Why there are no messages to show, and what the user can do about it; `None` if there are some.
@@ -37,7 +38,7 @@ fn without_messages(
          through this one. Choose engine sequential to see the messages of this tree."
     } else if compiled.plan().messages().is_empty() {
         "The junction tree is a single clique: there are no messages to pass."
-    } else if !model.engine.engine.info().capabilities.traces_messages {
+    } else if !model.compute.engine.engine.info().capabilities.traces_messages {
         "This engine passes no messages: it eliminates variables instead. \
          Choose engine sequential to see messages."
     } else {

@@ -128,6 +128,6 @@ fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &m
 
 /// The size of a table of `entries` in the precision of the engine.
 fn bytes(scene: &Scene<'_>, entries: u64) -> String {
-    let precision = scene.model.engine.precision;
+    let precision = scene.model.compute.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))
 }

@@ -12,8 +12,9 @@ use eframe::egui::{ScrollArea, Ui};
 
 use crate::app::panes::common::empty_state;
 use crate::app::state::command::Commands;
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::propagation::CompiledNetwork;
 use links::Links;
 

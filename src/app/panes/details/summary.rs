@@ -4,8 +4,8 @@ use eframe::egui::{Grid, Ui};
 
 use super::Scene;
 use super::links::{Links, bar, facts, section, title};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::Document;
 use crate::app::theme::size_colour;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
@@ -36,7 +36,7 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
         ("compiled in", duration(compiled.elapsed())),
     ];
     if let Some(bytes) = scene.document.engine_bytes {
-        let engine = scene.model.engine;
+        let engine = scene.model.compute.engine;
         let name = format!("{} {}", engine.engine.name(), engine.precision);
         lines.push(("engine", format!("{name}, {}", human_bytes(bytes))));
     }

@@ -36,7 +36,7 @@ impl Parameters {
             engine: DEFAULT_ENGINE.name.to_owned(),
             baseline: DEFAULT_BASELINE.name.to_owned(),
             repeat: 10,
-            threads: model.engine.threads,
+            threads: model.compute.engine.threads,
             paper: PaperOptions::default(),
             threshold: 32,
         }
@@ -63,7 +63,7 @@ impl Parameters {
             baseline: self.baseline.clone(),
             repeat: self.repeat,
             threads: self.threads,
-            memory: model.memory,
+            memory: model.compute.memory,
             paper: self.paper,
             threshold: self.threshold,
         }

@@ -67,7 +67,7 @@ fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Se
 }
 
 fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
-    let precision = model.engine.precision;
+    let precision = model.compute.engine.precision;
     let bytes = entries.saturating_mul(precision.bytes());
     let count = numbers::counted(count, "variable", "variables");
     let entries = thousands(entries);

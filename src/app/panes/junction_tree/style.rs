@@ -47,7 +47,7 @@ impl TreeKey {
             hover: model.hover.clone(),
             with_evidence,
             matches: matches.cloned(),
-            progress: Progress::of(model, compiled),
+            progress: model.progress(),
             stepping: model.stepping.is_some(),
         }
     }

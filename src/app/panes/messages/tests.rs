@@ -66,7 +66,7 @@ fn estimated_times_are_marked_as_approximate() {
     let model = model("asia");
     let document = model.document.as_ref().unwrap();
     let compiled = document.compiled.as_ref().unwrap();
-    let mut trace = document.trace().unwrap().as_ref().clone();
+    let mut trace = document.trace().unwrap().clone();
     trace.messages.iter_mut().for_each(|timing| timing.shared_with = 0);
     trace.messages[4].shared_with = 3;
     let lines = list(&trace, compiled, Query::default()).rows;

@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, RichText, Ui};
 
-use crate::app::state::model::Document;
+use crate::app::state::document::Document;
 use crate::app::theme::Palette;
 use crate::network::VariableId;
 use crate::numbers::{counted, percent};

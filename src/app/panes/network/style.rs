@@ -6,8 +6,9 @@ use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
 use crate::app::panes::network::picture::Edge;
+use crate::app::state::document::Document;
 use crate::app::state::highlight::{Highlight, Item};
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
 use crate::app::widgets::graph_view::node::{Bar, Chart, NodeStyle};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use eframe::egui::Ui;
 
 use super::crossover::{Crossover, crossover};
-use crate::app::state::model::Document;
+use crate::app::state::document::Document;
 use crate::app::state::recordings::Recorded;
 use crate::app::widgets::naming;
 use crate::engine::PaperOptions;

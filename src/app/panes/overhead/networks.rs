@@ -35,7 +35,7 @@ pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
 /// window's triangulation makes.
 fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
     let mut runs: Vec<Recorded> = Vec::new();
-    let method = model.triangulation.name();
+    let method = model.compute.triangulation.name();
     for run in on_gpus(model) {
         if run.engine() != engine || run.run.overhead_us.is_none() {
             continue;

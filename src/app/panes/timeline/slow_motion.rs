@@ -8,7 +8,7 @@ use eframe::egui::{
 use super::axis::{View, ticks};
 use super::rows::{self, Grouping};
 use crate::app::state::command::{Commands, StepCommand};
-use crate::app::state::model::Document;
+use crate::app::state::document::Document;
 use crate::app::theme::Palette;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace, Phase};

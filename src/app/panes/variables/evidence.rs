@@ -4,8 +4,8 @@ use eframe::egui::{self, RichText, Ui};
 
 use crate::app::panes::common::describe_finding;
 use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::Document;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 

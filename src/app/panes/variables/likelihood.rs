@@ -3,7 +3,7 @@
 use eframe::egui::{self, Ui};
 
 use crate::app::state::command::{Commands, EvidenceCommand};
-use crate::app::state::model::Document;
+use crate::app::state::document::Document;
 use crate::network::{Finding, VariableId};
 
 /// A window with a weight for each state.

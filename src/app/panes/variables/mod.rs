@@ -13,8 +13,9 @@ use eframe::egui::{self, ScrollArea, Ui};
 
 use crate::app::panes::common::empty_state;
 use crate::app::state::command::{Commands, EvidenceCommand};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::network::{Network, VariableId};
 use crate::numbers;
 

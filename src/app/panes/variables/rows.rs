@@ -7,8 +7,9 @@ use eframe::egui::{
 };
 
 use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::{Document, Model};
+use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::app::widgets::targets;

@@ -4,8 +4,8 @@ use eframe::egui::{
     self, Button, Id, LayerId, Order, Pos2, Rect, RichText, Stroke, StrokeKind, Vec2,
 };
 
-use super::{Course, LessonCommand};
-use crate::app::state::command::Commands;
+use crate::app::state::command::{Commands, LessonCommand};
+use crate::app::state::lessons::Course;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::targets;

@@ -1,14 +1,14 @@
-//! What a lesson is made of.
+//! The script of a lesson, as in `assets/lessons.json`.
 
-use crate::app::state::model::Pane;
+use crate::app::state::pane::Pane;
 
 /// A guided tour.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// Its name in the settings.
+    /// Unique among all lessons; used in the settings.
     pub id: String,
-    /// Its name in the menu.
+    /// The title, as in the menu.
     pub title: String,
     /// The sample that it opens.
     pub network: String,
@@ -20,23 +20,23 @@ pub struct Lesson {
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LessonStep {
-    /// What it says. In braces: `{variables}`, `{cliques}`, `{largest}`, `{total}`, `{separator}`,
+    /// The text. Names in braces are replaced by numbers: `{variables}`, `{cliques}`, `{largest}`, `{total}`, `{separator}`,
     /// `{messages}`, `{fill}`, `{time}` of the open network, and `{lung=yes}` for a posterior.
     pub text: String,
-    /// What it points at: the name of a [target](crate::app::widgets::targets), or a pane by its title.
+    /// What it points at: the name of a [target](crate::app::widgets::targets), or the title of a pane.
     pub target: String,
     /// The pane that it brings to the front.
     #[serde(default)]
     pub show: Option<Pane>,
-    /// What it asks the user to do.
+    /// The task of the user.
     #[serde(default)]
     pub action: Option<Action>,
-    /// When that is done.
+    /// When the task is done.
     #[serde(default)]
     pub until: Until,
 }
 
-/// Something that a lesson can do for the user.
+/// A task, which a lesson can also do for the user.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -54,17 +54,17 @@ pub enum Action {
     SelectVariable(String),
     /// Step through the messages.
     Walk,
-    /// Step to the end.
+    /// Go to the end of the messages.
     WalkToEnd,
     /// Play in slow motion.
     SlowMotion,
 }
 
-/// When a step is done.
+/// When the task of a step is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
-    /// When it has been read.
+    /// At once: there is only text to read.
     #[default]
     Read,
     /// This sample is open and propagated.
@@ -75,13 +75,13 @@ pub enum Until {
     FillEdges,
     /// A clique is selected.
     CliqueSelected,
-    /// The clique with the largest table is.
+    /// The clique with the largest table is selected.
     LargestSelected,
     /// A variable is selected.
     VariableSelected,
-    /// Somebody steps through the messages.
+    /// The user is stepping through the messages.
     Walking,
-    /// All messages are passed.
+    /// Stepping has reached the end of the messages.
     Walked,
     /// The propagation plays in slow motion.
     SlowMotion,
@@ -91,7 +91,6 @@ pub enum Until {
 mod tests {
     use super::super::LESSONS;
     use super::*;
-    use crate::app::shell::actions::PANES;
 
     #[test]
     fn four_lessons_of_five_to_eight_steps() {
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lessons_name_is_there() {
+    fn targets_and_actions_of_lessons_exist() {
         let named = [
             "state",
             "step through",
@@ -123,7 +122,7 @@ mod tests {
         for lesson in LESSONS.iter() {
             let mut network = crate::format::open(&lesson.network).unwrap().network;
             for step in &lesson.steps {
-                let is_pane = PANES.iter().any(|(_, title)| *title == step.target);
+                let is_pane = Pane::ALL.iter().any(|pane| pane.title() == step.target);
                 assert!(is_pane || named.contains(&step.target.as_str()), "{}", step.target);
                 match &step.action {
                     Some(Action::Open(name)) => {

@@ -1,18 +1,11 @@
 //! Where the panes are.
 
-use eframe::egui::{self, Frame, Margin, Ui, WidgetText};
-use egui_tiles::{
-    Behavior, Container, LinearDir, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse,
-};
+use egui_tiles::{Container, LinearDir, Tile, Tiles, Tree};
 
-use crate::app::panes::Panes;
-use crate::app::shell::actions::pane_title;
-use crate::app::state::command::Commands;
-use crate::app::state::model::{Model, Pane};
-use crate::app::widgets::targets;
+use crate::app::state::pane::Pane;
 
-/// The layout that a new user sees: variables left, pictures in the middle with what belongs to
-/// time below, details right.
+/// The initial layout: variables on the left, graphs in the middle with the timeline below, details on
+/// the right.
 #[must_use]
 pub fn initial_layout() -> Tree<Pane> {
     let mut tiles = Tiles::default();
@@ -21,36 +14,32 @@ pub fn initial_layout() -> Tree<Pane> {
         tiles.insert_tab_tile(children)
     };
     let variables = tabs(&[Pane::Variables]);
-    let pictures =
+    let graphs =
         tabs(&[Pane::JunctionTree, Pane::Network, Pane::Cases, Pane::Overhead, Pane::Experiments]);
     let time = tabs(&[Pane::Timeline, Pane::Messages, Pane::Inside, Pane::Histogram]);
     let details = tabs(&[Pane::Details]);
     let cliques = tabs(&[Pane::Cliques]);
-    let middle = tiles.insert_vertical_tile(vec![pictures, time]);
+    let middle = tiles.insert_vertical_tile(vec![graphs, time]);
     let right = tiles.insert_vertical_tile(vec![details, cliques]);
     let root = tiles.insert_horizontal_tile(vec![variables, middle, right]);
     for (container, child, share) in [
         (root, variables, 0.95),
         (root, middle, 2.0),
         (root, right, 0.85),
-        (middle, pictures, 2.2),
+        (middle, graphs, 2.2),
         (middle, time, 1.0),
     ] {
-        if let Some(Tile::Container(egui_tiles::Container::Linear(linear))) =
-            tiles.get_mut(container)
-        {
+        if let Some(Tile::Container(Container::Linear(linear))) = tiles.get_mut(container) {
             linear.shares.set_share(child, share);
         }
     }
     Tree::new("workspace", root, tiles)
 }
 
-/// Whether a stored layout shows every pane that there is.
+/// Whether `layout` has every pane. A stored layout of an older version may lack new ones.
 #[must_use]
 pub fn is_complete(layout: &Tree<Pane>) -> bool {
-    crate::app::shell::actions::PANES
-        .iter()
-        .all(|(pane, _)| layout.tiles.find_pane(pane).is_some() && layout.root().is_some())
+    layout.root().is_some() && Pane::ALL.iter().all(|pane| layout.tiles.find_pane(pane).is_some())
 }
 
 /// Brings `pane` to the front.
@@ -58,8 +47,15 @@ pub fn show_pane(layout: &mut Tree<Pane>, pane: Pane) {
     layout.make_active(|_, tile| matches!(tile, Tile::Pane(known) if *known == pane));
 }
 
-/// Gives the tabs that `pane` is in at least as much room as what stands above or below.
-pub fn make_room(layout: &mut Tree<Pane>, pane: Pane) {
+/// Whether `pane` is on screen: the front tab of its group.
+#[must_use]
+pub fn is_visible(layout: &Tree<Pane>, pane: Pane) -> bool {
+    let tile = layout.tiles.find_pane(&pane);
+    tile.is_some_and(|tile| layout.active_tiles().contains(&tile))
+}
+
+/// Gives the tab group of `pane` at least as much height as its neighbours above and below.
+pub fn enlarge(layout: &mut Tree<Pane>, pane: Pane) {
     let Some(tabs) = layout.tiles.find_pane(&pane).and_then(|tile| layout.tiles.parent_of(tile))
     else {
         return;
@@ -73,52 +69,6 @@ pub fn make_room(layout: &mut Tree<Pane>, pane: Pane) {
         if linear.shares[tabs] < largest {
             linear.shares.set_share(tabs, largest);
         }
-    }
-}
-
-/// Draws the panes of `layout`.
-pub fn show(
-    ui: &mut Ui,
-    layout: &mut Tree<Pane>,
-    panes: &mut Panes,
-    model: &Model,
-    commands: &mut Commands,
-) {
-    layout.ui(&mut Arranged { panes, model, commands }, ui);
-}
-
-struct Arranged<'a> {
-    panes: &'a mut Panes,
-    model: &'a Model,
-    commands: &'a mut Commands,
-}
-
-impl Behavior<Pane> for Arranged<'_> {
-    fn pane_ui(&mut self, ui: &mut Ui, _: TileId, pane: &mut Pane) -> UiResponse {
-        let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
-        frame.show(ui, |ui| {
-            targets::mark_rect(ui.ctx(), ui.max_rect(), pane_title(*pane));
-            ui.set_min_size(ui.available_size());
-            self.panes.show(ui, *pane, self.model, self.commands);
-        });
-        UiResponse::None
-    }
-
-    fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
-        pane_title(*pane).into()
-    }
-
-    fn simplification_options(&self) -> SimplificationOptions {
-        // A pane that stands alone keeps its title.
-        SimplificationOptions { all_panes_must_have_tabs: true, ..Default::default() }
-    }
-
-    fn min_size(&self) -> f32 {
-        120.0
-    }
-
-    fn gap_width(&self, _: &egui::Style) -> f32 {
-        4.0
     }
 }
 

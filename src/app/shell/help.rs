@@ -1,0 +1,35 @@
+//! The list of keys.
+
+use eframe::egui;
+
+use crate::app::shell::actions;
+
+/// Draws the list while it is `open`.
+pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
+    let window = egui::Window::new("Keys and help").open(open).resizable(false).collapsible(false);
+    window.show(ctx, |ui| {
+        egui::Grid::new("keys").num_columns(2).striped(true).show(ui, |ui| {
+            let mut row = |key: &str, effect: &str| {
+                ui.monospace(key);
+                ui.label(effect);
+                ui.end_row();
+            };
+            row("click a state", "observe it; click again to retract it");
+            row("Ctrl+click states", "observe that one of these states holds");
+            row("Alt+click a state", "exclude it");
+            row("right-click a variable", "enter likelihoods, retract");
+            row("wheel, drag", "zoom and pan the graphs and the timeline");
+            row("drop a file", "open it");
+            for action in actions::all() {
+                if let Some(shortcut) = action.shortcut {
+                    row(&ctx.format_shortcut(&shortcut), action.title);
+                }
+            }
+            row(&ctx.format_shortcut(&actions::ALTERNATIVE_REDO), "Redo");
+            row("Ctrl++, Ctrl+-, Ctrl+0", "larger, smaller, normal size");
+            row("←, →, Home, End", "while stepping: previous, next, first, last message");
+            row("Space, Escape", "while stepping: play or pause; stop stepping");
+            row("Shift+drag", "measure a range of the timeline");
+        });
+    });
+}

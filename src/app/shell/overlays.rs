@@ -1,0 +1,64 @@
+//! What is drawn over the panes: help, command palette, file chooser, and the picture being taken.
+
+use eframe::egui;
+
+use crate::app::shell::command_palette::CommandPalette;
+use crate::app::shell::file_chooser::FileChooser;
+use crate::app::shell::help;
+use crate::app::shell::picture::PictureRequest;
+use crate::app::state::command::{Commands, WindowCommand};
+
+/// What is drawn over the panes.
+#[derive(Default)]
+pub(crate) struct Overlays {
+    /// The list of keys is open.
+    pub(crate) help: bool,
+    palette: Option<CommandPalette>,
+    pub(crate) files: FileChooser,
+    /// The picture being taken.
+    pub(crate) picture: Option<PictureRequest>,
+}
+
+impl Overlays {
+    /// Applies `command`.
+    ///
+    /// # Errors
+    /// If a file dialog cannot be opened.
+    pub(crate) fn apply(
+        &mut self,
+        ctx: &egui::Context,
+        command: WindowCommand,
+    ) -> Result<(), String> {
+        match command {
+            WindowCommand::ChooseFile(purpose) => return self.files.open(ctx, purpose),
+            WindowCommand::SavePicture(pane, path) => {
+                self.picture = Some(PictureRequest::new(pane, path));
+            }
+            WindowCommand::ToggleHelp => self.help = !self.help,
+            WindowCommand::TogglePalette => {
+                self.palette = match self.palette {
+                    Some(_) => None,
+                    None => Some(CommandPalette::default()),
+                };
+            }
+            WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+        }
+        Ok(())
+    }
+
+    /// Whether one of them is for typing.
+    pub(crate) fn take_text(&self) -> bool {
+        self.palette.is_some() || self.files.has_path_box()
+    }
+
+    /// Draws them.
+    pub(crate) fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) {
+        help::show(ctx, &mut self.help);
+        if let Some(palette) = &mut self.palette
+            && !palette.show(ctx, commands)
+        {
+            self.palette = None;
+        }
+        self.files.show(ctx, commands);
+    }
+}

@@ -1,0 +1,46 @@
+//! Keyboard shortcuts.
+
+use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
+
+use crate::app::shell::actions;
+use crate::app::state::command::{Command, Commands, HistoryCommand, StepCommand};
+use crate::app::state::stepping::Stepping;
+
+/// Pushes the commands of all shortcuts that were pressed. Shortcuts that mean something in a text
+/// field are left to it while the user is `typing`.
+pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
+    let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
+        .into_iter()
+        .filter_map(|action| Some((action.shortcut?, action.command)))
+        .collect();
+    keyed.push((actions::ALTERNATIVE_REDO, HistoryCommand::Redo.into()));
+    // Shortcuts with Shift first: egui would also take Ctrl+Shift+Z for Ctrl+Z.
+    keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
+    for (shortcut, command) in keyed {
+        let belongs_to_text = typing && actions::edits_text(shortcut);
+        let closes_popup = egui::Popup::is_any_open(ctx) && shortcut.logical_key == Key::Escape;
+        if !belongs_to_text
+            && !closes_popup
+            && ctx.input_mut(|input| input.consume_shortcut(&shortcut))
+        {
+            commands.push(command);
+        }
+    }
+}
+
+/// Pushes the commands of the keys for stepping that were pressed.
+pub(crate) fn read_stepping(ctx: &egui::Context, stepping: &Stepping, commands: &mut Commands) {
+    let keys = [
+        (Key::ArrowLeft, StepCommand::Back),
+        (Key::ArrowRight, StepCommand::Forward),
+        (Key::Home, StepCommand::First),
+        (Key::End, StepCommand::Last),
+        (Key::Space, StepCommand::Play(!stepping.player.is_playing())),
+        (Key::Escape, StepCommand::End),
+    ];
+    for (key, command) in keys {
+        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
+            commands.push(command);
+        }
+    }
+}

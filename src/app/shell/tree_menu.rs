@@ -1,0 +1,72 @@
+//! The menu for the junction tree, and the state of the search for a better one in the status line.
+
+use std::time::Duration;
+
+use eframe::egui::{RichText, Ui};
+
+use crate::app::state::command::{Commands, TreeCommand};
+use crate::app::state::model::Model;
+use crate::numbers;
+use crate::session::Improvement;
+
+/// How often the status line is redrawn during a search.
+const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Draws the menu.
+pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let is_running = running(model).is_some();
+    ui.add_enabled_ui(model.compiled().is_some() && !is_running, |ui| {
+        let improve = ui
+            .button("Improve the tree")
+            .on_hover_text("Search in the background for a junction tree with smaller tables");
+        if improve.clicked() {
+            commands.push(TreeCommand::Improve);
+            ui.close();
+        }
+    });
+    ui.add_enabled_ui(is_running, |ui| {
+        if ui.button("Stop improving the tree").clicked() {
+            commands.push(TreeCommand::StopImproving);
+            ui.close();
+        }
+    });
+    ui.separator();
+    let mut keep = model.keep_improving;
+    if ui.checkbox(&mut keep, "Keep improving in the background").changed() {
+        commands.push(TreeCommand::SetKeepImproving(keep));
+        ui.close();
+    }
+}
+
+/// The running search.
+fn running(model: &Model) -> Option<&Improvement> {
+    model.improvement.as_deref().filter(|improvement| !improvement.has_ended())
+}
+
+/// Draws the state of the running search in the status line.
+pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let Some((improvement, compiled)) = running(model).zip(model.compiled()) else { return };
+    ui.ctx().request_repaint_after(REDRAW_INTERVAL);
+    let text = describe(compiled.statistics().total_clique_entries, improvement);
+    ui.weak("improving the tree");
+    ui.label(RichText::new(text).strong()).on_hover_text(
+        "Total entries of all clique tables: of the present tree, and of the best found so far. \
+         The search pauses during propagations.",
+    );
+    if ui.button("Stop").on_hover_text("Stop searching and use the best tree found").clicked() {
+        commands.push(TreeCommand::StopImproving);
+    }
+    ui.separator();
+}
+
+/// `8,861,142 -> 8,790,003 entries, 12 s`.
+fn describe(now: u64, improvement: &Improvement) -> String {
+    let best = improvement.best();
+    let entries = if best < now {
+        format!("{} -> {} entries", numbers::thousands(now), numbers::thousands(best))
+    } else {
+        format!("{} entries, none better yet", numbers::thousands(now))
+    };
+    let paused = if improvement.is_paused() { ", paused" } else { "" };
+    format!("{entries}, {} s{paused}", improvement.searched().as_secs())
+}

@@ -1,0 +1,131 @@
+//! Loading and saving evidence and cases.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::state::cases::CaseStore;
+use crate::app::state::core::Core;
+use crate::app::state::document::Document;
+use crate::app::state::evidence;
+use crate::app::state::history::History;
+use crate::app::state::pane::Pane;
+use crate::app::state::pane_layout;
+use crate::format::Origin;
+use crate::format::cases::{self, CaseFile, CaseFormat};
+use crate::network::Evidence;
+
+/// A command about files of evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaseFileCommand {
+    /// Enter the evidence of this file. If it has several cases, enter the first and list all.
+    LoadEvidence(PathBuf),
+    /// Save the evidence to this file.
+    SaveEvidence(PathBuf),
+    /// Add the cases of this file to the list.
+    OpenCases(PathBuf),
+    /// Save all cases of the open network to this file.
+    SaveCases(PathBuf),
+}
+
+/// Applies `command` to the open document.
+pub(crate) fn apply(
+    core: &mut Core,
+    history: &mut History,
+    store: &mut CaseStore,
+    command: CaseFileCommand,
+) {
+    match command {
+        CaseFileCommand::LoadEvidence(path) => load_evidence(core, history, store, &path),
+        CaseFileCommand::OpenCases(path) => {
+            if let Some(file) = read(core, &path) {
+                store.add(core, named(&path, file));
+            }
+        }
+        CaseFileCommand::SaveEvidence(path) => {
+            let Some(document) = &core.model.document else { return };
+            let evidence = document.evidence.clone();
+            write(core, &path, &[evidence], &[]);
+        }
+        CaseFileCommand::SaveCases(path) => {
+            let Some(document) = &core.model.document else { return };
+            let all = document.cases.iter();
+            let (names, evidence): (Vec<String>, Vec<Evidence>) =
+                all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
+            write(core, &path, &evidence, &names);
+        }
+    }
+}
+
+fn load_evidence(core: &mut Core, history: &mut History, store: &mut CaseStore, path: &Path) {
+    let Some(file) = read(core, path) else { return };
+    let Some(first) = file.cases.first().cloned() else { return };
+    let count = file.cases.len();
+    if count > 1 {
+        store.add(core, named(path, file));
+        pane_layout::show_pane(&mut core.layout, Pane::Cases);
+        core.notices.info(&format!("The first of {count} cases was entered"));
+    }
+    evidence::change(core, history, |evidence| *evidence = first);
+}
+
+/// Reads the cases of a file, and reports warnings and errors to the user.
+fn read(core: &mut Core, path: &Path) -> Option<CaseFile> {
+    let Some(document) = &core.model.document else {
+        core.notices.error("Open a network before its evidence");
+        return None;
+    };
+    match cases::read_file(path, document.network()) {
+        Ok(file) => {
+            file.warnings.iter().for_each(|warning| core.notices.warning(warning));
+            Some(file)
+        }
+        Err(error) => {
+            core.notices.error(&error.to_string());
+            None
+        }
+    }
+}
+
+/// Writes cases of the open network, but not over the network itself, and reports the outcome.
+fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) {
+    let Some(document) = &core.model.document else { return };
+    let shown = path.display();
+    if is_file_of(document, path) {
+        core.notices.error(&format!("{shown} is the open network: choose another file name"));
+        return;
+    }
+    if let Err(error) = cases::write_file(path, document.network(), evidence, names) {
+        core.notices.error(&error.to_string());
+        return;
+    }
+    let json = CaseFormat::Json.name();
+    match CaseFormat::by_extension(&path.to_string_lossy()) {
+        None => {
+            let text = format!("Saved {shown} as {json}: its extension is not that of a format");
+            core.notices.info(&text);
+        }
+        Some(format) if format != CaseFormat::Json && !names.is_empty() => {
+            let format = format.name();
+            core.notices.warning(&format!(
+                "Saved {shown} without the names of the cases: {format} cannot store them, {json} can"
+            ));
+        }
+        Some(_) => core.notices.success(&format!("Saved {shown}")),
+    }
+}
+
+/// Whether `document` was read from the file at `path`.
+fn is_file_of(document: &Document, path: &Path) -> bool {
+    let Origin::File(own) = &document.read.origin else { return false };
+    matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
+}
+
+/// The cases of a file with their names. Cases without a name are named after the file.
+fn named(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let several = file.cases.len() > 1;
+    let with_name = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
+        let default = || if several { format!("{stem} {}", index + 1) } else { stem.clone() };
+        (name.unwrap_or_else(default), case)
+    };
+    file.names.into_iter().zip(file.cases).enumerate().map(with_name).collect()
+}

@@ -1,0 +1,69 @@
+//! The state that every feature may use.
+
+use std::sync::Arc;
+
+use egui_tiles::Tree;
+
+use crate::app::state::document::Document;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::model::Model;
+use crate::app::state::notices::Notices;
+use crate::app::state::pane::Pane;
+use crate::app::state::requests::Requests;
+use crate::app::state::settings::Settings;
+
+/// The state that every feature may use. Features keep what only they need in structs of their own.
+pub(crate) struct Core {
+    /// What the panes draw.
+    pub(crate) model: Model,
+    /// Where the panes are.
+    pub(crate) layout: Tree<Pane>,
+    /// What is stored between runs.
+    pub(crate) settings: Settings,
+    /// The session, and what it was last asked for.
+    pub(crate) requests: Requests,
+    /// Messages to the user.
+    pub(crate) notices: Notices,
+}
+
+impl Core {
+    /// The open document.
+    pub(crate) fn document(&mut self) -> Option<&mut Document> {
+        self.model.document.as_mut()
+    }
+
+    /// Sends a request. While automatic propagation is off, changed evidence is not part of it.
+    pub(crate) fn request(&mut self) {
+        let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
+        if self.model.auto_propagate || fresh {
+            self.request_evidence();
+        } else {
+            self.submit();
+        }
+    }
+
+    /// Sends a request with the evidence on screen.
+    pub(crate) fn request_evidence(&mut self) {
+        if let Some(document) = &self.model.document {
+            self.requests.evidence = document.evidence.clone();
+        }
+        self.submit();
+    }
+
+    /// Sends a request with the evidence of the last one.
+    pub(crate) fn submit(&mut self) {
+        self.requests.submit(self.model.document.as_mut(), &self.model.compute);
+    }
+
+    /// Hides the last failure.
+    pub(crate) fn clear_failure(&mut self) {
+        self.model.failure = None;
+        self.requests.failed_to_open = false;
+    }
+
+    /// Selects `item`, or nothing.
+    pub(crate) fn select(&mut self, item: Option<Item>) {
+        let compiled = self.model.compiled().map(Arc::clone);
+        self.model.selection = Highlight::of(item, compiled.as_deref());
+    }
+}

@@ -1,0 +1,53 @@
+//! The numbers inside a message, computed by the session's explainer.
+
+use std::sync::Arc;
+
+use crate::app::state::model::Model;
+use crate::propagation::MessageId;
+use crate::session::{Explainer, Question};
+
+/// The explainer, and what it was last asked for.
+pub(crate) struct Explanations {
+    explainer: Explainer,
+    question: Option<Question>,
+}
+
+impl Explanations {
+    /// Nothing was asked of `explainer` yet.
+    pub(crate) fn new(explainer: Explainer) -> Self {
+        Self { explainer, question: None }
+    }
+
+    /// Asks for the numbers of `message`, unless they were asked for already.
+    pub(crate) fn ask(&mut self, model: &Model, message: MessageId) {
+        let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
+            return;
+        };
+        // A CPU engine already uses part of the memory; a GPU engine has memory of its own.
+        let on_gpu = document.launch_overhead.is_some();
+        let engine = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
+        let question = Question {
+            compiled: Arc::clone(compiled),
+            evidence: document.evidence.clone(),
+            message,
+            memory: model.compute.memory.map(|limit| limit.less(engine)),
+        };
+        if self.question.as_ref() != Some(&question) {
+            self.question = Some(question.clone());
+            self.explainer.ask(question);
+        }
+    }
+
+    /// Moves a new answer into `model`.
+    pub(crate) fn receive(&self, model: &mut Model) {
+        if let Some(answer) = self.explainer.answer() {
+            model.explained = Some(answer);
+        }
+    }
+
+    /// Frees the tables of the present tree and ends stepping.
+    pub(crate) fn forget(&mut self, model: &mut Model) {
+        self.explainer.forget();
+        (self.question, model.explained, model.stepping) = (None, None, None);
+    }
+}

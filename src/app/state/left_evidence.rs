@@ -1,0 +1,61 @@
+//! The evidence of networks that were left for another one, or when the window was closed. Undo
+//! enters it when the network is open again.
+
+use crate::app::state::document::Document;
+use crate::app::state::history::History;
+use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::network_location::NetworkLocation;
+use crate::network::Evidence;
+
+/// Maximum number of networks whose evidence is stored.
+const MAX_NETWORKS: usize = 12;
+
+/// The evidence of the networks that were left last, newest first.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct LeftEvidence(Vec<LeftNetwork>);
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct LeftNetwork {
+    network: NetworkLocation,
+    evidence: Vec<(String, NamedFinding)>,
+}
+
+impl LeftEvidence {
+    /// This list after leaving `document`. No evidence replaces what was stored only if the user
+    /// changed something, as `history` knows.
+    #[must_use]
+    pub fn after_leaving(&self, document: Option<&Document>, history: &History) -> Self {
+        let mut left = self.clone();
+        if let Some(document) = document {
+            left.store(document, history.is_touched());
+        }
+        left
+    }
+
+    fn store(&mut self, document: &Document, touched: bool) {
+        let Some(network) = NetworkLocation::of(&document.source) else { return };
+        let is_empty = document.evidence.is_empty();
+        if is_empty && !touched {
+            return;
+        }
+        self.0.retain(|left| left.network != network);
+        if !is_empty {
+            let evidence = NamedFinding::all(document.network(), &document.evidence);
+            self.0.insert(0, LeftNetwork { network, evidence });
+            self.0.truncate(MAX_NETWORKS);
+        }
+    }
+
+    /// The evidence that `document` was left with, if all of it can still be entered.
+    #[must_use]
+    pub fn of(&self, document: &Document) -> Option<Evidence> {
+        let network = NetworkLocation::of(&document.source)?;
+        let left = self.0.iter().find(|left| left.network == network)?;
+        let mut evidence = Evidence::none();
+        for (variable, finding) in &left.evidence {
+            finding.enter(&mut evidence, document.network(), variable).ok()?;
+        }
+        Some(evidence)
+    }
+}

@@ -1,0 +1,18 @@
+//! Commands for lessons.
+
+/// A command for a lesson.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LessonCommand {
+    /// Start the lesson with this index in [`LESSONS`](super::LESSONS), at the step where it was left.
+    Start(usize),
+    /// Go to the next step. If the task of the present step is not done, do it.
+    Next,
+    /// Go to the previous step.
+    Back,
+    /// Do the task of the present step.
+    DoIt,
+    /// Leave the lesson and return to what was open before.
+    Leave,
+    /// Leave the lesson and keep its network open.
+    Stay,
+}

@@ -1,0 +1,142 @@
+//! The lesson that the user is taking.
+
+use egui_tiles::Tree;
+
+use super::script::{Action, Lesson, LessonStep};
+use super::{LESSONS, progress, text};
+use crate::app::state::command::{
+    Command, DocumentCommand, EvidenceCommand, StepCommand, ViewCommand,
+};
+use crate::app::state::compute::ComputeOptions;
+use crate::app::state::document::Document;
+use crate::app::state::highlight::Item;
+use crate::app::state::history::History;
+use crate::app::state::model::Model;
+use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::pane::Pane;
+use crate::format::NetworkSource;
+use crate::graph::CliqueId;
+use crate::network::{Finding, VariableId};
+
+/// The lesson that the user is taking.
+pub(in crate::app) struct Course {
+    lesson: usize,
+    step: usize,
+    set_aside: SetAside,
+}
+
+/// The user's own work, which comes back when the lesson is left.
+pub(in crate::app) struct SetAside {
+    pub document: Option<Document>,
+    pub history: History,
+    pub selected: Option<Item>,
+    pub layout: Tree<Pane>,
+    pub compute: ComputeOptions,
+    pub fill_edges: bool,
+}
+
+impl Course {
+    /// Lesson number `lesson` of [`LESSONS`] at step number `step`.
+    pub fn new(lesson: usize, step: usize, set_aside: SetAside) -> Self {
+        Self { lesson, step, set_aside }
+    }
+
+    /// The lesson.
+    pub fn lesson(&self) -> &'static Lesson {
+        &LESSONS[self.lesson]
+    }
+
+    /// What was open before the lesson.
+    pub fn set_aside(&self) -> &SetAside {
+        &self.set_aside
+    }
+
+    /// Ends the lesson and returns what was open before.
+    pub fn into_set_aside(self) -> SetAside {
+        self.set_aside
+    }
+
+    /// The number of the step, from zero.
+    pub fn number(&self) -> usize {
+        self.step
+    }
+
+    /// Whether the step is the last one.
+    pub fn is_at_end(&self) -> bool {
+        self.step + 1 == self.lesson().steps.len()
+    }
+
+    /// The step.
+    pub fn step(&self) -> &'static LessonStep {
+        &self.lesson().steps[self.step]
+    }
+
+    /// Goes to step number `step`.
+    pub fn go_to(&mut self, step: usize) {
+        self.step = step;
+    }
+
+    /// Whether the task of the step is done.
+    pub fn is_done(&self, model: &Model) -> bool {
+        progress::is_done(&self.step().until, model)
+    }
+
+    /// The state of a variable that the step points at.
+    pub fn pointed(&self, model: &Model) -> Option<(VariableId, usize)> {
+        let Some(Action::Observe(variable, state)) = &self.step().action else { return None };
+        let network = model.document.as_ref()?.network();
+        let id = network.find(variable)?;
+        Some((id, network[id].state_index(state)?))
+    }
+
+    /// The text of the step, with numbers of the open network filled in.
+    pub fn text(&self, model: &Model) -> String {
+        text::filled_in(&self.step().text, model)
+    }
+
+    /// The sample that is open when step number `step` starts, and its findings.
+    pub fn state_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
+        let mut network = self.lesson().network.clone();
+        let mut findings = Vec::new();
+        for action in self.lesson().steps[..step].iter().filter_map(|step| step.action.as_ref()) {
+            match action {
+                Action::Open(name) => {
+                    network.clone_from(name);
+                    findings.clear();
+                }
+                Action::Observe(variable, state) => {
+                    findings.push((variable.clone(), NamedFinding::State(state.clone())));
+                }
+                _ => {}
+            }
+        }
+        (network, findings)
+    }
+
+    /// The command that does the task of the step, if it has one that can be done now.
+    pub fn command(&self, model: &Model) -> Option<Command> {
+        Some(match self.step().action.as_ref()? {
+            Action::Open(name) => DocumentCommand::Open(NetworkSource::Named(name.clone())).into(),
+            Action::Observe(..) => {
+                let (variable, state) = self.pointed(model)?;
+                EvidenceCommand::Set(variable, Finding::Observed(state)).into()
+            }
+            Action::FillEdges => ViewCommand::ShowFillEdges(true).into(),
+            Action::SelectClique => {
+                ViewCommand::Select(Some(Item::Clique(CliqueId::new(0)))).into()
+            }
+            Action::SelectLargest => {
+                let largest = progress::largest_clique(model.compiled()?.tree());
+                ViewCommand::Select(Some(Item::Clique(largest))).into()
+            }
+            Action::SelectVariable(name) => {
+                let document = model.document.as_ref();
+                let found = document.and_then(|document| document.network().find(name));
+                ViewCommand::Select(found.map(Item::Variable)).into()
+            }
+            Action::Walk => StepCommand::Begin.into(),
+            Action::WalkToEnd => StepCommand::Last.into(),
+            Action::SlowMotion => StepCommand::SlowMotion.into(),
+        })
+    }
+}

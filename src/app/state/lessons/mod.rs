@@ -1,0 +1,22 @@
+//! Lessons: guided tours whose text is data and whose actions are commands to the real window.
+//!
+//! A lesson opens its own network. What was open before is set aside and comes back when the lesson
+//! is left. The settings store the step at which each lesson was left.
+
+mod command;
+mod course;
+mod progress;
+mod script;
+mod text;
+
+use std::sync::LazyLock;
+
+pub use command::LessonCommand;
+pub(in crate::app) use course::{Course, SetAside};
+pub use script::{Action, Lesson, LessonStep, Until};
+
+/// All lessons.
+pub static LESSONS: LazyLock<Vec<Lesson>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../../assets/lessons.json"))
+        .expect("the shipped lessons are valid")
+});

@@ -1,0 +1,46 @@
+//! Short messages that appear in a corner of the window and disappear after a while.
+
+use eframe::egui;
+use egui_notify::{Anchor, Toasts};
+
+use crate::numbers;
+
+/// Characters in a line of a notice.
+const COLUMNS: usize = 64;
+
+/// The notices that are on screen.
+pub(crate) struct Notices(Toasts);
+
+impl Default for Notices {
+    fn default() -> Self {
+        let toasts = Toasts::default().with_anchor(Anchor::TopRight);
+        Self(toasts.with_margin(egui::vec2(12.0, 40.0)))
+    }
+}
+
+impl Notices {
+    /// Something was done, or can be done.
+    pub(crate) fn info(&mut self, message: &str) {
+        self.0.info(numbers::wrapped(message, COLUMNS));
+    }
+
+    /// Files were written. Paths are not wrapped.
+    pub(crate) fn success(&mut self, message: &str) {
+        self.0.success(message);
+    }
+
+    /// Something was done, but not as the user may expect.
+    pub(crate) fn warning(&mut self, message: &str) {
+        self.0.warning(numbers::wrapped(message, COLUMNS));
+    }
+
+    /// A command failed.
+    pub(crate) fn error(&mut self, message: &str) {
+        self.0.error(numbers::wrapped(message, COLUMNS));
+    }
+
+    /// Draws the notices.
+    pub(crate) fn show(&mut self, ctx: &egui::Context) {
+        self.0.show(ctx);
+    }
+}

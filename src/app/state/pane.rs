@@ -1,0 +1,67 @@
+//! The panes of the window and their titles.
+
+/// A pane of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Pane {
+    /// Variables with posteriors and evidence.
+    Variables,
+    /// Named cases and their posteriors side by side.
+    Cases,
+    /// The junction tree as a graph.
+    JunctionTree,
+    /// The Bayesian network as a graph.
+    Network,
+    /// Details of the selected item.
+    Details,
+    /// The cliques as a list.
+    Cliques,
+    /// Messages over time.
+    Timeline,
+    /// The messages as a list.
+    Messages,
+    /// How the selected message is computed.
+    Inside,
+    /// Histograms of table sizes.
+    Histogram,
+    /// Launch overhead compared with compute time.
+    Overhead,
+    /// The paper's experiments.
+    Experiments,
+}
+
+impl Pane {
+    /// All panes, in the order of the View menu.
+    pub const ALL: [Self; 12] = [
+        Self::Variables,
+        Self::Cases,
+        Self::JunctionTree,
+        Self::Network,
+        Self::Details,
+        Self::Cliques,
+        Self::Timeline,
+        Self::Messages,
+        Self::Inside,
+        Self::Histogram,
+        Self::Overhead,
+        Self::Experiments,
+    ];
+
+    /// The title, as in the tab and in the View menu.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Variables => "Variables",
+            Self::Cases => "Cases",
+            Self::JunctionTree => "Junction tree",
+            Self::Network => "Network",
+            Self::Details => "Details",
+            Self::Cliques => "Cliques",
+            Self::Timeline => "Timeline",
+            Self::Messages => "Messages",
+            Self::Inside => "Inside a message",
+            Self::Histogram => "Histogram",
+            Self::Overhead => "Overhead",
+            Self::Experiments => "Experiments",
+        }
+    }
+}

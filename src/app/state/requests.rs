@@ -1,0 +1,119 @@
+//! What the window wants from the session.
+
+use std::sync::Arc;
+
+use crate::app::state::compute::ComputeOptions;
+use crate::app::state::document::Document;
+use crate::app::state::named_finding::NamedFinding;
+use crate::format::NetworkSource;
+use crate::graph::{KnownOrders, TriangulationOptions};
+use crate::network::Evidence;
+use crate::propagation::CompileOptions;
+use crate::session::{Request, Session};
+
+/// A network that was requested and is not open yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) source: NetworkSource,
+    pub(crate) serial: u64,
+    /// Findings to enter: those of the command line, or those of the network before a reload.
+    pub(crate) evidence: Vec<(String, NamedFinding)>,
+}
+
+/// The session, and what it was last asked for.
+pub(crate) struct Requests {
+    pub(crate) session: Session,
+    /// The network that is being opened.
+    pub(crate) opening: Option<Opening>,
+    /// Whether the last failure was that a network could not be opened.
+    pub(crate) failed_to_open: bool,
+    /// The elimination orders that the open network is compiled with. Orders found later do not
+    /// change them, so that finding one does not compile the network again.
+    pub(crate) orders: Arc<KnownOrders>,
+    /// Incremented when a network is opened.
+    source_serial: u64,
+    /// Incremented when the user asks for a propagation.
+    run_serial: u64,
+    /// Incremented when a search for a better tree starts; the seed of the search.
+    searches: u64,
+    /// The evidence of the last request.
+    pub(crate) evidence: Evidence,
+    /// The cases of the last request.
+    pub(crate) cases: Arc<[Evidence]>,
+}
+
+impl Requests {
+    /// Nothing was requested from `session` yet.
+    pub(crate) fn new(session: Session) -> Self {
+        Self {
+            session,
+            opening: None,
+            failed_to_open: false,
+            orders: KnownOrders::shipped(),
+            source_serial: 0,
+            run_serial: 0,
+            searches: 0,
+            evidence: Evidence::none(),
+            cases: [].into(),
+        }
+    }
+
+    /// Makes `source` the network that is being opened, and returns its serial number. `orders` are
+    /// elimination orders known in addition to the shipped ones.
+    pub(crate) fn open(
+        &mut self,
+        source: NetworkSource,
+        evidence: Vec<(String, NamedFinding)>,
+        orders: &KnownOrders,
+    ) -> u64 {
+        self.source_serial += 1;
+        let mut known = (*KnownOrders::shipped()).clone();
+        known.merge(orders);
+        self.orders = Arc::new(known);
+        self.opening = Some(Opening { source, serial: self.source_serial, evidence });
+        self.source_serial
+    }
+
+    /// Makes the next request propagate even if nothing changed.
+    pub(crate) fn propagate_again(&mut self) {
+        self.run_serial += 1;
+    }
+
+    /// The seed of the next search for a better tree.
+    pub(crate) fn next_search(&mut self) -> u64 {
+        self.searches += 1;
+        self.searches
+    }
+
+    /// Sends the session what is wanted now.
+    pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
+        // The evidence and the cases of one network mean nothing in another.
+        let (source, source_serial, evidence, cases) = match (&self.opening, document) {
+            (Some(opening), _) => {
+                (opening.source.clone(), opening.serial, Evidence::none(), [].into())
+            }
+            (None, Some(document)) => {
+                document.requested_engine = options.engine;
+                let (evidence, cases) = (self.evidence.clone(), Arc::clone(&self.cases));
+                (document.source.clone(), document.serial, evidence, cases)
+            }
+            (None, None) => return,
+        };
+        self.session.submit(Request {
+            source,
+            source_serial,
+            compile: CompileOptions {
+                triangulation: TriangulationOptions {
+                    method: options.triangulation,
+                    known: Some(Arc::clone(&self.orders)),
+                    ..TriangulationOptions::default()
+                },
+            },
+            engine: options.engine,
+            memory: options.memory,
+            evidence,
+            cases,
+            run_serial: self.run_serial,
+        });
+    }
+}

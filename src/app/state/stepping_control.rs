@@ -1,0 +1,90 @@
+//! Carrying out the commands for stepping, and playing.
+
+use std::time::Duration;
+
+use eframe::egui;
+
+use crate::app::state::core::Core;
+use crate::app::state::document::Document;
+use crate::app::state::highlight::Item;
+use crate::app::state::pane::Pane;
+use crate::app::state::pane_layout;
+use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
+use crate::propagation::CompiledNetwork;
+
+/// Time between frames of slow motion: 60 frames a second.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// Applies `command` to the open document.
+pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) {
+    let Some(compiled) = core.model.compiled().cloned() else { return };
+    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
+    let messages = compiled.plan().messages().len();
+    if command == StepCommand::End {
+        core.model.stepping = None;
+        return;
+    }
+    if command == StepCommand::SlowMotion && total == 0.0 {
+        core.notices.error(
+            "No times were measured for the messages of this junction tree. Press F5 to \
+             propagate, or choose engine sequential.",
+        );
+        return;
+    }
+    if core.model.stepping.is_none() {
+        if messages == 0 {
+            core.notices.error("The junction tree is a single clique: there are no messages.");
+            return;
+        }
+        // From now on the arrow keys step.
+        ctx.memory_mut(|memory| {
+            if let Some(focused) = memory.focused() {
+                memory.surrender_focus(focused);
+            }
+        });
+        pane_layout::show_pane(&mut core.layout, Pane::JunctionTree);
+    }
+    if command == StepCommand::Begin {
+        pane_layout::show_pane(&mut core.layout, Pane::Inside);
+        pane_layout::enlarge(&mut core.layout, Pane::Inside);
+    } else if command == StepCommand::SlowMotion {
+        pane_layout::show_pane(&mut core.layout, Pane::Timeline);
+    }
+    let stepping = core.model.stepping.get_or_insert_with(Stepping::along_plan);
+    stepping.apply(command, messages, total);
+    select_current_message(core, &compiled);
+    ctx.request_repaint();
+}
+
+/// Selects the current message, so that all panes show it.
+fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
+    let current = core.model.stepping.as_ref().and_then(|step| step.current_message(compiled));
+    if let Some(message) = current
+        && core.model.selected() != Some(&Item::Message(message))
+    {
+        core.select(Some(Item::Message(message)));
+    }
+}
+
+/// Moves on while playing. Call this once a frame.
+pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
+    let Some(compiled) = core.model.compiled().cloned() else {
+        core.model.stepping = None;
+        return;
+    };
+    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
+    let Some(stepping) = &mut core.model.stepping else { return };
+    if !stepping.player.is_playing() {
+        return;
+    }
+    let end = stepping.end(compiled.plan().messages().len(), total);
+    stepping.player.advance(ctx.input(|input| input.time), end);
+    match stepping.mode {
+        SteppingMode::Plan => {
+            let wait = stepping.player.time_to_next_step().unwrap_or_default();
+            ctx.request_repaint_after(wait);
+            select_current_message(core, &compiled);
+        }
+        SteppingMode::SlowMotion => ctx.request_repaint_after(FRAME),
+    }
+}

@@ -1,0 +1,78 @@
+//! Applying commands.
+
+use eframe::egui;
+
+use super::Workbench;
+use crate::app::state::command::{Command, DocumentCommand, EngineCommand};
+use crate::app::state::{case_files, evidence, improvement, stepping_control, undo, view};
+
+impl Workbench {
+    /// Applies `command`.
+    pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
+        let Self { core, history, cases, .. } = self;
+        match command {
+            Command::Evidence(command) => evidence::apply(core, history, command),
+            Command::History(command) => undo::apply(core, history, cases, command),
+            Command::Case(command) => cases.apply(core, history, command),
+            Command::CaseFile(command) => case_files::apply(core, history, cases, command),
+            Command::Document(command) => self.apply_to_document(command),
+            Command::Engine(command) => self.apply_to_engine(command),
+            Command::Tree(command) => improvement::apply(core, command),
+            Command::Experiment(command) => {
+                let (session, notices) = (&core.requests.session, &mut core.notices);
+                let experiments = &mut core.model.experiments;
+                self.experiments.apply(experiments, session, notices, command);
+            }
+            Command::View(command) => view::apply(core, ctx, command),
+            Command::Lesson(command) => self.apply_to_lesson(ctx, command),
+            Command::Step(command) => stepping_control::apply(core, ctx, command),
+            Command::Window(command) => {
+                if let Err(message) = self.overlays.apply(ctx, command) {
+                    self.core.notices.error(&message);
+                }
+            }
+        }
+    }
+
+    fn apply_to_document(&mut self, command: DocumentCommand) {
+        match command {
+            DocumentCommand::Open(source) => _ = self.begin_opening(source, Vec::new()),
+            DocumentCommand::Reload => self.reload(),
+            DocumentCommand::Restore => self.restore(),
+            DocumentCommand::DiscardAutosave => self.recovery.discard(),
+        }
+    }
+
+    fn apply_to_engine(&mut self, command: EngineCommand) {
+        let core = &mut self.core;
+        let (compute, settings) = (&mut core.model.compute, &mut core.settings);
+        match command {
+            EngineCommand::SetEngine(engine) => {
+                compute.set_engine(engine, settings);
+                core.request();
+            }
+            EngineCommand::SetTriangulation(method) => {
+                compute.set_triangulation(method, settings);
+                improvement::cancel(core);
+                core.request();
+            }
+            EngineCommand::SetMemoryLimit(limit) => {
+                compute.set_memory(limit, settings);
+                core.request();
+            }
+            EngineCommand::SetAutoPropagate(auto) => {
+                core.model.auto_propagate = auto;
+                core.settings.auto_propagate = auto;
+                if auto {
+                    core.request();
+                }
+            }
+            EngineCommand::Propagate => {
+                core.requests.propagate_again();
+                core.request_evidence();
+            }
+            EngineCommand::Cancel => core.requests.session.cancel(),
+            EngineCommand::DismissFailure => core.clear_failure(),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The workbench: the state of the window, and what happens in a frame.
+//!
+//! A frame receives the updates of the session, draws the panes, and applies the commands that they
+//! pushed. The features are in [`state`](crate::app::state); here is what needs several of them.
+
+mod apply;
+mod lessons;
+mod opening;
+mod updates;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use eframe::egui::{self, CentralPanel, Panel, Ui};
+
+use crate::app::panes::Panes;
+use crate::app::shell::overlays::Overlays;
+use crate::app::shell::{
+    drag_and_drop, lesson_window, menu, pane_area, recovery_bar, shortcuts, status, stepping_bar,
+};
+use crate::app::state::cases::{self, CaseStore};
+use crate::app::state::command::{Command, Commands, ViewCommand};
+use crate::app::state::compute::ComputeOptions;
+use crate::app::state::core::Core;
+use crate::app::state::experiments::ExperimentRunner;
+use crate::app::state::explanations::Explanations;
+#[cfg(test)]
+use crate::app::state::file_purpose::FilePurpose;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::history::History;
+use crate::app::state::left_evidence::LeftEvidence;
+use crate::app::state::lessons::Course;
+use crate::app::state::model::Model;
+use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::notices::Notices;
+use crate::app::state::recovery::Recovery;
+use crate::app::state::requests::Requests;
+use crate::app::state::settings::Settings;
+use crate::app::state::{pane_layout, stepping_control};
+use crate::experiment::Recording;
+use crate::format::NetworkSource;
+use crate::session::{Explainer, Session};
+
+/// The window without its native frame: draws into any [`Ui`].
+pub struct Workbench {
+    /// The state that every feature may use.
+    core: Core,
+    history: History,
+    cases: CaseStore,
+    experiments: ExperimentRunner,
+    recovery: Recovery,
+    explanations: Explanations,
+    /// The lesson that the user is taking.
+    course: Option<Course>,
+    panes: Panes,
+    overlays: Overlays,
+    /// The commands of this frame.
+    commands: Commands,
+    /// What was under the pointer in the last frame.
+    hovered: Option<Item>,
+    /// A text field had the focus at the end of the last frame.
+    was_typing: bool,
+}
+
+impl Workbench {
+    /// A workbench with nothing open. `wake` is called from other threads when there is something new
+    /// to draw.
+    #[must_use]
+    pub fn new(settings: Settings, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let wake = Arc::new(wake);
+        let (wake_session, wake_explainer) = (Arc::clone(&wake), wake);
+        let layout = settings.layout.clone().filter(pane_layout::is_complete);
+        Self {
+            core: Core {
+                model: Model::new(&settings, Recording::shipped()),
+                layout: layout.unwrap_or_else(pane_layout::initial_layout),
+                settings,
+                requests: Requests::new(Session::start(move || wake_session())),
+                notices: Notices::default(),
+            },
+            history: History::default(),
+            cases: CaseStore::default(),
+            experiments: ExperimentRunner::default(),
+            recovery: Recovery::default(),
+            explanations: Explanations::new(Explainer::new(move || wake_explainer())),
+            course: None,
+            panes: Panes::default(),
+            overlays: Overlays::default(),
+            commands: Commands::default(),
+            hovered: None,
+            was_typing: false,
+        }
+    }
+
+    /// Stores cases and results of experiments in folders in `folder`, and reads those already there.
+    pub fn keep_in(&mut self, folder: &Path) {
+        let experiments = &mut self.core.model.experiments;
+        let opened = CaseStore::open(&folder.join("cases"))
+            .map(|cases| self.cases = cases)
+            .and_then(|()| ExperimentRunner::open(&folder.join("results"), experiments))
+            .map(|runner| self.experiments = runner);
+        if let Err(error) = opened {
+            let folder = folder.display();
+            self.core.notices.error(&format!(
+                "Cases and results will be lost when the window closes: {folder}: {error}"
+            ));
+        }
+    }
+
+    /// Saves the open work to `folder` from now on, and offers to restore the work of runs that crashed.
+    pub fn recover_in(&mut self, folder: &Path) {
+        match Recovery::start(folder) {
+            Ok(recovery) => self.recovery = recovery,
+            Err(error) => self.core.notices.error(&format!("Autosave is off: {error}")),
+        }
+    }
+
+    /// Ends the run normally, so that its work is not offered by the next one.
+    pub fn end(&mut self) {
+        self.recovery.end();
+    }
+
+    /// What the panes draw.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.core.model
+    }
+
+    /// The settings to store.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings {
+            layout: Some(self.core.layout.clone()),
+            left_evidence: self.left_evidence(),
+            ..self.core.settings.clone()
+        }
+    }
+
+    /// The evidence of all networks, including the open one. The network of a lesson is not the
+    /// user's: the one that was set aside counts instead.
+    fn left_evidence(&self) -> LeftEvidence {
+        let (document, history) = match &self.course {
+            Some(course) => (&course.set_aside().document, &course.set_aside().history),
+            None => (&self.core.model.document, &self.history),
+        };
+        self.core.settings.left_evidence.after_leaving(document.as_ref(), history)
+    }
+
+    /// Uses engine, triangulation and memory limit of `settings` in this run, without storing them.
+    pub fn use_for_this_run(&mut self, settings: &Settings) {
+        self.core.model.compute = ComputeOptions::from_settings(settings);
+    }
+
+    /// Applies `command` as if the user had asked for it.
+    pub fn ask(&mut self, ctx: &egui::Context, command: impl Into<Command>) {
+        self.apply(ctx, command.into());
+    }
+
+    /// Opens `source` and enters `findings`, which are names of a variable and of its state.
+    pub fn open(&mut self, source: NetworkSource, findings: Vec<(String, String)>) {
+        let evidence = findings
+            .into_iter()
+            .map(|(variable, state)| (variable, NamedFinding::State(state)))
+            .collect();
+        self.begin_opening(source, evidence);
+    }
+
+    /// Whether everything that was asked for is on screen or has failed.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let model = &self.core.model;
+        self.core.requests.opening.is_none()
+            && model.working.is_none()
+            && (model.failure.is_some()
+                || model.document.as_ref().is_some_and(|document| !document.is_stale()))
+    }
+
+    /// Runs one frame.
+    pub fn show(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        self.receive_updates();
+        self.read_input(&ctx);
+        stepping_control::advance(&mut self.core, &ctx);
+        self.core.model.pointed =
+            self.course.as_ref().and_then(|course| course.pointed(&self.core.model));
+        self.core.model.begin_frame();
+        self.draw(ui);
+        self.was_typing = ctx.text_edit_focused();
+        self.core.settings.zoom = ctx.zoom_factor();
+        self.apply_commands(&ctx);
+        self.take_picture(&ctx);
+        cases::request_visible(&mut self.core);
+        self.save();
+    }
+
+    fn draw(&mut self, ui: &mut Ui) {
+        let Self { core, panes, commands, recovery, course, overlays, .. } = self;
+        let (model, settings) = (&core.model, &core.settings);
+        Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
+        recovery_bar::show(ui, recovery, commands);
+        if model.stepping.is_some() {
+            Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));
+        }
+        Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
+        if let Some(failure) = &model.failure {
+            Panel::bottom("failure").show(ui, |ui| status::failure(ui, failure, commands));
+        }
+        let layout = &mut core.layout;
+        CentralPanel::no_frame().show(ui, |ui| pane_area::show(ui, layout, panes, model, commands));
+        if let Some(course) = course {
+            lesson_window::show(ui.ctx(), course, model, commands);
+        }
+        overlays.show(ui.ctx(), commands);
+        drag_and_drop::show(ui.ctx(), model.document.is_some(), commands);
+        core.notices.show(ui.ctx());
+    }
+
+    /// Turns keys, and paths that the user chose, into commands.
+    fn read_input(&mut self, ctx: &egui::Context) {
+        // Only text fields take keys: a button that has the focus leaves them to the shortcuts. Escape
+        // takes the focus from a text field before the frame begins.
+        let typing = self.overlays.take_text() || self.was_typing || ctx.text_edit_focused();
+        if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
+            shortcuts::read_stepping(ctx, stepping, &mut self.commands);
+        }
+        let escape = |input: &mut egui::InputState| {
+            input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)
+        };
+        if self.overlays.help && ctx.input_mut(escape) {
+            self.overlays.help = false;
+        }
+        shortcuts::read(ctx, typing, &mut self.commands);
+        self.commands.extend(self.overlays.files.poll());
+    }
+
+    /// Acts as if a file dialog had been answered after `duration`.
+    #[cfg(test)]
+    pub(crate) fn answer_dialog(
+        &mut self,
+        purpose: FilePurpose,
+        path: Option<std::path::PathBuf>,
+        duration: std::time::Duration,
+    ) {
+        self.commands.extend(self.overlays.files.take_answer(purpose, path, duration));
+    }
+
+    fn apply_commands(&mut self, ctx: &egui::Context) {
+        let mut hovered = None;
+        for command in self.commands.drain() {
+            match command {
+                Command::View(ViewCommand::Hover(item)) => hovered = Some(item),
+                Command::View(ViewCommand::Explain(message)) => {
+                    self.explanations.ask(&self.core.model, message);
+                }
+                command => self.apply(ctx, command),
+            }
+        }
+        // Pictures do not depend on where the pointer is.
+        hovered = hovered.filter(|_| self.overlays.picture.is_none());
+        // The hovered item is highlighted in the next frame, in all panes.
+        if self.hovered != hovered {
+            self.hovered.clone_from(&hovered);
+            let compiled = self.core.model.compiled().map(Arc::clone);
+            self.core.model.hover = Highlight::of(hovered, compiled.as_deref());
+            ctx.request_repaint();
+        }
+    }
+
+    /// Takes and writes the picture that was asked for.
+    fn take_picture(&mut self, ctx: &egui::Context) {
+        let Some(picture) = &mut self.overlays.picture else { return };
+        let Some(outcome) = picture.advance(ctx) else { return };
+        self.overlays.picture = None;
+        match outcome {
+            Ok(path) => self.core.notices.success(&format!("Saved {}", path.display())),
+            Err(message) => self.core.notices.error(&message),
+        }
+    }
+
+    /// Saves what changed in this frame, and reports errors of earlier writes.
+    fn save(&mut self) {
+        // The network of a lesson is not the user's: the autosave keeps what was open before.
+        if self.course.is_none() {
+            self.recovery.save_changes(&mut self.core);
+        }
+        if let Some(error) = self.cases.take_error() {
+            self.core.notices.error(&format!("A case could not be saved: {error}"));
+        }
+        if let Some(error) = self.experiments.take_error() {
+            self.core.notices.error(&format!("A result could not be saved: {error}"));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Opening, reloading and restoring networks.
+
+use std::sync::Arc;
+
+use super::Workbench;
+use crate::app::state::document::Document;
+use crate::app::state::highlight::Highlight;
+use crate::app::state::history::{History, Past};
+use crate::app::state::improvement;
+use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::network_location::NetworkLocation;
+use crate::format::{NetworkSource, Origin, ReadNetwork};
+use crate::network::Evidence;
+use crate::numbers;
+
+impl Workbench {
+    /// Requests the network in `source`, and returns the serial number of the opening. `evidence` is
+    /// entered when the network is open.
+    pub(super) fn begin_opening(
+        &mut self,
+        source: NetworkSource,
+        evidence: Vec<(String, NamedFinding)>,
+    ) -> u64 {
+        improvement::cancel(&mut self.core);
+        let serial = self.core.requests.open(source, evidence, &self.core.settings.orders);
+        self.core.clear_failure();
+        self.core.request();
+        serial
+    }
+
+    /// Reads the open network again and enters the evidence as far as its names still exist.
+    pub(super) fn reload(&mut self) {
+        let Some(document) = &self.core.model.document else { return };
+        let evidence = NamedFinding::all(document.network(), &document.evidence);
+        let source = document.source.clone();
+        self.begin_opening(source, evidence);
+    }
+
+    /// Restores the work of a run that crashed.
+    pub(super) fn restore(&mut self) {
+        let Some(work) = self.recovery.offered_work().cloned() else { return };
+        self.core.model.compute = work.compute_options();
+        if let Some(layout) = work.layout() {
+            self.core.layout = layout.clone();
+        }
+        let serial = self.begin_opening(work.network.into_source(), work.evidence);
+        self.recovery.restore_with(serial);
+    }
+
+    /// The requested network was read.
+    pub(super) fn opened(&mut self, read: Arc<ReadNetwork>) {
+        let Some(opening) = self.core.requests.opening.take() else { return };
+        self.recovery.opened(opening.serial);
+        if let Origin::File(path) = &read.origin {
+            // The next run may start in another folder.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            self.core.settings.remember(path);
+        }
+        let mut evidence = Evidence::none();
+        for (variable, finding) in &opening.evidence {
+            if let Err(error) = finding.enter(&mut evidence, &read.network, variable) {
+                self.core.notices.error(&error.to_string());
+            }
+        }
+        self.core.settings.left_evidence = self.left_evidence();
+        let engine = self.core.model.compute.engine;
+        let document = Document::new(opening.source, opening.serial, engine, read, evidence);
+        let left = self.core.model.document.replace(document);
+        self.explanations.forget(&mut self.core.model);
+        self.core.model.selection = Highlight::default();
+        self.core.model.hover = Highlight::default();
+        self.cases.list(&mut self.core);
+        // The cases of the network before mean nothing in this one.
+        self.core.requests.cases = [].into();
+        self.continue_history(left.as_ref());
+        self.core.request();
+    }
+
+    /// Continues the history after the open document replaced `left`. If it is the same network,
+    /// undo restores the evidence that it had. Otherwise the history starts again, and undo enters the
+    /// evidence that the network was left with.
+    fn continue_history(&mut self, left: Option<&Document>) {
+        let Some(document) = &self.core.model.document else { return };
+        let is_same = |left: &&Document| {
+            NetworkLocation::of(&left.source)
+                .is_some_and(|location| NetworkLocation::of(&document.source) == Some(location))
+                && left.network().variables() == document.network().variables()
+        };
+        if let Some(left) = left.filter(is_same) {
+            if left.evidence != document.evidence {
+                self.history.record(Past::Evidence(left.evidence.clone()));
+            }
+            return;
+        }
+        self.history = History::default();
+        if self.course.is_some() || !document.evidence.is_empty() {
+            return;
+        }
+        let Some(evidence) = self.core.settings.left_evidence.of(document) else { return };
+        let findings = numbers::counted(evidence.len(), "finding", "findings");
+        let title = document.title();
+        self.history.offer(evidence);
+        self.core.notices.info(&format!(
+            "{title} had {findings} when it was last open. Undo (Ctrl+Z) restores them."
+        ));
+    }
+}

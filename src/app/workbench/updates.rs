@@ -1,0 +1,175 @@
+//! Receiving the updates of the session.
+
+use std::sync::Arc;
+
+use super::Workbench;
+use crate::app::state::cases;
+use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::improvement;
+use crate::app::state::model::MeasuredOverhead;
+use crate::app::state::recordings::Recorded;
+use crate::graph::{KnownOrders, Triangulation};
+use crate::propagation::CompiledNetwork;
+use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
+
+impl Workbench {
+    /// Receives everything that was reported since the last frame.
+    pub(super) fn receive_updates(&mut self) {
+        self.explanations.receive(&mut self.core.model);
+        self.experiments.receive(&mut self.core.model.experiments);
+        let updates: Vec<(u64, Update)> = self.core.requests.session.updates().collect();
+        for (serial, update) in updates {
+            let opening = self.core.requests.opening.as_ref().map(|opening| opening.serial);
+            let document = self.core.model.document.as_ref().map(|document| document.serial);
+            // Other updates are about networks that were replaced before they were open.
+            if opening == Some(serial) || document == Some(serial) {
+                self.receive(update);
+            }
+        }
+    }
+
+    fn receive(&mut self, update: Update) {
+        match update {
+            Update::Started(step) => self.started(step),
+            Update::FellBack { wanted, engine, reason } => self.fell_back(wanted, engine, reason),
+            Update::Opened(read) => self.opened(read),
+            Update::Compiled(compiled) => self.compiled(compiled),
+            Update::Cancelled(step) => {
+                self.idle();
+                self.core.notices.info(&format!("Stopped {}", step.gerund()));
+            }
+            Update::Failed(step, failure) => self.failed(step, failure),
+            Update::Idle => self.idle(),
+            Update::Improved(orders) => improvement::receive(&mut self.core, &orders),
+            Update::ImprovementEnded => improvement::receive_end(&mut self.core),
+            update => self.receive_result(update),
+        }
+    }
+
+    /// Stores a result in the document.
+    fn receive_result(&mut self, update: Update) {
+        if let Update::Untraced(result) = &update {
+            self.store_overhead(result);
+        }
+        let Some(document) = self.core.document() else { return };
+        match update {
+            Update::Loaded { peak_bytes, launch_overhead, launch, .. } => {
+                document.engine_bytes = Some(peak_bytes);
+                document.launch_overhead = launch_overhead;
+                document.launch = launch;
+            }
+            Update::Propagating(watch) => document.running = Some(watch),
+            Update::Prior(prior) => {
+                document.prior = Some(prior);
+                document.running = None;
+            }
+            Update::Propagated(result) => {
+                document.result = Some(result);
+                document.running = None;
+                document.impossible = None;
+            }
+            Update::Untraced(result) => document.result = Some(result),
+            Update::Answered(evidence, answer) => {
+                cases::receive_answer(document, &evidence, &answer);
+            }
+            _ => {}
+        }
+    }
+
+    fn started(&mut self, step: Step) {
+        let core = &mut self.core;
+        core.model.working = Some(step);
+        // After a failure to open another network, work on the present one does not hide the error.
+        if step <= Step::Propagate && !core.requests.failed_to_open {
+            core.model.failure = None;
+        }
+        if let (Step::Load, Some(document)) = (step, core.document()) {
+            document.engine_bytes = None;
+            document.stand_in = None;
+        }
+    }
+
+    fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
+        let core = &mut self.core;
+        let found = compiled.triangulation() == Some(Triangulation::Auto);
+        if found && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
+            let entries = compiled.statistics().total_clique_entries;
+            let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
+            core.settings.orders.insert(graph, &order, entries);
+        }
+        // A selected clique or message stays selected if the new tree has it too.
+        let selected = match (core.model.selected(), core.model.compiled()) {
+            (Some(Item::Variable(variable)), _) => Some(Item::Variable(*variable)),
+            (Some(item), Some(old)) => item.in_tree(old, &compiled),
+            _ => None,
+        };
+        self.explanations.forget(&mut core.model);
+        let recordings = core.model.recordings;
+        if let Some(document) = core.document() {
+            document.recorded = Recorded::on_tree(recordings, &document.title(), &compiled);
+            document.shown = None;
+            document.compiled = Some(compiled);
+            document.running = None;
+            document.engine_bytes = None;
+        }
+        core.select(selected);
+        core.model.hover = Highlight::default();
+        improvement::start_if_wanted(core);
+    }
+
+    /// Stores the launch overhead of a propagation without evidence, if the engine launches kernels.
+    fn store_overhead(&mut self, result: &Propagation) {
+        let model = &mut self.core.model;
+        let Some(document) = &model.document else { return };
+        let Some(overhead) = document.launch_overhead.filter(|_| result.evidence.is_empty()) else {
+            return;
+        };
+        let measured = MeasuredOverhead {
+            network: document.title(),
+            engine: result.engine.title(),
+            overhead_us: overhead.as_secs_f64() * 1e6,
+            whole_us: result.took().as_secs_f64() * 1e6,
+        };
+        let same = |other: &MeasuredOverhead| {
+            other.network == measured.network && other.engine == measured.engine
+        };
+        model.overheads.retain(|other| !same(other));
+        model.overheads.push(measured);
+    }
+
+    fn idle(&mut self) {
+        self.core.model.working = None;
+        if let Some(document) = self.core.document() {
+            document.running = None;
+        }
+    }
+
+    fn fell_back(&mut self, wanted: EngineChoice, engine: EngineChoice, reason: String) {
+        self.core.notices.warning(&format!(
+            "Engine {} cannot be used, so engine {} propagates: {reason}. Propagate (F5) tries it again.",
+            wanted.engine.name(),
+            engine.engine.name(),
+        ));
+        if let Some(document) = self.core.document() {
+            document.stand_in = Some((engine, reason));
+        }
+    }
+
+    fn failed(&mut self, step: Step, failure: Failure) {
+        self.idle();
+        let core = &mut self.core;
+        let message = failure.to_string();
+        if step == Step::Open {
+            core.requests.opening = None;
+            core.requests.failed_to_open = true;
+            self.recovery.failed_to_open();
+            // The present network stays open: what was interrupted continues.
+            core.request();
+            improvement::start_if_wanted(core);
+        }
+        if let (Failure::Impossible(impossible), Some(document)) = (failure, core.document()) {
+            document.impossible = Some(impossible);
+        }
+        core.model.failure = Some(message);
+    }
+}
