@@ -12,7 +12,7 @@ use crate::app::state::command::{Commands, ExperimentCommand};
 use crate::app::state::experiments::RunningExperiment;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
-use crate::experiment::{self, Experiment, Status};
+use crate::experiment::{self, Experiment, Parameter, Status};
 use crate::numbers;
 use parameters::Parameters;
 use results::Results;
@@ -38,12 +38,12 @@ impl ExperimentsPane {
         Panel::left("experiments").default_size(width).min_size(120.0).show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                 ui.strong("Experiments");
-                for (index, one) in all.iter().enumerate() {
+                for (index, experiment) in all.iter().enumerate() {
                     let button = egui::Button::selectable(
                         self.chosen == index && !self.results.is_showing(),
-                        one.title,
+                        experiment.title,
                     );
-                    if ui.add(button.wrap()).on_hover_text(one.question).clicked() {
+                    if ui.add(button.wrap()).on_hover_text(experiment.question).clicked() {
                         self.chosen = index;
                         self.parameters = None;
                         self.results.show_none();
@@ -67,13 +67,14 @@ impl ExperimentsPane {
                 if self.results.is_showing() {
                     self.results.show(ui, model, commands);
                 } else if let Some(chosen) = all.get(self.chosen) {
-                    self.experiment(ui, chosen, model, commands);
+                    self.show_experiment(ui, chosen, model, commands);
                 }
             });
         });
     }
 
-    fn experiment(
+    /// The chosen experiment with its settings.
+    fn show_experiment(
         &mut self,
         ui: &mut Ui,
         chosen: &'static Experiment,
@@ -100,7 +101,7 @@ impl ExperimentsPane {
                 ui.weak("Choose a network first.");
             }
         });
-        if chosen.name == "merging" {
+        if chosen.parameters.contains(&Parameter::Threshold) {
             ui.separator();
             self.merging.show(ui, model, commands);
         }

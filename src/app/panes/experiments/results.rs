@@ -157,9 +157,9 @@ fn record(ui: &mut Ui, result: &NamedResult) {
         ui.add_space(8.0);
         figure::show(ui, plot_id(result.number, index), figure);
     }
-    for one in &record.tables {
+    for table in &record.tables {
         ui.add_space(8.0);
-        table::show(ui, result.number, one);
+        table::show(ui, result.number, table);
     }
 }
 
@@ -195,10 +195,10 @@ fn compare(ui: &mut Ui, shown: &[&NamedResult]) {
         figure::show(ui, plot_id(u64::MAX - key, index), figure);
     }
     for result in shown {
-        for one in &result.record.tables {
+        for table in &result.record.tables {
             ui.add_space(8.0);
             ui.weak(&result.name);
-            table::show(ui, result.number, one);
+            table::show(ui, result.number, table);
         }
     }
 }
