@@ -98,92 +98,78 @@ impl Grid<'_> {
         scroll: &mut Scroll,
         follow: Option<usize>,
     ) -> (VisibleRows, Option<usize>) {
-        let visuals = ui.visuals().clone();
         let rows = Rect::from_min_max(pos2(rect.left(), rect.top() + HEAD_HEIGHT), rect.max);
         let fit = f64::from(rows.height() / ROW_HEIGHT);
         let max_first = (self.count as f64 - fit).max(0.0);
         self.scroll(ui, rows, scroll, (fit, max_first), follow);
         let visible = VisibleRows { rect: rows, first: scroll.first, count: self.count };
         let places = self.places(rect.width() - BAR_WIDTH - 4.0);
-        let painter = ui.painter_at(rect);
-        let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD_HEIGHT));
-        let head = ui.painter_at(clip);
-        let at = pos2(rect.left() + 4.0, rect.top());
-        let font = FontId::proportional(13.0);
-        head.text(at, Align2::LEFT_TOP, &self.title, font, visuals.strong_text_color());
-        for (column, &(left, width)) in self.columns.iter().zip(&places) {
-            let ink = visuals.weak_text_color();
-            self.text(
-                ui,
-                rect.left() + left,
-                width,
-                clip.bottom() - 9.0,
-                column,
-                &column.title,
-                ink,
-                clip,
-            );
-        }
-        let titles: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
-        let head_response =
-            ui.interact(clip, Id::new(("inside", self.name, "head")), Sense::hover());
-        head_response.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
+        self.head(ui, rect, &places);
         let mut clicked = None;
         for index in visible.range() {
             let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW_HEIGHT;
-            let place = Rect::from_min_size(
-                pos2(rect.left(), top),
-                Vec2::new(rect.width() - BAR_WIDTH - 2.0, ROW_HEIGHT),
-            );
-            let row = (self.row)(index);
-            let background = visuals.extreme_bg_color;
-            let strength = if row.related || row.current { 0.45 } else { 0.22 };
-            let fill = background.lerp_to_gamma(row.colour, strength);
-            let painter = painter.with_clip_rect(rows);
-            painter.rect_filled(place.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
-            let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW_HEIGHT));
-            painter.rect_filled(swatch.shrink2(Vec2::new(0.0, 0.5)), 0, row.colour);
-            let ink =
-                if row.done { visuals.strong_text_color() } else { visuals.weak_text_color() };
-            for ((column, &(left, width)), text) in self.columns.iter().zip(&places).zip(&row.cells)
-            {
-                let y = place.center().y;
-                self.text(ui, rect.left() + left, width, y, column, text, ink, rows);
-            }
-            if row.current {
-                let stroke = Stroke::new(2.0, Palette::of(ui).active);
-                painter.rect_stroke(place, 1, stroke, StrokeKind::Inside);
-            }
-            let visible_part = place.intersect(rows);
-            if visible_part.height() > 2.0 {
-                let id = Id::new(("inside", self.name, index));
-                let response = ui.interact(visible_part, id, Sense::click());
-                response.widget_info(|| {
-                    WidgetInfo::selected(
-                        WidgetType::SelectableLabel,
-                        true,
-                        row.current,
-                        row.label.clone(),
-                    )
-                });
-                if response.hovered() {
-                    painter.rect_stroke(
-                        place,
-                        1,
-                        Stroke::new(1.0, Palette::of(ui).hovered),
-                        StrokeKind::Inside,
-                    );
-                }
-                if response.clicked() {
-                    clicked = Some(index);
-                }
-                response.on_hover_text_at_pointer(row.label);
+            let size = Vec2::new(rect.width() - BAR_WIDTH - 2.0, ROW_HEIGHT);
+            let place = Rect::from_min_size(pos2(rect.left(), top), size);
+            if self.row(ui, index, place, rows, &places) {
+                clicked = Some(index);
             }
         }
-        let frame = visuals.widgets.noninteractive.bg_stroke;
-        painter.rect_stroke(rect, 2, frame, StrokeKind::Inside);
+        let frame = ui.visuals().widgets.noninteractive.bg_stroke;
+        ui.painter_at(rect).rect_stroke(rect, 2, frame, StrokeKind::Inside);
         self.bar(ui, rows, scroll, (fit, max_first));
         (visible, clicked)
+    }
+
+    /// Draws the title and the column names at the top of `rect`.
+    fn head(&self, ui: &Ui, rect: Rect, places: &[(f32, f32)]) {
+        let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD_HEIGHT));
+        let at = pos2(rect.left() + 4.0, rect.top());
+        let (font, ink) = (FontId::proportional(13.0), ui.visuals().strong_text_color());
+        ui.painter_at(clip).text(at, Align2::LEFT_TOP, &self.title, font, ink);
+        let ink = ui.visuals().weak_text_color();
+        for (column, &(left, width)) in self.columns.iter().zip(places) {
+            let cell = Cell { left: rect.left() + left, width, y: clip.bottom() - 9.0, clip };
+            cell.write(ui, column, &column.title, ink);
+        }
+        let titles: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
+        let response = ui.interact(clip, Id::new(("inside", self.name, "head")), Sense::hover());
+        response.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
+    }
+
+    /// Draws row `index` at `place`, clipped to `rows`. Returns whether it was clicked.
+    fn row(&self, ui: &Ui, index: usize, place: Rect, rows: Rect, columns: &[(f32, f32)]) -> bool {
+        let row = (self.row)(index);
+        let (visuals, palette) = (ui.visuals(), Palette::of(ui));
+        let painter = ui.painter_at(rows);
+        let strength = if row.related || row.current { 0.45 } else { 0.22 };
+        let fill = visuals.extreme_bg_color.lerp_to_gamma(row.colour, strength);
+        painter.rect_filled(place.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
+        let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW_HEIGHT));
+        painter.rect_filled(swatch.shrink2(Vec2::new(0.0, 0.5)), 0, row.colour);
+        let ink = if row.done { visuals.strong_text_color() } else { visuals.weak_text_color() };
+        for ((column, &(left, width)), text) in self.columns.iter().zip(columns).zip(&row.cells) {
+            let cell = Cell { left: place.left() + left, width, y: place.center().y, clip: rows };
+            cell.write(ui, column, text, ink);
+        }
+        if row.current {
+            painter.rect_stroke(place, 1, Stroke::new(2.0, palette.active), StrokeKind::Inside);
+        }
+        let visible_part = place.intersect(rows);
+        if visible_part.height() <= 2.0 {
+            return false;
+        }
+        let id = Id::new(("inside", self.name, index));
+        let response = ui.interact(visible_part, id, Sense::click());
+        response.widget_info(|| {
+            let label = row.label.clone();
+            WidgetInfo::selected(WidgetType::SelectableLabel, true, row.current, label)
+        });
+        if response.hovered() {
+            painter.rect_stroke(place, 1, Stroke::new(1.0, palette.hovered), StrokeKind::Inside);
+        }
+        let clicked = response.clicked();
+        response.on_hover_text_at_pointer(row.label);
+        clicked
     }
 
     /// Scrolls by the mouse wheel, and to row `follow` if it is a new one. `fit` rows fit the table.
@@ -242,31 +228,32 @@ impl Grid<'_> {
         };
         self.columns.iter().map(place).collect()
     }
+}
 
-    /// Writes the text of one cell, centred at `y`, with an ellipsis if it does not fit.
-    #[allow(clippy::too_many_arguments)]
-    fn text(
-        &self,
-        ui: &Ui,
-        left: f32,
-        width: f32,
-        y: f32,
-        column: &Column,
-        text: &str,
-        ink: Color32,
-        clip: Rect,
-    ) {
-        let cell =
-            Rect::from_min_max(pos2(left, clip.top()), pos2(left + width - 4.0, clip.bottom()));
-        let painter = ui.painter_at(cell.intersect(clip));
+/// Where one cell is on the screen.
+struct Cell {
+    left: f32,
+    width: f32,
+    /// Vertical centre.
+    y: f32,
+    clip: Rect,
+}
+
+impl Cell {
+    /// Writes `text`, aligned as in `column`, with an ellipsis if it does not fit.
+    fn write(&self, ui: &Ui, column: &Column, text: &str, ink: Color32) {
+        let right = self.left + self.width - 4.0;
+        let rect =
+            Rect::from_min_max(pos2(self.left, self.clip.top()), pos2(right, self.clip.bottom()));
+        let painter = ui.painter_at(rect.intersect(self.clip));
         let (at, align) = if column.right {
-            (pos2(left + width - 4.0, y), Align2::RIGHT_CENTER)
+            (pos2(right, self.y), Align2::RIGHT_CENTER)
         } else {
-            (pos2(left, y), Align2::LEFT_CENTER)
+            (pos2(self.left, self.y), Align2::LEFT_CENTER)
         };
         let mut job =
             LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(12.0), ink);
-        job.wrap = TextWrapping::truncate_at_width((width - 4.0).max(1.0));
+        job.wrap = TextWrapping::truncate_at_width((self.width - 4.0).max(1.0));
         let galley = painter.layout_job(job);
         painter.galley(align.anchor_size(at, galley.size()).min, galley, ink);
     }

@@ -1,6 +1,7 @@
 //! Inside a message: its three tables, its steps one by one, and the memory that they read.
 
 mod grid;
+mod links;
 mod memory;
 mod player;
 mod scene;

@@ -46,7 +46,7 @@ impl StepPlayer {
     }
 
     /// The current step: the last one done. `None` before the first step and once all are done.
-    pub fn present(&self, passing: &MessageDetail) -> Option<Step> {
+    pub fn current(&self, passing: &MessageDetail) -> Option<Step> {
         let done = self.progress().done();
         let within = done > 0 && (done < message_steps::steps(passing) || self.follow);
         within.then(|| message_steps::step(passing, self.order, done - 1))
@@ -57,7 +57,7 @@ impl StepPlayer {
         if !self.follow {
             return [None; 3];
         }
-        match self.present(passing) {
+        match self.current(passing) {
             Some(Step::Add { j, entry, .. }) => {
                 [Some(entry), Some(j), Some(passing.to.element(j, 0))]
             }
@@ -70,7 +70,7 @@ impl StepPlayer {
     /// The warp of the current step, the index of the element that each of its threads reads, and
     /// whether it reads the mapping tables of the receiver rather than the sender.
     pub fn warp(&self, passing: &MessageDetail) -> (usize, usize, bool) {
-        match self.present(passing) {
+        match self.current(passing) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
             Some(Step::Multiply { j, n, .. }) => (j / WARP, n, true),
             Some(Step::Divide { j }) => (j / WARP, 0, true),
@@ -254,7 +254,7 @@ impl StepPlayer {
             self.pause_at(passing, done);
         }
         let entries = passing.before.len();
-        let mut j = self.present(passing).map_or(0, Step::j);
+        let mut j = self.current(passing).map_or(0, Step::j);
         let drag = DragValue::new(&mut j).range(0..=entries - 1).prefix("separator entry ");
         let hint = "Jump to the first addition to this separator entry";
         if ui.add(drag).on_hover_text(hint).changed() {

@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
-
-use super::grid::{Column, Grid, Row, VisibleRows, colour};
+use super::grid::{Column, Grid, Row, colour};
 use super::player::StepPlayer;
 use super::words;
-use crate::app::theme::Palette;
 use crate::app::widgets::naming::{clique_id, separator_id};
 use crate::engine::MessageDetail;
 use crate::engine::message_steps::{Order, Step};
@@ -15,9 +12,6 @@ use crate::network::Network;
 use crate::numbers::{counted, scientific, thousands};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
-
-/// Maximum number of lines on either side of the separator.
-const MAX_LINES: usize = 64;
 
 /// What one frame of the pane is drawn from.
 pub struct Scene<'a> {
@@ -51,7 +45,7 @@ impl<'a> Scene<'a> {
             Order::Threads => format!("Thread {j}"),
         };
         let j_is = |j| words::assignment(network, &passing.separator, j);
-        match player.present(passing) {
+        match player.current(passing) {
             Some(Step::Add { j, entry, .. }) => format!(
                 "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
                 actor(j),
@@ -98,7 +92,7 @@ impl<'a> Scene<'a> {
 
     fn sender<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
-        let present = player.present(passing);
+        let current = player.current(passing);
         let row = move |entry: usize| {
             let (j, _) = passing.from.place(entry);
             let states = words::states(network, &passing.sender, entry);
@@ -111,8 +105,8 @@ impl<'a> Scene<'a> {
                 cells: vec![entry.to_string(), states, value, format!("> {j}")],
                 colour: colour(j),
                 done: player.progress().has_added(passing, entry),
-                current: matches!(present, Some(Step::Add { entry: at, .. }) if at == entry),
-                related: present.is_some_and(|step| step.j() == j),
+                current: matches!(current, Some(Step::Add { entry: at, .. }) if at == entry),
+                related: current.is_some_and(|step| step.j() == j),
             }
         };
         Grid {
@@ -131,7 +125,7 @@ impl<'a> Scene<'a> {
 
     fn separator<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
-        let present = player.present(passing);
+        let current = player.current(passing);
         let row = move |j: usize| {
             let divided = player.progress().has_divided(passing, j);
             // Sums in another order differ in the last digits: once it is complete, show the stored one.
@@ -148,8 +142,8 @@ impl<'a> Scene<'a> {
                 cells: vec![j.to_string(), states, before, scientific(sum), quotient],
                 colour: colour(j),
                 done: divided,
-                current: present.is_some_and(|step| step.j() == j),
-                related: present.is_some_and(|step| step.j() == j),
+                current: current.is_some_and(|step| step.j() == j),
+                related: current.is_some_and(|step| step.j() == j),
             }
         };
         Grid {
@@ -171,7 +165,7 @@ impl<'a> Scene<'a> {
 
     fn receiver<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (passing, network) = (self.passing, self.network());
-        let present = player.present(passing);
+        let current = player.current(passing);
         let row = move |entry: usize| {
             let (j, _) = passing.to.place(entry);
             let done = player.progress().has_multiplied(passing, entry);
@@ -192,8 +186,8 @@ impl<'a> Scene<'a> {
                     .collect(),
                 colour: colour(j),
                 done,
-                current: matches!(present, Some(Step::Multiply { entry: at, .. }) if at == entry),
-                related: present.is_some_and(|step| step.j() == j),
+                current: matches!(current, Some(Step::Multiply { entry: at, .. }) if at == entry),
+                related: current.is_some_and(|step| step.j() == j),
             }
         };
         Grid {
@@ -212,51 +206,6 @@ impl<'a> Scene<'a> {
                 .collect(),
             count: passing.receiver_values.len(),
             row: Box::new(row),
-        }
-    }
-
-    /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the separator
-    /// entry of the current step, or for all entries if there are few.
-    pub fn links(&self, ui: &Ui, player: &StepPlayer, visible: &[VisibleRows]) {
-        let [sender, separator, receiver] = visible else { return };
-        let present = player.present(self.passing);
-        let (from, to) = (&self.passing.from, &self.passing.to);
-        let show_all = sender.range().len() + receiver.range().len() <= MAX_LINES;
-        for (rows, tables, is_sender) in [(sender, from, true), (receiver, to, false)] {
-            for entry in rows.range().take(MAX_LINES) {
-                let (j, _) = tables.place(entry);
-                let Some((a, b)) = rows.y_of(entry).zip(separator.y_of(j)) else { continue };
-                let is_present = match present {
-                    Some(Step::Add { entry: at, .. }) => is_sender && at == entry,
-                    Some(Step::Multiply { entry: at, .. }) => !is_sender && at == entry,
-                    _ => false,
-                };
-                let strength = match present {
-                    Some(step) if step.j() == j => 1.0,
-                    Some(_) => continue,
-                    None if show_all => 0.7,
-                    None => continue,
-                };
-                let (x0, x1) = if is_sender {
-                    (rows.rect.right(), separator.rect.left())
-                } else {
-                    (rows.rect.left(), separator.rect.right())
-                };
-                let stroke = if is_present {
-                    Stroke::new(2.5, Palette::of(ui).active)
-                } else {
-                    Stroke::new(1.2, colour(j).gamma_multiply(strength))
-                };
-                let bend = 0.5 * (x1 - x0);
-                let points = [pos2(x0, a), pos2(x0 + bend, a), pos2(x1 - bend, b), pos2(x1, b)];
-                let line = CubicBezierShape::from_points_stroke(
-                    points,
-                    false,
-                    Color32::TRANSPARENT,
-                    stroke,
-                );
-                ui.painter().add(Shape::CubicBezier(line));
-            }
         }
     }
 

@@ -4,8 +4,10 @@
 //! so that a network with a thousand variables costs no more than a screenful.
 
 mod evidence;
+mod heading;
 mod likelihood;
 mod rows;
+mod text;
 
 use std::collections::BTreeSet;
 
@@ -91,10 +93,10 @@ impl VariablesPane {
 
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
         ui.horizontal(|ui| {
-            if ui.button("Unfold all").on_hover_text("Show the states of all variables").clicked() {
+            if ui.button("Expand all").on_hover_text("Show the states of all variables").clicked() {
                 self.expanded = network.ids().collect();
             }
-            if ui.button("Fold all").clicked() {
+            if ui.button("Collapse all").clicked() {
                 self.expanded.clear();
             }
             let width = ui.available_width();

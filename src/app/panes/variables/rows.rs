@@ -1,19 +1,16 @@
-//! One variable: its heading and a row for each state.
+//! One variable: the rows of its states. The heading is in its own file.
 
-use eframe::egui::text::{LayoutJob, TextWrapping};
-use eframe::egui::{
-    self, Align2, Color32, FontId, Modifiers, Rect, Response, Sense, Stroke, TextStyle, Ui, pos2,
-    vec2,
-};
+use eframe::egui::{self, Align2, Color32, Modifiers, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
-use crate::app::widgets::naming;
 use crate::app::widgets::targets;
 use crate::network::{Finding, VariableId};
+
+use super::text::{percent, small, write_elided};
 
 /// Height of a heading in points.
 pub(super) const HEADING_HEIGHT: f32 = 24.0;
@@ -22,11 +19,7 @@ pub(super) const STATE_HEIGHT: f32 = 20.0;
 /// Share of the width for the name of a state; the rest is for its bar and number.
 const LABEL_SHARE: f32 = 0.38;
 /// Width of the number at the right of a row in points.
-const NUMBER_WIDTH: f32 = 58.0;
-/// Share of the width for the name of a collapsed variable.
-const NAME_SHARE: f32 = 0.52;
-/// Width in points from which a collapsed variable also shows its most probable state.
-const MIN_MODE_WIDTH: f32 = 120.0;
+pub(super) const NUMBER_WIDTH: f32 = 58.0;
 /// Opacity of bars and numbers that are out of date.
 const STALE_OPACITY: f32 = 0.4;
 
@@ -65,7 +58,7 @@ impl Row<'_> {
         actions
     }
 
-    fn posterior(&self) -> Option<&[f64]> {
+    pub(super) fn posterior(&self) -> Option<&[f64]> {
         Some(self.document.result.as_ref()?.posteriors.of(self.variable))
     }
 
@@ -73,133 +66,8 @@ impl Row<'_> {
         Some(self.document.prior.as_ref()?.posteriors.of(self.variable))
     }
 
-    fn heading(&self, ui: &mut Ui, rect: Rect, actions: &mut RowActions, commands: &mut Commands) {
-        let network = self.document.network();
-        let name = network[self.variable].name();
-        let fold_rect = Rect::from_min_size(rect.min, vec2(22.0, rect.height()));
-        let title_rect = Rect::from_min_max(pos2(fold_rect.right(), rect.top()), rect.max);
-        let id = ui.id().with(("variable", self.variable));
-
-        let title = ui.interact(title_rect, id.with("title"), Sense::click());
-        title.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, name));
-        let fold = ui.interact(fold_rect, id.with("fold"), Sense::click());
-        let verb = if self.expanded { "Fold" } else { "Unfold" };
-        fold.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("{verb} {name}"))
-        });
-        if fold.clicked() || title.double_clicked() {
-            actions.toggle_expanded = true;
-        }
-        if title.clicked() {
-            commands.push(ViewCommand::Select(Some(Item::Variable(self.variable))));
-        }
-        if title.hovered() {
-            commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
-        }
-        title.context_menu(|ui| self.menu(ui, actions, commands));
-
-        self.paint_background(ui, rect, &title);
-        let painter = ui.painter_at(rect);
-        let ink = ui.visuals().text_color();
-        let arrow = if self.expanded { "⏷" } else { "⏵" };
-        painter.text(fold_rect.center(), Align2::CENTER_CENTER, arrow, small(ui), ink);
-        let has_evidence = self.document.evidence.get(self.variable).is_some();
-        let colour =
-            if has_evidence { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
-        let split = rect.left() + rect.width() * if self.expanded { 1.0 } else { NAME_SHARE };
-        let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
-        let end = write_elided(ui, room, name, body(ui), colour);
-        if let Some(title_text) = naming::title(network, self.variable) {
-            let room = room.with_min_x((end + 8.0).min(room.right()));
-            write_elided(ui, room, title_text, small(ui), ui.visuals().weak_text_color());
-            title.on_hover_text(title_text);
-        }
-        if !self.expanded {
-            self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
-        }
-    }
-
-    fn menu(&self, ui: &mut Ui, actions: &mut RowActions, commands: &mut Commands) {
-        if ui.button("Enter likelihood…").clicked() {
-            actions.edit_likelihood = true;
-            ui.close();
-        }
-        let has_evidence = self.document.evidence.get(self.variable).is_some();
-        if ui.add_enabled(has_evidence, egui::Button::new("Retract")).clicked() {
-            commands.push(EvidenceCommand::Retract(self.variable));
-            ui.close();
-        }
-        ui.separator();
-        ui.label("Observe");
-        egui::ScrollArea::vertical().max_height(280.0).show(ui, |ui| {
-            for (state, label) in self.document.network()[self.variable].states().iter().enumerate()
-            {
-                if ui.selectable_label(self.observed(state), label).clicked() {
-                    commands.push(EvidenceCommand::Toggle(self.variable, state));
-                    ui.close();
-                }
-            }
-        });
-    }
-
-    fn observed(&self, state: usize) -> bool {
+    pub(super) fn observed(&self, state: usize) -> bool {
         self.document.evidence.observed(self.variable) == Some(state)
-    }
-
-    fn paint_background(&self, ui: &Ui, rect: Rect, response: &Response) {
-        let hovered = self.model.hover.variable(self.variable) || response.has_focus();
-        let selected = self.model.selection.variable(self.variable);
-        let visuals = ui.visuals();
-        if selected {
-            ui.painter().rect_filled(rect, 3.0, visuals.selection.bg_fill.gamma_multiply(0.45));
-        } else if hovered {
-            ui.painter().rect_filled(rect, 3.0, visuals.widgets.hovered.weak_bg_fill);
-        } else {
-            ui.painter().rect_filled(rect.shrink2(vec2(0.0, 1.0)), 3.0, visuals.faint_bg_color);
-        }
-    }
-
-    /// Draws the posterior of a collapsed variable: a bar per state, and the most probable state.
-    fn paint_summary(&self, ui: &Ui, rect: Rect) {
-        let Some(posterior) = self.posterior() else { return };
-        let palette = Palette::of(ui);
-        let room = rect.width() - NUMBER_WIDTH;
-        let width = if room > MIN_MODE_WIDTH { room * 0.5 } else { room };
-        let bars = Rect::from_min_max(rect.min, pos2(rect.left() + width, rect.bottom()));
-        let bars = bars.shrink2(vec2(4.0, 4.0));
-        let colour = self.dimmed(if self.document.evidence.get(self.variable).is_some() {
-            palette.evidence
-        } else {
-            palette.posterior
-        });
-        let painter = ui.painter_at(rect);
-        let step = bars.width() / posterior.len() as f32;
-        let highest = posterior.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        for (state, &p) in posterior.iter().enumerate() {
-            let left = bars.left() + state as f32 * step;
-            let gap = if step > 4.0 { 1.0 } else { 0.0 };
-            let top = bars.bottom() - bars.height() * (p / highest) as f32;
-            let bar = Rect::from_min_max(pos2(left, top), pos2(left + step - gap, bars.bottom()));
-            painter.rect_filled(bar, 0.0, colour);
-        }
-        painter.hline(bars.x_range(), bars.bottom(), Stroke::new(1.0, palette.line));
-        let best = (0..posterior.len()).max_by(|&a, &b| posterior[a].total_cmp(&posterior[b]));
-        let Some(best) = best else { return };
-        let label = &self.document.network()[self.variable].states()[best];
-        let number = percent(posterior[best]);
-        let ink = self.dimmed(ui.visuals().text_color());
-        painter.text(
-            rect.right_center() - vec2(4.0, 0.0),
-            Align2::RIGHT_CENTER,
-            number,
-            small(ui),
-            ink,
-        );
-        let room = Rect::from_min_max(
-            pos2(bars.right() + 6.0, rect.top()),
-            pos2(rect.right() - NUMBER_WIDTH, rect.bottom()),
-        );
-        write_elided(ui, room, label, small(ui), ink);
     }
 
     fn state(&self, ui: &mut Ui, rect: Rect, state: usize, commands: &mut Commands) {
@@ -296,7 +164,8 @@ impl Row<'_> {
         }
     }
 
-    fn dimmed(&self, colour: Color32) -> Color32 {
+    /// `colour`, dimmed if the posteriors are out of date.
+    pub(super) fn dimmed(&self, colour: Color32) -> Color32 {
         if self.document.is_stale() { colour.gamma_multiply(STALE_OPACITY) } else { colour }
     }
 }
@@ -310,38 +179,4 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
         ui.label(format!("prior {p:.9}"));
     }
     ui.weak("Click: observe or retract. Ctrl+click: one of several possible states. Alt+click: exclude.");
-}
-
-/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right edge.
-fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
-    if room.width() < 8.0 {
-        return room.left();
-    }
-    let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
-    job.wrap = TextWrapping::truncate_at_width(room.width());
-    let galley = ui.painter().layout_job(job);
-    let at = room.left_center() - vec2(0.0, galley.size().y / 2.0);
-    let end = at.x + galley.size().x;
-    ui.painter().galley(at, galley, colour);
-    end
-}
-
-fn body(ui: &Ui) -> FontId {
-    TextStyle::Body.resolve(ui.style())
-}
-
-fn small(ui: &Ui) -> FontId {
-    FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
-}
-
-/// A percentage with two decimals, which is never rounded to 0% or 100% unless it is exactly that.
-fn percent(p: f64) -> String {
-    let hundred = 100.0 * p;
-    if p > 0.0 && hundred < 0.005 {
-        "<0.01%".to_owned()
-    } else if p < 1.0 && hundred > 99.995 {
-        ">99.99%".to_owned()
-    } else {
-        format!("{hundred:.2}%")
-    }
 }

@@ -1,0 +1,40 @@
+//! Text in the list of variables.
+
+use eframe::egui::text::{LayoutJob, TextWrapping};
+use eframe::egui::{Color32, FontId, Rect, TextStyle, Ui, vec2};
+
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right edge.
+pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
+    if room.width() < 8.0 {
+        return room.left();
+    }
+    let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
+    job.wrap = TextWrapping::truncate_at_width(room.width());
+    let galley = ui.painter().layout_job(job);
+    let at = room.left_center() - vec2(0.0, galley.size().y / 2.0);
+    let end = at.x + galley.size().x;
+    ui.painter().galley(at, galley, colour);
+    end
+}
+
+/// The font of headings.
+pub(super) fn body(ui: &Ui) -> FontId {
+    TextStyle::Body.resolve(ui.style())
+}
+
+/// The font of rows: one point smaller.
+pub(super) fn small(ui: &Ui) -> FontId {
+    FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
+}
+
+/// A percentage with two decimals, which is never rounded to 0% or 100% unless it is exactly that.
+pub(super) fn percent(p: f64) -> String {
+    let hundred = 100.0 * p;
+    if p > 0.0 && hundred < 0.005 {
+        "<0.01%".to_owned()
+    } else if p < 1.0 && hundred > 99.995 {
+        ">99.99%".to_owned()
+    } else {
+        format!("{hundred:.2}%")
+    }
+}
