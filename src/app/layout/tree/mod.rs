@@ -12,7 +12,8 @@ use crate::graph::JunctionTree;
 /// Gap between levels, which holds the labels of the separators.
 const LEVEL_GAP: f32 = 36.0;
 
-/// How many times larger the tree must come out for another arrangement to be preferred to top-down.
+/// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the zooms at
+/// which they fit the pane are compared.
 const TOP_DOWN_BONUS: f32 = 1.35;
 
 /// A rooted tree without data: children by index.

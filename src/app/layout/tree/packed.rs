@@ -47,15 +47,17 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
     }
     let scale = |shape: &Shape| fit_scale(shape.size, aspect);
     let best = shapes[root].iter().copied().max_by(|a, b| scale(a).total_cmp(&scale(b)));
-    let mut open: Vec<(usize, Pos2, Shape)> =
+    let mut stack: Vec<(usize, Pos2, Shape)> =
         best.map(|shape| (root, Pos2::ZERO, shape)).into_iter().collect();
-    while let Some((vertex, corner, shape)) = open.pop() {
+    while let Some((vertex, corner, shape)) = stack.pop() {
         centres[vertex] = corner + shape.root;
         let axis = if shape.right { Vec2::RIGHT } else { Vec2::DOWN };
         let from = centres[vertex] + axis * sizes[vertex] / 2.0;
-        for (child, offset, taken) in children_of(tree, vertex, &shape, sizes[vertex], &shapes) {
-            let block = Rect::from_min_size(corner + offset, taken.size);
-            let middle = block.min + taken.root;
+        for (child, offset, child_shape) in
+            children_of(tree, vertex, &shape, sizes[vertex], &shapes)
+        {
+            let block = Rect::from_min_size(corner + offset, child_shape.size);
+            let middle = block.min + child_shape.root;
             // The line bends only in the gap next to the root and is straight after that.
             let knee = if shape.right {
                 pos2(block.left(), middle.y)
@@ -67,7 +69,7 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
             if (to - knee).dot(axis) > 1.0 {
                 links[child].push(to);
             }
-            open.push((child, block.min, taken));
+            stack.push((child, block.min, child_shape));
         }
     }
     (centres, links)
@@ -83,8 +85,8 @@ fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape
         for limit in limits(children, right, shapes) {
             let (blocks, total) = arrange(children, right, limit, shapes);
             let size = turn(size, !right);
-            let deepest = blocks.iter().map(|(_, block)| turn(block.size, !right).x);
-            let width = size.x + LEVEL_GAP + deepest.fold(0.0, f32::max);
+            let extents = blocks.iter().map(|(_, block)| turn(block.size, !right).x);
+            let width = size.x + LEVEL_GAP + extents.fold(0.0, f32::max);
             let height = total.max(size.y);
             let spare = (height - total) / 2.0;
             let root_of = |(offset, block): &(f32, Shape)| offset + turn(block.root, !right).y;

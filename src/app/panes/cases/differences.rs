@@ -19,14 +19,14 @@ const NAME_WIDTH: f32 = 84.0;
 const STATE_WIDTH: f32 = 58.0;
 /// Range of the width of a case in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
-/// Smaller differences of probabilities are columns as equal: they may come from rounding to 0.01
+/// Smaller differences of probabilities are shown as equal: they may come from rounding to 0.01
 /// percentage points, or from single precision.
 const MIN_DIFFERENCE: f64 = 5e-6;
 
 /// The column that the others are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Base {
-    /// None: posteriors are columns rather than differences.
+    /// None: posteriors are shown rather than differences.
     #[default]
     None,
     /// The posteriors without evidence.
@@ -166,21 +166,20 @@ impl Comparison {
         base: Option<&Posteriors>,
     ) -> Vec<State> {
         let network = document.network();
-        let wanted = self.search.trim().to_lowercase();
-        let found = |id: &VariableId| {
-            wanted.is_empty() || network[*id].name().to_lowercase().contains(&wanted)
-        };
+        let text = self.search.trim().to_lowercase();
+        let found =
+            |id: &VariableId| text.is_empty() || network[*id].name().to_lowercase().contains(&text);
         let states = |id: VariableId| (0..network[id].cardinality()).map(move |state| (id, state));
         let mut rows: Vec<State> = network.ids().filter(found).flat_map(states).collect();
         if self.largest_first {
-            // As far as it is from the base, or else as far as any two are apart.
+            // The largest difference to the base, or else the largest difference between columns.
             let largest = |&(variable, state): &State| {
                 let values = columns.iter().filter_map(|column| column.posteriors);
                 let values = values.map(|posteriors| posteriors.of(variable)[state]);
-                let from = base.map(|base| base.of(variable)[state]);
-                let (least, most) =
-                    values.fold((1.0_f64, 0.0_f64), |(least, most), p| (least.min(p), most.max(p)));
-                from.map_or(most - least, |from| (most - from).max(from - least))
+                let base = base.map(|base| base.of(variable)[state]);
+                let (min, max) =
+                    values.fold((1.0_f64, 0.0_f64), |(min, max), p| (min.min(p), max.max(p)));
+                base.map_or(max - min, |base| (max - base).max(base - min))
             };
             rows.sort_by_cached_key(|row| std::cmp::Reverse(sort_key(largest(row))));
         }
@@ -198,10 +197,11 @@ fn sort_key(value: f64) -> u64 {
     (value.clamp(0.0, 1.0) * 1e15) as u64
 }
 
+/// The columns: the evidence of the document first, then the cases.
 fn case_columns<'a>(document: &'a Document, cases: &[&'a Case]) -> Vec<CaseColumn<'a>> {
     let current = CaseColumn {
         base: Base::Current,
-        name: "now",
+        name: "current",
         evidence: &document.evidence,
         posteriors: document
             .result
@@ -218,16 +218,18 @@ fn case_columns<'a>(document: &'a Document, cases: &[&'a Case]) -> Vec<CaseColum
     std::iter::once(current).chain(cases.iter().map(case_column)).collect()
 }
 
+/// Draws the name of a column.
 fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
-    let ln = column.posteriors.map(Posteriors::ln_p_evidence);
+    let ln_p_evidence = column.posteriors.map(Posteriors::ln_p_evidence);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         let mut text = RichText::new(column.name).strong().small();
         if is_base {
             text = text.underline();
         }
         let response = ui.add(egui::Label::new(text).truncate());
-        let ln = ln.map_or_else(|| "not computed".to_owned(), |ln| format!("ln P(e) {ln:.6}"));
-        response.on_hover_text(format!("{}\n{ln}", column.name));
+        let text = ln_p_evidence
+            .map_or_else(|| "not computed".to_owned(), |value| format!("ln P(e) {value:.6}"));
+        response.on_hover_text(format!("{}\n{text}", column.name));
     });
 }
 
@@ -261,6 +263,7 @@ fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variab
     });
 }
 
+/// The colour of a bar that is filled up to `share`.
 fn bar(colour: Color32, share: f64) -> Color32 {
     if share > 0.0 { colour.gamma_multiply(0.35) } else { Color32::TRANSPARENT }
 }

@@ -16,8 +16,8 @@ impl Scene<'_> {
     /// entry of the current step, or for all entries if there are few.
     pub fn links(&self, ui: &Ui, player: &StepPlayer, visible: &[VisibleRows]) {
         let [sender, separator, receiver] = visible else { return };
-        let current = player.current(self.passing);
-        let (from, to) = (&self.passing.from, &self.passing.to);
+        let current = player.current(self.detail);
+        let (from, to) = (&self.detail.from, &self.detail.to);
         let show_all = sender.range().len() + receiver.range().len() <= MAX_LINES;
         for (rows, tables, is_sender) in [(sender, from, true), (receiver, to, false)] {
             for entry in rows.range().take(MAX_LINES) {

@@ -30,9 +30,9 @@ struct WarpStep<'a> {
 
 /// Draws both layouts.
 pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &StepPlayer) {
-    let passing = scene.passing;
-    let (warp, n, receiver) = player.warp(passing);
-    let tables = if receiver { &passing.to } else { &passing.from };
+    let detail = scene.detail;
+    let (warp, n, receiver) = player.warp(detail);
+    let tables = if receiver { &detail.to } else { &detail.from };
     let [from, separator, to] = scene.names();
     let clique = if receiver { to } else { from };
     let step = WarpStep { tables, warp, n };

@@ -55,8 +55,8 @@ impl InsidePane {
         };
         commands.push(ViewCommand::Explain(message));
         match &model.explained {
-            Some((question, Ok(passing))) if Arc::ptr_eq(&question.compiled, compiled) => {
-                self.set_message(passing);
+            Some((question, Ok(detail))) if Arc::ptr_eq(&question.compiled, compiled) => {
+                self.set_message(detail);
             }
             Some((question, Err(reason))) if question.message == message => {
                 self.shown = None;
@@ -65,16 +65,16 @@ impl InsidePane {
             }
             _ => {}
         }
-        let Some(passing) = self.shown.clone().filter(|_| model.explained.is_some()) else {
+        let Some(detail) = self.shown.clone().filter(|_| model.explained.is_some()) else {
             empty_state(ui, "The tables are being computed.");
             return;
         };
         let full_width = ui.available_width();
-        let scene = Scene::new(compiled, &passing, full_width >= MIN_WIDE_TABLES);
-        self.player.handle_keys(ui, &passing);
-        self.player.advance(ui, &passing);
+        let scene = Scene::new(compiled, &detail, full_width >= MIN_WIDE_TABLES);
+        self.player.handle_keys(ui, &detail);
+        self.player.advance(ui, &detail);
         header(ui, compiled, &scene);
-        self.player.controls(ui, &passing);
+        self.player.controls(ui, &detail);
         ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
         let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
         area.show(ui, |ui| {
@@ -97,14 +97,14 @@ impl InsidePane {
         });
     }
 
-    /// Shows `passing`, if it is a new one.
-    fn set_message(&mut self, passing: &Arc<MessageDetail>) {
-        if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, passing)) {
+    /// Shows `detail`, if it is a new one.
+    fn set_message(&mut self, detail: &Arc<MessageDetail>) {
+        if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, detail)) {
             return;
         }
-        self.player.begin(passing);
+        self.player.begin(detail);
         self.scrolls = Default::default();
-        self.shown = Some(Arc::clone(passing));
+        self.shown = Some(Arc::clone(detail));
     }
 
     fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &Scene<'_>) {
@@ -120,7 +120,7 @@ impl InsidePane {
             left = place.right() + gap;
             place
         });
-        let follow = self.player.rows_to_follow(scene.passing);
+        let follow = self.player.rows_to_follow(scene.detail);
         let mut clicked = None;
         let grids = scene.grids(&self.player);
         let mut visible_rows = Vec::new();
@@ -132,7 +132,7 @@ impl InsidePane {
         }
         scene.links(ui, &self.player, &visible_rows);
         if let Some((table, entry)) = clicked {
-            self.player.jump_to_entry(scene.passing, table, entry);
+            self.player.jump_to_entry(scene.detail, table, entry);
         }
     }
 
@@ -163,15 +163,15 @@ fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
 }
 
 fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
-    let id = scene.passing.message;
+    let id = scene.detail.message;
     let message = compiled.plan()[id];
     let equations = Equations::of(compiled, id);
     ui.horizontal(|ui| {
         ui.strong(format!("Message {}", id.index()));
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
-        if scene.passing.exponent != 0 {
-            ui.weak(format!("all numbers are scaled by 2^{}", scene.passing.exponent));
+        if scene.detail.exponent != 0 {
+            ui.weak(format!("all numbers are scaled by 2^{}", scene.detail.exponent));
             ui.separator();
         }
         let both = format!("{},   {}", equations.marginalise, equations.scatter);

@@ -31,9 +31,9 @@ impl Default for StepPlayer {
 
 impl StepPlayer {
     /// Shows another message: after its last step, or before its first one if it is playing.
-    pub fn begin(&mut self, passing: &MessageDetail) {
-        self.progress = Some(Progress::new(passing, self.order));
-        self.seek(passing, if self.player.is_playing() { 0 } else { usize::MAX });
+    pub fn begin(&mut self, detail: &MessageDetail) {
+        self.progress = Some(Progress::new(detail, self.order));
+        self.seek(detail, if self.player.is_playing() { 0 } else { usize::MAX });
         self.follow = false;
     }
 
@@ -46,20 +46,20 @@ impl StepPlayer {
     }
 
     /// The current step: the last one done. `None` before the first step and once all are done.
-    pub fn current(&self, passing: &MessageDetail) -> Option<Step> {
+    pub fn current(&self, detail: &MessageDetail) -> Option<Step> {
         let done = self.progress().done();
-        let within = done > 0 && (done < message_steps::steps(passing) || self.follow);
-        within.then(|| message_steps::step(passing, self.order, done - 1))
+        let within = done > 0 && (done < message_steps::steps(detail) || self.follow);
+        within.then(|| message_steps::step(detail, self.order, done - 1))
     }
 
     /// The rows of sender, separator and receiver to scroll to.
-    pub fn rows_to_follow(&self, passing: &MessageDetail) -> [Option<usize>; 3] {
+    pub fn rows_to_follow(&self, detail: &MessageDetail) -> [Option<usize>; 3] {
         if !self.follow {
             return [None; 3];
         }
-        match self.current(passing) {
+        match self.current(detail) {
             Some(Step::Add { j, entry, .. }) => {
-                [Some(entry), Some(j), Some(passing.to.element(j, 0))]
+                [Some(entry), Some(j), Some(detail.to.element(j, 0))]
             }
             Some(Step::Divide { j }) => [None, Some(j), None],
             Some(Step::Multiply { j, entry, .. }) => [None, Some(j), Some(entry)],
@@ -69,8 +69,8 @@ impl StepPlayer {
 
     /// The warp of the current step, the index of the element that each of its threads reads, and
     /// whether it reads the mapping tables of the receiver rather than the sender.
-    pub fn warp(&self, passing: &MessageDetail) -> (usize, usize, bool) {
-        match self.current(passing) {
+    pub fn warp(&self, detail: &MessageDetail) -> (usize, usize, bool) {
+        match self.current(detail) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
             Some(Step::Multiply { j, n, .. }) => (j / WARP, n, true),
             Some(Step::Divide { j }) => (j / WARP, 0, true),
@@ -79,64 +79,64 @@ impl StepPlayer {
     }
 
     /// Pauses at the step of entry `entry` of `table`: 0 sender, 1 separator, 2 receiver.
-    pub fn jump_to_entry(&mut self, passing: &MessageDetail, table: usize, entry: usize) {
-        let per_thread = message_steps::steps_of_thread(passing);
-        let (sender, separator) = (passing.sender_values.len(), passing.before.len());
+    pub fn jump_to_entry(&mut self, detail: &MessageDetail, table: usize, entry: usize) {
+        let per_thread = message_steps::steps_of_thread(detail);
+        let (sender, separator) = (detail.sender_values.len(), detail.before.len());
         let step = match (self.order, table) {
             (Order::Entries, 0) => entry,
             (Order::Entries, 1) => sender + entry,
             (Order::Entries, _) => sender + separator + entry,
             (Order::Threads, 0) => {
-                let (j, n) = passing.from.place(entry);
+                let (j, n) = detail.from.place(entry);
                 j * per_thread + n
             }
-            (Order::Threads, 1) => entry * per_thread + passing.from.count(),
+            (Order::Threads, 1) => entry * per_thread + detail.from.count(),
             (Order::Threads, _) => {
-                let (j, n) = passing.to.place(entry);
-                j * per_thread + passing.from.count() + 1 + n
+                let (j, n) = detail.to.place(entry);
+                j * per_thread + detail.from.count() + 1 + n
             }
         };
-        self.pause_at(passing, step + 1);
+        self.pause_at(detail, step + 1);
     }
 
-    fn seek(&mut self, passing: &MessageDetail, done: usize) {
-        let end = message_steps::steps(passing);
+    fn seek(&mut self, detail: &MessageDetail, done: usize) {
+        let end = message_steps::steps(detail);
         self.player.seek(done.min(end) as f64, end as f64);
-        self.show_position(passing);
+        self.show_position(detail);
     }
 
-    fn pause_at(&mut self, passing: &MessageDetail, done: usize) {
-        self.player.set_playing(false, message_steps::steps(passing) as f64);
-        self.seek(passing, done);
+    fn pause_at(&mut self, detail: &MessageDetail, done: usize) {
+        self.player.set_playing(false, message_steps::steps(detail) as f64);
+        self.seek(detail, done);
     }
 
     /// Brings the sums to where the player is.
-    fn show_position(&mut self, passing: &MessageDetail) {
+    fn show_position(&mut self, detail: &MessageDetail) {
         if let Some(progress) = &mut self.progress {
-            progress.seek(passing, self.player.step());
+            progress.seek(detail, self.player.step());
         }
         self.follow = true;
     }
 
-    fn set_order(&mut self, passing: &MessageDetail, order: Order) {
+    fn set_order(&mut self, detail: &MessageDetail, order: Order) {
         if order != self.order {
-            let at_end = self.progress().done() == message_steps::steps(passing);
+            let at_end = self.progress().done() == message_steps::steps(detail);
             self.order = order;
-            self.progress = Some(Progress::new(passing, order));
-            self.seek(passing, if at_end { usize::MAX } else { 0 });
+            self.progress = Some(Progress::new(detail, order));
+            self.seek(detail, if at_end { usize::MAX } else { 0 });
             self.follow = false;
         }
     }
 
     /// Pauses one step, or all steps of one thread, further or back.
-    fn step(&mut self, passing: &MessageDetail, forward: bool, by_thread: bool) {
-        let (done, end) = (self.progress().done(), message_steps::steps(passing));
+    fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
+        let (done, end) = (self.progress().done(), message_steps::steps(detail));
         // After the last step, start again from the beginning.
         let done = if forward && done == end { 0 } else { done };
         let by = match (by_thread, self.order) {
             (false, _) => 1,
-            (true, Order::Threads) => message_steps::steps_of_thread(passing),
-            (true, Order::Entries) => passing.before.len(),
+            (true, Order::Threads) => message_steps::steps_of_thread(detail),
+            (true, Order::Entries) => detail.before.len(),
         };
         let whole = done / by * by;
         let target = match (forward, done == whole) {
@@ -144,19 +144,19 @@ impl StepPlayer {
             (false, true) => whole.saturating_sub(by),
             (false, false) => whole,
         };
-        self.pause_at(passing, target);
+        self.pause_at(detail, target);
     }
 
-    fn set_playing(&mut self, passing: &MessageDetail, playing: bool) {
+    fn set_playing(&mut self, detail: &MessageDetail, playing: bool) {
         let before = self.player.step();
-        self.player.set_playing(playing, message_steps::steps(passing) as f64);
+        self.player.set_playing(playing, message_steps::steps(detail) as f64);
         if self.player.step() != before {
-            self.show_position(passing);
+            self.show_position(detail);
         }
     }
 
     /// Handles the keys for frame by frame in video players: period and comma, with Shift by thread.
-    pub fn handle_keys(&mut self, ui: &Ui, passing: &MessageDetail) {
+    pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())
             .is_some_and(|id| eframe::egui::TextEdit::load_state(ui.ctx(), id).is_some())
@@ -172,22 +172,22 @@ impl StepPlayer {
                         && input.consume_key(modifiers, key)
                 });
                 if pressed {
-                    self.step(passing, forward, by_thread);
+                    self.step(detail, forward, by_thread);
                 }
             }
         }
     }
 
     /// Moves on while playing.
-    pub fn advance(&mut self, ui: &Ui, passing: &MessageDetail) {
+    pub fn advance(&mut self, ui: &Ui, detail: &MessageDetail) {
         if !self.player.is_playing() {
             return;
         }
         let before = self.player.step();
         let now = ui.input(|input| input.time);
-        self.player.advance(now, message_steps::steps(passing) as f64);
+        self.player.advance(now, message_steps::steps(detail) as f64);
         if self.player.step() != before {
-            self.show_position(passing);
+            self.show_position(detail);
         }
         if let Some(wait) = self.player.time_to_next_step() {
             ui.ctx().request_repaint_after(wait);
@@ -195,54 +195,54 @@ impl StepPlayer {
     }
 
     /// Draws the line of controls.
-    pub fn controls(&mut self, ui: &mut Ui, passing: &MessageDetail) {
+    pub fn controls(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         let response = ui.horizontal_wrapped(|ui| {
-            self.order_choice(ui, passing);
+            self.order_choice(ui, detail);
             ui.separator();
-            self.buttons(ui, passing);
-            self.position_fields(ui, passing);
+            self.buttons(ui, detail);
+            self.position_fields(ui, detail);
             ui.separator();
             self.pace_slider(ui);
         });
         targets::mark(&response.response, "steps of a message");
     }
 
-    fn order_choice(&mut self, ui: &mut Ui, passing: &MessageDetail) {
+    fn order_choice(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         let mut order = self.order;
         ui.selectable_value(&mut order, Order::Entries, "Entry by entry")
             .on_hover_text("The order of a single processor");
         let threads = ui.selectable_value(&mut order, Order::Threads, "Thread by thread");
         targets::mark(&threads, "thread by thread");
         threads.on_hover_text("The order on a GPU, with one thread per separator entry");
-        self.set_order(passing, order);
+        self.set_order(detail, order);
     }
 
-    fn buttons(&mut self, ui: &mut Ui, passing: &MessageDetail) {
+    fn buttons(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         if icon_button(ui, "⏮", "Before the first step", "") {
-            self.pause_at(passing, 0);
+            self.pause_at(detail, 0);
         }
         if icon_button(ui, "⏴", "Previous step", ",") {
-            self.step(passing, false, false);
+            self.step(detail, false, false);
         }
         let playing = self.player.is_playing();
         let (symbol, name) = if playing { ("⏸", "Pause steps") } else { ("⏵", "Play steps") };
         if icon_button(ui, symbol, name, "of this message") {
-            self.set_playing(passing, !playing);
+            self.set_playing(detail, !playing);
         }
         if icon_button(ui, "⏵|", "Next step", ".") {
-            self.step(passing, true, false);
+            self.step(detail, true, false);
         }
         if icon_button(ui, "⏭", "After the last step", "") {
-            self.pause_at(passing, usize::MAX);
+            self.pause_at(detail, usize::MAX);
             self.follow = false;
         }
         if self.order == Order::Threads && icon_button(ui, "⏩", "Next thread", "Shift+.") {
-            self.step(passing, true, true);
+            self.step(detail, true, true);
         }
     }
 
-    fn position_fields(&mut self, ui: &mut Ui, passing: &MessageDetail) {
-        let end = message_steps::steps(passing);
+    fn position_fields(&mut self, ui: &mut Ui, detail: &MessageDetail) {
+        let end = message_steps::steps(detail);
         let mut done = self.progress().done();
         let drag = DragValue::new(&mut done)
             .range(0..=end)
@@ -251,14 +251,14 @@ impl StepPlayer {
             .custom_formatter(|done, _| thousands(done as u64))
             .custom_parser(|text| text.replace(',', "").trim().parse().ok());
         if ui.add(drag).changed() {
-            self.pause_at(passing, done);
+            self.pause_at(detail, done);
         }
-        let entries = passing.before.len();
-        let mut j = self.current(passing).map_or(0, Step::j);
+        let entries = detail.before.len();
+        let mut j = self.current(detail).map_or(0, Step::j);
         let drag = DragValue::new(&mut j).range(0..=entries - 1).prefix("separator entry ");
         let hint = "Jump to the first addition to this separator entry";
         if ui.add(drag).on_hover_text(hint).changed() {
-            self.pause_at(passing, message_steps::first_step(passing, self.order, j) + 1);
+            self.pause_at(detail, message_steps::first_step(detail, self.order, j) + 1);
         }
     }
 

@@ -15,15 +15,15 @@ use crate::propagation::CompiledNetwork;
 
 /// What one frame of the pane is drawn from.
 pub struct Scene<'a> {
-    pub passing: &'a Arc<MessageDetail>,
+    pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
     /// There is room for columns that repeat what others say.
     wide: bool,
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(compiled: &'a CompiledNetwork, passing: &'a Arc<MessageDetail>, wide: bool) -> Self {
-        Self { passing, compiled, wide }
+    pub fn new(compiled: &'a CompiledNetwork, detail: &'a Arc<MessageDetail>, wide: bool) -> Self {
+        Self { detail, compiled, wide }
     }
 
     fn network(&self) -> &'a Network {
@@ -32,25 +32,25 @@ impl<'a> Scene<'a> {
 
     /// Names of sender, separator and receiver.
     pub fn names(&self) -> [String; 3] {
-        let message = self.compiled.plan()[self.passing.message];
+        let message = self.compiled.plan()[self.detail.message];
         [clique_id(message.from), separator_id(message.separator), clique_id(message.to)]
     }
 
     /// A sentence on what the current step does, with its numbers.
     pub fn sentence(&self, player: &StepPlayer) -> String {
-        let (passing, network) = (self.passing, self.network());
+        let (detail, network) = (self.detail, self.network());
         let [from, _, to] = self.names();
         let actor = |j| match player.progress().order() {
             Order::Entries => "The processor".to_owned(),
             Order::Threads => format!("Thread {j}"),
         };
-        let j_is = |j| words::assignment(network, &passing.separator, j);
-        match player.current(passing) {
+        let j_is = |j| words::assignment(network, &detail.separator, j);
+        match player.current(detail) {
             Some(Step::Add { j, entry, .. }) => format!(
                 "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
                 actor(j),
-                words::assignment(network, &passing.sender, entry),
-                scientific(passing.sender_values[entry]),
+                words::assignment(network, &detail.sender, entry),
+                scientific(detail.sender_values[entry]),
                 j_is(j),
                 scientific(player.progress().sum(j)),
             ),
@@ -58,25 +58,25 @@ impl<'a> Scene<'a> {
                 "{} divides: φ*/φ for {} is {} / {} = {}",
                 actor(j),
                 j_is(j),
-                scientific(passing.after[j]),
-                scientific(passing.before[j]),
-                scientific(passing.quotient(j)),
+                scientific(detail.after[j]),
+                scientific(detail.before[j]),
+                scientific(detail.quotient(j)),
             ),
             Some(Step::Multiply { j, entry, .. }) => format!(
                 "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
                 actor(j),
-                words::assignment(network, &passing.receiver, entry),
-                scientific(passing.receiver_values[entry]),
-                scientific(passing.quotient(j)),
-                scientific(passing.received(entry)),
+                words::assignment(network, &detail.receiver, entry),
+                scientific(detail.receiver_values[entry]),
+                scientific(detail.quotient(j)),
+                scientific(detail.received(entry)),
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
                 "All done: {}, {}, {}. Entries of the same colour belong to the same \
                  separator entry, and to the same thread.",
-                counted(passing.sender_values.len(), "entry added", "entries added"),
-                counted(passing.before.len(), "quotient", "quotients"),
-                counted(passing.receiver_values.len(), "entry multiplied", "entries multiplied"),
+                counted(detail.sender_values.len(), "entry added", "entries added"),
+                counted(detail.before.len(), "quotient", "quotients"),
+                counted(detail.receiver_values.len(), "entry multiplied", "entries multiplied"),
             ),
         }
     }
@@ -91,52 +91,52 @@ impl<'a> Scene<'a> {
     }
 
     fn sender<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
-        let (passing, network) = (self.passing, self.network());
-        let current = player.current(passing);
+        let (detail, network) = (self.detail, self.network());
+        let current = player.current(detail);
         let row = move |entry: usize| {
-            let (j, _) = passing.from.place(entry);
-            let states = words::states(network, &passing.sender, entry);
-            let value = scientific(passing.sender_values[entry]);
+            let (j, _) = detail.from.place(entry);
+            let states = words::states(network, &detail.sender, entry);
+            let value = scientific(detail.sender_values[entry]);
             Row {
                 label: format!(
                     "Sender entry {entry}: {} is {value}, goes to separator entry {j}",
-                    words::assignment(network, &passing.sender, entry)
+                    words::assignment(network, &detail.sender, entry)
                 ),
                 cells: vec![entry.to_string(), states, value, format!("> {j}")],
                 colour: colour(j),
-                done: player.progress().has_added(passing, entry),
+                done: player.progress().has_added(detail, entry),
                 current: matches!(current, Some(Step::Add { entry: at, .. }) if at == entry),
                 related: current.is_some_and(|step| step.j() == j),
             }
         };
         Grid {
             name: "sender",
-            title: self.title(&self.names()[0], "Sender", &passing.sender),
+            title: self.title(&self.names()[0], "Sender", &detail.sender),
             columns: vec![
-                index_column("#", passing.sender_values.len()),
-                states_column(words::names(network, &passing.sender)),
+                index_column("#", detail.sender_values.len()),
+                states_column(words::names(network, &detail.sender)),
                 number_column("ψ"),
-                index_column("> j", passing.before.len()),
+                index_column("> j", detail.before.len()),
             ],
-            count: passing.sender_values.len(),
+            count: detail.sender_values.len(),
             row: Box::new(row),
         }
     }
 
     fn separator<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
-        let (passing, network) = (self.passing, self.network());
-        let current = player.current(passing);
+        let (detail, network) = (self.detail, self.network());
+        let current = player.current(detail);
         let row = move |j: usize| {
-            let divided = player.progress().has_divided(passing, j);
+            let divided = player.progress().has_divided(detail, j);
             // Sums in another order differ in the last digits: once it is complete, show the stored one.
-            let sum = if divided { passing.after[j] } else { player.progress().sum(j) };
-            let quotient = if divided { scientific(passing.quotient(j)) } else { "…".to_owned() };
-            let before = scientific(passing.before[j]);
-            let states = words::states(network, &passing.separator, j);
+            let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
+            let quotient = if divided { scientific(detail.quotient(j)) } else { "…".to_owned() };
+            let before = scientific(detail.before[j]);
+            let states = words::states(network, &detail.separator, j);
             Row {
                 label: format!(
                     "Separator entry {j}: {}; before {before}, after {}",
-                    words::assignment(network, &passing.separator, j),
+                    words::assignment(network, &detail.separator, j),
                     scientific(sum)
                 ),
                 cells: vec![j.to_string(), states, before, scientific(sum), quotient],
@@ -148,35 +148,35 @@ impl<'a> Scene<'a> {
         };
         Grid {
             name: "separator",
-            title: self.title(&self.names()[1], "Separator", &passing.separator),
+            title: self.title(&self.names()[1], "Separator", &detail.separator),
             columns: [
-                index_column("j", passing.before.len()),
-                states_column(words::names(network, &passing.separator)),
+                index_column("j", detail.before.len()),
+                states_column(words::names(network, &detail.separator)),
                 number_column("φ before"),
                 number_column("φ* after"),
             ]
             .into_iter()
             .chain(self.wide.then(|| number_column("φ*/φ")))
             .collect(),
-            count: passing.before.len(),
+            count: detail.before.len(),
             row: Box::new(row),
         }
     }
 
     fn receiver<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
-        let (passing, network) = (self.passing, self.network());
-        let current = player.current(passing);
+        let (detail, network) = (self.detail, self.network());
+        let current = player.current(detail);
         let row = move |entry: usize| {
-            let (j, _) = passing.to.place(entry);
-            let done = player.progress().has_multiplied(passing, entry);
-            let before = scientific(passing.receiver_values[entry]);
-            let after = if done { scientific(passing.received(entry)) } else { "…".to_owned() };
-            let states = words::states(network, &passing.receiver, entry);
+            let (j, _) = detail.to.place(entry);
+            let done = player.progress().has_multiplied(detail, entry);
+            let before = scientific(detail.receiver_values[entry]);
+            let after = if done { scientific(detail.received(entry)) } else { "…".to_owned() };
+            let states = words::states(network, &detail.receiver, entry);
             Row {
                 label: format!(
                     "Receiver entry {entry}: {}; before {before}, after {after}, \
                      from separator entry {j}",
-                    words::assignment(network, &passing.receiver, entry)
+                    words::assignment(network, &detail.receiver, entry)
                 ),
                 cells: self
                     .wide
@@ -192,31 +192,31 @@ impl<'a> Scene<'a> {
         };
         Grid {
             name: "receiver",
-            title: self.title(&self.names()[2], "Receiver", &passing.receiver),
+            title: self.title(&self.names()[2], "Receiver", &detail.receiver),
             columns: self
                 .wide
-                .then(|| index_column("j >", passing.before.len()))
+                .then(|| index_column("j >", detail.before.len()))
                 .into_iter()
                 .chain([
-                    index_column("#", passing.receiver_values.len()),
-                    states_column(words::names(network, &passing.receiver)),
+                    index_column("#", detail.receiver_values.len()),
+                    states_column(words::names(network, &detail.receiver)),
                     number_column("ψ before"),
                     number_column("ψ after"),
                 ])
                 .collect(),
-            count: passing.receiver_values.len(),
+            count: detail.receiver_values.len(),
             row: Box::new(row),
         }
     }
 
     /// The number of threads and the work of each of them, in words.
     pub fn threads(&self) -> String {
-        let passing = self.passing;
+        let detail = self.detail;
         format!(
             "{} threads; each adds {}, divides once and multiplies {}",
-            thousands(passing.before.len() as u64),
-            thousands(passing.from.count() as u64),
-            thousands(passing.to.count() as u64)
+            thousands(detail.before.len() as u64),
+            thousands(detail.from.count() as u64),
+            thousands(detail.to.count() as u64)
         )
     }
 }

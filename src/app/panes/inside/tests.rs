@@ -18,10 +18,10 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let message = MessageId::new(index);
     let memory = MemoryLimit::from_bytes(1 << 30);
     let mut walker = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
-    let passing = walker.message(message, &CancelToken::new()).unwrap();
+    let detail = walker.message(message, &CancelToken::new()).unwrap();
     let evidence = Evidence::none();
     let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
-    model.explained = Some((question, Ok(Arc::new(passing))));
+    model.explained = Some((question, Ok(Arc::new(detail))));
     model.selection =
         crate::app::state::highlight::Highlight::of(Some(Item::Message(message)), Some(&compiled));
     let mut pane = InsidePane::default();
@@ -32,7 +32,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     harness
 }
 
-fn passing(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
+fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
     let (_, answer) = harness.state().model.explained.as_ref().unwrap();
     Arc::clone(answer.as_ref().unwrap())
 }
@@ -40,9 +40,9 @@ fn passing(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
 #[test]
 fn every_entry_names_its_separator_entry() {
     let harness = pane(1);
-    let passing = passing(&harness);
-    for entry in 0..passing.sender_values.len() {
-        let (j, _) = passing.from.place(entry);
+    let detail = detail(&harness);
+    for entry in 0..detail.sender_values.len() {
+        let (j, _) = detail.from.place(entry);
         let text = format!("Sender entry {entry}:");
         let label = label_containing(&harness, &text);
         let said = label.accesskit_node().label().unwrap_or_default();
@@ -50,7 +50,7 @@ fn every_entry_names_its_separator_entry() {
     }
     assert_eq!(
         harness.query_all_by_label_contains("Receiver entry").count(),
-        passing.receiver_values.len()
+        detail.receiver_values.len()
     );
 }
 
@@ -82,15 +82,15 @@ fn buttons_and_keys_step() {
 #[test]
 fn a_thread_processes_only_its_own_entries() {
     let mut harness = pane(0);
-    let passing = passing(&harness);
+    let detail = detail(&harness);
     harness.get_by_label("Thread by thread").click();
     harness.run_steps(2);
     harness.get_by_label("Before the first step").click();
     harness.run_steps(2);
-    for n in 0..passing.from.count() {
+    for n in 0..detail.from.count() {
         harness.get_by_label("Next step").click();
         harness.run_steps(2);
-        let entry = passing.from.element(0, n);
+        let entry = detail.from.element(0, n);
         harness.get_by_label_contains(&format!("Thread 0 adds entry {entry} of"));
     }
     harness.get_by_label("Next step").click();

@@ -18,16 +18,17 @@ pub fn area(pane: Rect, corner: Align2) -> Option<Rect> {
 
 /// Draws the colour scale with its ticks into a corner of `pane`, for tables of up to `largest` entries.
 pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
-    let Some(ground) = area(pane, corner) else { return };
-    targets::mark_rect(ui.ctx(), ground, "legend");
+    let Some(legend) = area(pane, corner) else { return };
+    targets::mark_rect(ui.ctx(), legend, "legend");
     let painter = ui.painter().with_clip_rect(pane);
     let visuals = ui.visuals();
-    painter.rect_filled(ground, CornerRadius::same(4), visuals.panel_fill.gamma_multiply(0.85));
-    let strip = Rect::from_min_size(ground.min + vec2(8.0, 17.0), STRIP);
+    painter.rect_filled(legend, CornerRadius::same(4), visuals.panel_fill.gamma_multiply(0.85));
+    let strip = Rect::from_min_size(legend.min + vec2(8.0, 17.0), STRIP);
     let font = FontId::proportional(10.0);
     let (ink, weak) = (visuals.text_color(), visuals.weak_text_color());
-    painter.text(ground.min + vec2(8.0, 2.0), Align2::LEFT_TOP, "table entries", font.clone(), ink);
+    painter.text(legend.min + vec2(8.0, 2.0), Align2::LEFT_TOP, "table entries", font.clone(), ink);
     painter.add(gradient(strip));
+    // Where the next label may begin.
     let mut free_from = strip.left() - 20.0;
     for entries in ticks(largest) {
         let x = strip.left() + strip.width() * log_share(entries, largest);
@@ -52,6 +53,7 @@ fn ticks(largest: u64) -> Vec<u64> {
     ticks
 }
 
+/// The colour scale as a mesh.
 fn gradient(strip: Rect) -> Shape {
     const STEPS: usize = 40;
     let mut mesh = Mesh::default();

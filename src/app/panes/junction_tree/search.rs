@@ -48,27 +48,28 @@ impl Search {
         self.last.map(CliqueId::new)
     }
 
+    /// Searches for the current text.
     fn run(&mut self, compiled: &CompiledNetwork) {
         self.last = None;
-        let wanted = self.text.trim().to_lowercase();
-        self.found = (!wanted.is_empty()).then(|| find(compiled, &wanted));
+        let text = self.text.trim().to_lowercase();
+        self.found = (!text.is_empty()).then(|| find(compiled, &text));
     }
 }
 
-/// The cliques with a variable whose name contains `wanted`, and the clique with that number (`c12` or
+/// The cliques with a variable whose name contains `text`, and the clique with that number (`c12` or
 /// `12`).
-fn find(compiled: &CompiledNetwork, wanted: &str) -> FixedBitSet {
+fn find(compiled: &CompiledNetwork, text: &str) -> FixedBitSet {
     let cliques = compiled.tree().cliques();
     let mut found = FixedBitSet::with_capacity(cliques.len());
-    let number = wanted.strip_prefix('c').unwrap_or(wanted).parse::<usize>().ok();
+    let number = text.strip_prefix('c').unwrap_or(text).parse::<usize>().ok();
     let network = compiled.network();
-    let named: Vec<bool> = network
+    let matching: Vec<bool> = network
         .variables()
         .iter()
-        .map(|variable| variable.name().to_lowercase().contains(wanted))
+        .map(|variable| variable.name().to_lowercase().contains(text))
         .collect();
     for (index, clique) in cliques.iter().enumerate() {
-        found.set(index, clique.variables.iter().any(|variable| named[variable.index()]));
+        found.set(index, clique.variables.iter().any(|variable| matching[variable.index()]));
     }
     if let Some(number) = number.filter(|&number| number < cliques.len()) {
         found.insert(number);

@@ -23,7 +23,7 @@ pub struct TreeKey {
     with_evidence: FixedBitSet,
     /// Cliques found by the search, if there is one.
     matches: Option<FixedBitSet>,
-    /// How far the propagation is that runs or is stepped through.
+    /// Progress of the propagation that runs or is stepped through.
     progress: Option<Progress>,
     /// The user steps through the messages; separators without a message so far are dimmed.
     stepping: bool,
@@ -38,8 +38,8 @@ impl TreeKey {
             && !evidence.is_empty()
         {
             for (index, clique) in tree.cliques().iter().enumerate() {
-                let known = clique.variables.iter().any(|&v| evidence.get(v).is_some());
-                with_evidence.set(index, known);
+                let has_evidence = clique.variables.iter().any(|&v| evidence.get(v).is_some());
+                with_evidence.set(index, has_evidence);
             }
         }
         Self {
@@ -78,7 +78,7 @@ impl<'a> TreeStyle<'a> {
         compiled: &'a Arc<CompiledNetwork>,
         key: &'a TreeKey,
     ) -> Self {
-        let sets = matches!(
+        let selects_several = matches!(
             model.selected(),
             Some(Item::Variable(_) | Item::Cliques(_) | Item::Separators(_))
         );
@@ -88,25 +88,26 @@ impl<'a> TreeStyle<'a> {
             label_background: ui.visuals().extreme_bg_color,
             label_ink: ui.visuals().text_color(),
             max_separator_entries: compiled.statistics().max_separator_entries,
-            dims: key.matches.is_some() || sets,
+            dims: key.matches.is_some() || selects_several,
             key,
             compiled,
         }
     }
 
     /// Whether the clique is found by the search, or else highlighted by the selection.
-    fn is_wanted(&self, clique: CliqueId) -> bool {
+    fn is_emphasised(&self, clique: CliqueId) -> bool {
         match &self.key.matches {
             Some(matches) => matches.contains(clique.index()),
             None => self.key.selection.clique(clique),
         }
     }
 
+    /// The style of a clique.
     pub fn clique(&self, id: CliqueId) -> NodeStyle {
         let tree = self.compiled.tree();
         let fill = size_colour(tree[id].entries, self.compiled.statistics().max_clique_entries);
         let ink = ink_on(fill);
-        let faded = self.dims && !self.is_wanted(id) && !self.key.hover.clique(id);
+        let faded = self.dims && !self.is_emphasised(id) && !self.key.hover.clique(id);
         let fade = |colour: Color32| {
             if faded { colour.lerp_to_gamma(self.background, 0.72) } else { colour }
         };
@@ -115,7 +116,7 @@ impl<'a> TreeStyle<'a> {
             Stroke::new(3.0, self.palette.selected)
         } else if is_item(&self.key.hover) || self.key.hover.clique(id) {
             Stroke::new(2.0, self.palette.hovered)
-        } else if self.is_wanted(id) {
+        } else if self.is_emphasised(id) {
             Stroke::new(2.0, self.palette.selected)
         } else {
             Stroke::new(1.0, fade(self.palette.line))
@@ -131,11 +132,12 @@ impl<'a> TreeStyle<'a> {
         }
     }
 
+    /// The style of a separator.
     pub fn separator(&self, id: SeparatorId) -> EdgeStyle {
         let separator = &self.compiled.tree()[id];
         let (selection, hover) = (&self.key.selection, &self.key.hover);
         let width = 1.2 + 4.3 * log_share(separator.entries, self.max_separator_entries);
-        let lit = selection.separator(id) && self.key.matches.is_none();
+        let selected = selection.separator(id) && self.key.matches.is_none();
         let mut style = EdgeStyle {
             width,
             colour: self.palette.line,
@@ -146,11 +148,11 @@ impl<'a> TreeStyle<'a> {
             faint: false,
             on_top: false,
         };
-        if self.dims && !lit {
+        if self.dims && !selected {
             style.colour = style.colour.lerp_to_gamma(self.background, 0.6);
             style.label = None;
         }
-        if lit {
+        if selected {
             (style.colour, style.width, style.on_top) = (self.palette.selected, width + 1.0, true);
         }
         if hover.separator(id) {

@@ -158,11 +158,12 @@ impl<'a> NetworkStyle<'a> {
         }
     }
 
+    /// The style of a variable.
     pub fn variable(&self, id: VariableId) -> NodeStyle {
         let (selection, hover) = (&self.model.selection, &self.model.hover);
-        let known = self.document.evidence.get(id).is_some();
-        let lit = selection.variable(id) || hover.variable(id);
-        let faded = self.dims && !lit && !self.relatives.contains(id.index());
+        let has_evidence = self.document.evidence.get(id).is_some();
+        let highlighted = selection.variable(id) || hover.variable(id);
+        let faded = self.dims && !highlighted && !self.relatives.contains(id.index());
         let fade = |colour: Color32| {
             if faded { colour.lerp_to_gamma(self.background, 0.65) } else { colour }
         };
@@ -170,7 +171,7 @@ impl<'a> NetworkStyle<'a> {
             Stroke::new(2.5, self.palette.selected)
         } else if hover.variable(id) {
             Stroke::new(2.0, self.palette.hovered)
-        } else if known {
+        } else if has_evidence {
             Stroke::new(2.0, self.palette.evidence)
         } else if self.relatives.contains(id.index()) {
             Stroke::new(1.5, self.palette.hovered)
@@ -180,15 +181,16 @@ impl<'a> NetworkStyle<'a> {
         let (fill, small_fill) = self.fills(id);
         NodeStyle {
             fill: fade(fill),
-            small_fill: Some(fade(if known { self.palette.evidence } else { small_fill })),
+            small_fill: Some(fade(if has_evidence { self.palette.evidence } else { small_fill })),
             ink: fade(self.ink),
             outline,
             ring: None,
-            dot: known.then_some(self.palette.evidence),
+            dot: has_evidence.then_some(self.palette.evidence),
             chart: self.charts.charts.get(id.index()).filter(|_| !faded).cloned(),
         }
     }
 
+    /// The style of an edge.
     pub fn edge(&self, edge: Edge) -> EdgeStyle {
         let (from, to) = edge.ends();
         let touches = self.focused.is_some_and(|focused| focused == from || focused == to);

@@ -38,6 +38,7 @@ pub struct VariablesPane {
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
     editor: Option<LikelihoodEditor>,
+    /// The variable that was last scrolled into view.
     scrolled_to: Option<VariableId>,
     /// Another network was opened: scroll to the top.
     scroll_to_top: bool,
@@ -113,17 +114,18 @@ impl VariablesPane {
 
     /// The variables whose name, or the name of a state, contains the search text.
     fn matching(&self, network: &Network) -> Vec<VariableId> {
-        let wanted = self.search.trim().to_lowercase();
-        let contains = |text: &str| text.to_lowercase().contains(&wanted);
+        let text = self.search.trim().to_lowercase();
+        let contains = |name: &str| name.to_lowercase().contains(&text);
         let matches = |variable: &VariableId| {
             let variable = &network[*variable];
-            wanted.is_empty()
+            text.is_empty()
                 || contains(variable.name())
                 || variable.states().iter().any(|state| contains(state))
         };
         network.ids().filter(matches).collect()
     }
 
+    /// Draws the visible part of the list.
     fn list(
         &mut self,
         ui: &mut Ui,
