@@ -68,7 +68,7 @@ impl<M> Mailbox<M> {
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot<M>> {
-        // A panic in `change` leaves a message that is whole, if perhaps not the intended one.
+        // A panic in `change` cannot leave the slot half changed.
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

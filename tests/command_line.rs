@@ -1,4 +1,4 @@
-//! The commands as a user or a script meets them: what they write, and how they end.
+//! The commands as a user or a script runs them: output and exit codes.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The JSON that a command writes, which must end well.
+/// The JSON output of a command, which must succeed.
 fn json(arguments: &[&str]) -> Value {
     let (code, out, err) = run(arguments);
     assert_eq!(code, 0, "{err}");
@@ -29,7 +29,7 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// A file of that name and content, in a folder that goes when the first is dropped.
+/// A file with this name and content, in a temporary folder that is removed on drop.
 fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -42,7 +42,7 @@ fn close(value: &Value, expected: f64) -> bool {
 }
 
 #[test]
-fn info_gives_the_numbers_of_the_network_and_its_tree() {
+fn info_prints_the_sizes_of_the_network_and_its_tree() {
     let info = json(&["info", "asia", "--triangulation", "min-fill", "--json"]);
     assert_eq!(info["network"], "asia");
     assert_eq!(info["variables"], 8);
@@ -69,7 +69,7 @@ fn info_gives_the_numbers_of_the_network_and_its_tree() {
 }
 
 #[test]
-fn query_answers_in_the_order_of_the_file() {
+fn query_prints_variables_in_file_order() {
     let answer = json(&["query", "asia", "--evidence", "smoke=no", "--json"]);
     assert_eq!(keys(&answer), ["network", "engine", "precision", "cases"]);
     assert_eq!(answer["network"], "asia");
@@ -91,7 +91,7 @@ fn query_answers_in_the_order_of_the_file() {
 }
 
 #[test]
-fn precision_engine_and_seed_are_taken() {
+fn precision_engine_and_seed_are_used() {
     let arguments = ["--engine", "sequential", "--precision", "f32", "--seed", "7", "--json"];
     let answer = json(&[&["query", "cancer"], &arguments[..]].concat());
     assert_eq!(answer["precision"], "f32");
@@ -103,7 +103,7 @@ fn precision_engine_and_seed_are_taken() {
 }
 
 #[test]
-fn cases_of_a_file_are_answered_each_and_an_impossible_one_fails_alone() {
+fn every_case_of_a_file_is_answered_even_if_one_is_impossible() {
     let (_folder, path) = file(
         "cases.json",
         r#"[{"evidence": {"either": "no", "lung": "yes"}},
@@ -132,7 +132,7 @@ fn cases_of_a_file_are_answered_each_and_an_impossible_one_fails_alone() {
 }
 
 #[test]
-fn cases_come_from_a_table_too_and_what_is_passed_over_is_said() {
+fn cases_are_read_from_tables_with_a_warning_for_ignored_columns() {
     let (_folder, path) = file("cases.csv", "id,xray,smoke\n1,yes,\n2,,no\n");
     let path = path.to_str().unwrap();
     let (code, out, err) = run(&["query", "asia", "--evidence-file", path, "--json"]);
@@ -150,7 +150,7 @@ fn cases_come_from_a_table_too_and_what_is_passed_over_is_said() {
 }
 
 #[test]
-fn bench_gives_a_record_for_each_network_engine_and_case() {
+fn bench_writes_a_record_per_network_engine_and_case() {
     let (_folder, path) = file("cases.json", r#"[{}, {}]"#);
     let (code, out, err) = run(&[
         "bench",
@@ -203,7 +203,7 @@ fn bench_gives_a_record_for_each_network_engine_and_case() {
 }
 
 #[test]
-fn bench_draws_cases_and_times_them_one_by_one_and_at_once() {
+fn bench_times_drawn_cases_one_at_a_time_and_together() {
     let drawn =
         ["--observed", "25%", "--cases", "5", "--case-seed", "9", "--repeat", "1", "--json"];
     let records = json(&[&["bench", "asia"], &drawn[..]].concat());
@@ -266,7 +266,7 @@ fn bench_draws_possible_cases_of_a_markov_network() {
 }
 
 #[test]
-fn bench_goes_on_after_a_network_that_fails() {
+fn bench_continues_after_a_network_that_fails() {
     let (code, out, err) = run(&["bench", "no-such-net", "cancer", "--repeat", "1", "--json"]);
     assert_eq!(code, 1);
     let records: Value = serde_json::from_str(&out).unwrap();
@@ -276,7 +276,7 @@ fn bench_goes_on_after_a_network_that_fails() {
 }
 
 #[test]
-fn engines_are_listed_with_whether_they_run_here() {
+fn engines_are_listed_with_their_availability() {
     let engines = json(&["engines", "--json"]);
     let engines = engines.as_array().unwrap();
     assert_eq!(engines.iter().filter(|engine| engine["default"] == true).count(), 1);
@@ -290,7 +290,7 @@ fn engines_are_listed_with_whether_they_run_here() {
 }
 
 #[test]
-fn a_network_too_large_is_refused_with_the_forecast() {
+fn a_network_that_is_too_large_is_rejected_with_the_forecast() {
     let (code, out, err) = run(&["query", "child", "--memory-limit", "100"]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.starts_with("error: too large for engine cpu in f64: "), "{err}");
@@ -301,7 +301,7 @@ fn a_network_too_large_is_refused_with_the_forecast() {
 }
 
 #[test]
-fn files_are_read_by_path_and_mistakes_in_them_have_a_place() {
+fn mistakes_in_files_are_reported_with_line_and_column() {
     let text = "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\n";
     let (_folder, path) = file("mine.bif", format!("{text}probability ( a ) {{ table 0.2 0.7; }}"));
     let path = path.to_str().unwrap();
@@ -319,7 +319,7 @@ fn files_are_read_by_path_and_mistakes_in_them_have_a_place() {
 }
 
 #[test]
-fn a_network_may_be_called_like_a_command() {
+fn a_network_can_have_the_name_of_a_command() {
     let text = "variable a { type discrete [ 1 ] { x }; } probability ( a ) { table 1; }";
     let (folder, _) = file("info", text);
     let output =
@@ -329,7 +329,7 @@ fn a_network_may_be_called_like_a_command() {
 }
 
 #[test]
-fn what_is_wrong_with_the_input_is_said_and_fails() {
+fn mistakes_in_the_input_are_explained() {
     let (_folder, path) = file("cases.json", "[{}, {\"finding\": 1}]");
     let path = path.to_str().unwrap();
     let cases: [(&[&str], &str); 5] = [
@@ -350,7 +350,7 @@ fn what_is_wrong_with_the_input_is_said_and_fails() {
 }
 
 #[test]
-fn an_evidence_file_that_is_no_case_is_told_where() {
+fn mistakes_in_evidence_files_are_reported_with_their_position() {
     let cases = [
         ("", "cases.json: the file is empty, expected a case"),
         ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends before the JSON is complete"),
@@ -396,7 +396,7 @@ fn cases_keep_their_names() {
 }
 
 #[test]
-fn a_wrong_number_and_an_unknown_command_are_told_what_was_expected() {
+fn wrong_numbers_and_unknown_commands_are_answered_with_what_is_expected() {
     let cases: [(&[&str], &str); 6] = [
         (&["bench", "asia", "--repeat", "many"], "a whole number from 1 to 4294967295"),
         (
@@ -419,7 +419,7 @@ fn a_wrong_number_and_an_unknown_command_are_told_what_was_expected() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_why() {
+fn failed_writes_are_explained() {
     let (folder, path) = file("a.txt", "");
     let missing = folder.path().join("no/such");
     let (code, _, err) = run(&["convert", "asia", missing.join("a.bif").to_str().unwrap()]);
@@ -431,7 +431,7 @@ fn what_cannot_be_written_is_told_why() {
 }
 
 #[test]
-fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
+fn mistakes_in_the_command_line_exit_with_code_2() {
     let cases: [&[&str]; 13] = [
         &["query"],
         &["query", "asia", "--engine", "abacus"],
@@ -453,7 +453,7 @@ fn what_is_wrong_with_the_command_line_is_a_matter_of_usage() {
 }
 
 #[test]
-fn what_the_window_is_asked_for_is_checked_before_it_opens() {
+fn options_of_the_window_are_checked_before_it_opens() {
     let (code, _, err) = run(&["asia", "--evidence", "smoke=maybe"]);
     assert_eq!(code, 1);
     assert!(err.contains("no state 'maybe'"), "{err}");
@@ -467,7 +467,7 @@ fn what_the_window_is_asked_for_is_checked_before_it_opens() {
 
 #[cfg(not(feature = "app"))]
 #[test]
-fn without_the_window_a_network_alone_is_an_error_that_says_so() {
+fn a_build_without_the_window_says_so() {
     for arguments in [&[][..], &["munin4"]] {
         let (code, out, err) = run(arguments);
         assert_eq!((code, out.as_str()), (1, ""));
@@ -476,7 +476,7 @@ fn without_the_window_a_network_alone_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_mistake() {
+fn a_closed_pipe_is_not_an_error() {
     use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_cliquescope"))
         .args(["query", "alarm", "--json"])
@@ -490,7 +490,7 @@ fn a_reader_that_goes_away_is_no_mistake() {
 }
 
 #[test]
-fn convert_writes_another_format_and_says_what_is_lost() {
+fn convert_writes_another_format_and_warns_about_losses() {
     let (folder, net) = file(
         "a.net",
         "net {} node a { label = \"A\"; states = (\"n\" \"y\"); \

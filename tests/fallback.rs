@@ -1,4 +1,4 @@
-//! Where an engine's device fails the default engine stands in, and what was chosen is kept.
+//! If an engine's device fails, the default engine replaces it; the user's choice is kept.
 
 mod common;
 
@@ -41,11 +41,11 @@ fn reasons(updates: &[Update]) -> Vec<&str> {
 const XRAY: [(&str, &str); 1] = [("xray", "yes")];
 
 #[test]
-fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
-    for (breaks, part) in
+fn an_engine_that_does_not_load_is_replaced_until_it_is_tried_again() {
+    for (failure, part) in
         [(FailureMode::OutOfMemory, "out of memory"), (FailureMode::Unavailable, "unplugged")]
     {
-        let engine = FailingEngine::new("gpu-like", breaks);
+        let engine = FailingEngine::new("gpu-like", failure);
         let session = Session::start(|| {});
         session.submit(request(engine.choice(), &[]));
         let updates = updates_until_idle(&session);
@@ -58,7 +58,7 @@ fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
         assert_eq!(
             started_steps(&updates),
             [Step::Propagate],
-            "evidence alone tries nothing again"
+            "new evidence alone does not try the engine again"
         );
         checked(&updates);
 
@@ -75,45 +75,49 @@ fn what_does_not_load_is_stood_in_for_until_it_is_tried_again() {
         assert_eq!(checked(&updates).engine, engine.choice());
         session.submit(again(3));
         let expected = [Step::Propagate, Step::Untraced];
-        assert_eq!(started_steps(&updates_until_idle(&session)), expected, "it stays loaded");
+        assert_eq!(
+            started_steps(&updates_until_idle(&session)),
+            expected,
+            "the engine stays loaded"
+        );
     }
 }
 
 #[test]
-fn a_device_that_is_lost_in_a_propagation_is_stood_in_for() {
+fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
     session.submit(request(engine.choice(), &[]));
     let updates = updates_until_idle(&session);
     let prior = checked(&updates);
     assert_eq!(prior.engine, engine.choice());
-    assert_eq!(Some(prior.took()), prior.untraced, "on a device the timing of messages costs");
-    let told = |update: &Update| match update {
+    assert_eq!(Some(prior.took()), prior.untraced, "on a GPU the time without tracing is measured");
+    let is_untraced = |update: &Update| match update {
         Update::Propagated(propagation) | Update::Untraced(propagation) => {
             Some(propagation.untraced.is_some())
         }
         _ => None,
     };
-    let told: Vec<_> = updates.iter().filter_map(told).collect();
-    assert_eq!(told, [false, true], "posteriors do not wait for what timing costs");
+    let untraced: Vec<_> = updates.iter().filter_map(is_untraced).collect();
+    assert_eq!(untraced, [false, true], "the posteriors are reported before the untraced time");
     session.submit(request(engine.choice(), &XRAY));
     let updates = updates_until_idle(&session);
     assert_eq!(reasons(&updates), ["the device is lost"]);
-    let stand_in = checked(&updates);
-    assert_eq!((stand_in.untraced, stand_in.took()), (None, stand_in.trace.elapsed));
+    let fallback = checked(&updates);
+    assert_eq!((fallback.untraced, fallback.took()), (None, fallback.trace.elapsed));
     assert_eq!(
         started_steps(&updates),
         [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]
     );
     assert_eq!(checked(&updates).engine, default_choice());
 
-    // Another network is another try.
+    // With another network the engine is tried again.
     session.submit(Request { source_serial: 2, ..request(engine.choice(), &[]) });
     assert_eq!(checked(&updates_until_idle(&session)).engine, engine.choice());
 }
 
 #[test]
-fn nothing_stands_in_for_the_engine_that_stands_in() {
+fn the_fallback_engine_has_no_fallback() {
     let session = Session::start(|| {});
     let lost = FailingEngine::new(default_choice().engine.name(), FailureMode::DeviceLost);
     session.submit(request(lost.choice(), &XRAY));
@@ -126,7 +130,7 @@ fn nothing_stands_in_for_the_engine_that_stands_in() {
 }
 
 #[test]
-fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
+fn a_network_above_the_memory_limit_is_rejected_without_a_fallback() {
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
     let memory = Some(MemoryLimit::from_bytes(10));
@@ -140,7 +144,7 @@ fn what_is_too_large_for_the_limit_is_refused_and_not_computed_elsewhere() {
 }
 
 #[test]
-fn the_worker_outlives_a_panic_and_another_in_its_wake() {
+fn the_worker_survives_a_panic_and_another_while_dropping() {
     let engine = FailingEngine::new("gpu-like", FailureMode::Panic);
     let session = Session::start(|| {});
     for _ in 0..3 {
@@ -160,7 +164,7 @@ fn the_worker_outlives_a_panic_and_another_in_its_wake() {
 
 #[cfg(feature = "app")]
 #[test]
-fn the_window_says_what_stands_in_and_tries_again() {
+fn the_window_shows_the_fallback_engine_and_tries_the_chosen_one_again() {
     use cliquescope::app::state::command::EngineCommand;
     use egui_kittest::kittest::Queryable;
 
@@ -178,7 +182,7 @@ fn the_window_says_what_stands_in_and_tries_again() {
     assert!(harness.state().model().failure.is_none());
     engine.repair();
     harness.get_by_label("Propagate").click();
-    // The posteriors on screen are right already, so the window has nothing to settle.
+    // The posteriors on screen are already right, so waiting for them would return at once.
     common::window::wait_for(&mut harness, |workbench| {
         let result = workbench.model().document.as_ref().and_then(|open| open.result.as_ref());
         result.is_some_and(|result| result.engine == engine.choice())

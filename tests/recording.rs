@@ -30,7 +30,7 @@ fn recording(folder: &Path) -> (PathBuf, Recording) {
 }
 
 #[test]
-fn a_recording_goes_on_where_it_ended_or_is_replaced_when_that_is_said() {
+fn a_recording_is_resumed_or_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let out = &folder.path().join("made");
     let (code, err) = record(out, &["asia", "--commit", "abc", "--resume"]);
@@ -73,7 +73,7 @@ fn a_recording_goes_on_where_it_ended_or_is_replaced_when_that_is_said() {
 }
 
 #[test]
-fn what_is_no_recording_is_left_alone() {
+fn a_file_that_is_not_a_recording_is_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path();
     assert_eq!(record(out, &["asia", "--commit", "abc"]).0, 0);
@@ -88,7 +88,7 @@ fn what_is_no_recording_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_before_anything_is_measured() {
+fn a_failed_write_is_reported_before_measuring() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a file");
     std::fs::write(&out, "").unwrap();

@@ -1,4 +1,4 @@
-//! What was open and known outlives a crash of the window.
+//! Evidence, cases and results survive a crash of the window.
 #![cfg(feature = "app")]
 
 mod common;
@@ -16,7 +16,7 @@ use common::window::{settle, show, wait_for};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
-/// A window on `network` that keeps what it does in `folder`.
+/// A window with `network` open, which autosaves to `folder`.
 fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.recover_in(folder);
@@ -30,18 +30,18 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
 }
 
-/// The folder as a crash at this moment leaves it, once `part` is written in it.
+/// A folder as a crash would leave it, once the autosave contains `part`.
 fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
     for _ in 0..10_000 {
         let text = files(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
         if let Some(text) = text.filter(|text| text.contains(part)) {
-            let left = tempfile::tempdir().expect("a folder for a test");
-            std::fs::write(left.path().join("1-1.json"), text).expect("it can be written to");
-            return left;
+            let crash = tempfile::tempdir().expect("a folder for a test");
+            std::fs::write(crash.path().join("1-1.json"), text).expect("it can be written to");
+            return crash;
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    panic!("{part} is not written");
+    panic!("{part} was not written");
 }
 
 fn findings(harness: &Harness<'_, Workbench>) -> usize {
@@ -53,17 +53,21 @@ fn title(harness: &Harness<'_, Workbench>) -> String {
 }
 
 #[test]
-fn the_evidence_of_a_run_that_crashed_is_offered_and_restored() {
+fn evidence_of_a_crashed_run_is_offered_and_restored() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = window(folder.path(), "cancer");
     harness.get_by_label_contains("Xray = positive").click();
     settle(&mut harness);
-    let left = crashed(folder.path(), "positive");
+    let crash = crashed(folder.path(), "positive");
     drop(harness);
-    assert_eq!(files(folder.path()), [] as [PathBuf; 0], "an end as it should be leaves nothing");
+    assert_eq!(files(folder.path()), [] as [PathBuf; 0], "a normal end leaves no files");
 
-    let mut harness = window(left.path(), "asia");
-    assert_eq!((title(&harness).as_str(), findings(&harness)), ("asia", 0), "nothing unasked");
+    let mut harness = window(crash.path(), "asia");
+    assert_eq!(
+        (title(&harness).as_str(), findings(&harness)),
+        ("asia", 0),
+        "nothing is restored without asking"
+    );
     harness.get_by_label_contains("cancer was open with 1 finding");
     harness.get_by_label("Restore the evidence of cancer").click();
     wait_for(&mut harness, |workbench| {
@@ -73,29 +77,29 @@ fn the_evidence_of_a_run_that_crashed_is_offered_and_restored() {
     assert_eq!(findings(&harness), 1);
     assert!(harness.query_by_label_contains("The last run").is_none());
     drop(harness);
-    assert_eq!(files(left.path()), [] as [PathBuf; 0]);
+    assert_eq!(files(crash.path()), [] as [PathBuf; 0]);
 }
 
 #[test]
-fn the_offer_is_declined_or_waits() {
+fn the_offer_can_be_declined_or_left_for_later() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = window(folder.path(), "asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
-    let left = crashed(folder.path(), "xray");
+    let crash = crashed(folder.path(), "xray");
     drop(harness);
-    // Neither taken nor declined: it is there the next time.
-    drop(window(left.path(), "asia"));
-    let mut harness = window(left.path(), "asia");
+    // Neither restored nor discarded: it is offered again the next time.
+    drop(window(crash.path(), "asia"));
+    let mut harness = window(crash.path(), "asia");
     harness.get_by_label("Discard it").click();
     harness.run_steps(2);
     assert!(harness.query_by_label_contains("The last run").is_none());
     drop(harness);
-    assert!(window(left.path(), "asia").query_by_label_contains("The last run").is_none());
+    assert!(window(crash.path(), "asia").query_by_label_contains("The last run").is_none());
 }
 
 #[test]
-fn what_cannot_be_opened_any_more_is_offered_again() {
+fn an_offer_whose_network_cannot_be_opened_stays() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
@@ -103,10 +107,10 @@ fn what_cannot_be_opened_any_more_is_offered_again() {
     let mut harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
     harness.get_by_label_contains("a = x").click();
     settle(&mut harness);
-    let left = crashed(&folder.path().join("kept"), "\"state\"");
+    let crash = crashed(&folder.path().join("kept"), "\"state\"");
     drop(harness);
     std::fs::remove_file(&network).expect("it is there");
-    let mut harness = window(left.path(), "asia");
+    let mut harness = window(crash.path(), "asia");
     harness.get_by_label("Restore the evidence of mine").click();
     settle(&mut harness);
     assert_eq!(title(&harness), "asia");
@@ -117,11 +121,11 @@ fn what_cannot_be_opened_any_more_is_offered_again() {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "mine")
     });
     drop(harness);
-    assert_eq!(files(left.path()), [] as [PathBuf; 0]);
+    assert_eq!(files(crash.path()), [] as [PathBuf; 0]);
 }
 
 #[test]
-fn what_knew_nothing_is_not_offered_and_what_was_left_before_it_is() {
+fn a_crashed_run_without_evidence_is_skipped() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = window(folder.path(), "cancer");
     let without = crashed(folder.path(), "cancer");
@@ -129,7 +133,7 @@ fn what_knew_nothing_is_not_offered_and_what_was_left_before_it_is() {
     settle(&mut harness);
     let with = crashed(folder.path(), "positive");
     drop(harness);
-    // Two crashes: the first with evidence, the second before there was any.
+    // Two crashes: the first run had evidence, the second did not yet.
     std::thread::sleep(Duration::from_millis(20));
     let newer = std::fs::read(without.path().join("1-1.json")).expect("it was written");
     std::fs::write(with.path().join("2-2.json"), newer).expect("it can be written to");
@@ -143,12 +147,12 @@ fn what_knew_nothing_is_not_offered_and_what_was_left_before_it_is() {
     assert_eq!(
         files(without.path()),
         [] as [PathBuf; 0],
-        "nothing that is offered to nobody stays"
+        "an autosave without evidence is removed"
     );
 }
 
 #[test]
-fn cases_and_results_are_there_in_the_next_run() {
+fn cases_and_results_are_restored_in_the_next_run() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let begin = || {
         let mut workbench = Workbench::new(Settings::default(), || {});
@@ -202,7 +206,7 @@ fn cases_and_results_are_there_in_the_next_run() {
     assert_eq!(findings(&harness), 1);
 }
 
-/// A small result of an experiment as it is written.
+/// The JSON of a small result of an experiment.
 fn a_record() -> String {
     let experiment = experiment::by_name("fig4").expect("an experiment of this name");
     let setup = Setup::new(vec![Subject::sample("cancer").expect("a sample")]);
@@ -211,10 +215,10 @@ fn a_record() -> String {
 }
 
 #[test]
-fn what_is_no_session_is_passed_over() {
-    let left = tempfile::tempdir().expect("a folder for a test");
-    std::fs::write(left.path().join("1-1.json"), "{\"half\": ").expect("it can be written to");
-    let harness = window(left.path(), "asia");
+fn files_that_are_not_an_autosave_are_skipped() {
+    let crash = tempfile::tempdir().expect("a folder for a test");
+    std::fs::write(crash.path().join("1-1.json"), "{\"half\": ").expect("it can be written to");
+    let harness = window(crash.path(), "asia");
     assert!(harness.query_by_label_contains("The last run").is_none());
 }
 

@@ -1,4 +1,4 @@
-//! The worker keeps up with what is wanted, and outlives whatever a step does.
+//! The worker does what the newest request needs, and survives whatever a step does.
 
 mod common;
 
@@ -21,7 +21,7 @@ use common::session::{
     updates_until_idle,
 };
 
-/// Waits until a propagation is at work.
+/// Waits until a propagation runs.
 fn wait_for_propagation(session: &Session) {
     while !matches!(session.wait(), Some((_, Update::Propagating(_)))) {}
 }
@@ -34,7 +34,7 @@ fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
 }
 
 #[test]
-fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
+fn a_network_needs_all_steps_and_new_evidence_only_the_last() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
     let updates = updates_until_idle(&session);
@@ -50,7 +50,7 @@ fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
     assert_eq!(propagation.evidence, evidence);
     let lung = asia.find("lung").expect("a variable of the sample");
     assert!((propagation.posteriors.of(lung)[0] - 0.488_711_29).abs() < 1e-6);
-    // What the finding does not touch is not computed again.
+    // Messages that the finding does not affect are not computed again.
     let trace = &propagation.trace;
     assert!(!trace.messages.is_empty() && trace.savings.messages_skipped > 0);
     let all = trace.messages.len() + trace.savings.messages_skipped;
@@ -58,7 +58,7 @@ fn a_network_goes_through_all_steps_and_evidence_through_the_last_alone() {
 }
 
 #[test]
-fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
+fn another_run_computes_all_messages_again() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
     let messages =
@@ -72,7 +72,7 @@ fn a_run_that_is_asked_for_computes_as_much_as_the_first() {
 }
 
 #[test]
-fn other_cases_come_last_one_by_one_and_each_once() {
+fn cases_are_answered_last_and_once_each() {
     let session = Session::start(|| {});
     let asia = sample("asia");
     let seen = evidence_of(&asia, &[("xray", "yes")]);
@@ -95,9 +95,9 @@ fn other_cases_come_last_one_by_one_and_each_once() {
     let found = answers(&updates);
     assert_eq!(found.len(), 2);
     assert!(found[0].0 == seen && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
-    assert_eq!(found[1], (never, None), "that it is impossible is an answer");
+    assert_eq!(found[1], (never, None), "an impossible case has an answer too");
 
-    // Other evidence leaves them as they are; another engine answers anew.
+    // Other evidence leaves the answers valid; another engine computes them again.
     let evidence = evidence_of(&asia, &[("smoke", "no")]);
     session.submit(Request { evidence, ..with_cases.clone() });
     assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Propagate]);
@@ -105,7 +105,7 @@ fn other_cases_come_last_one_by_one_and_each_once() {
     session.submit(Request { engine: engine_choice(sequential), ..with_cases.clone() });
     assert_eq!(answers(&updates_until_idle(&session)).len(), 2);
 
-    // What is asked for once more after it was not is told once more.
+    // Cases that are removed from the request and added again are answered again.
     session.submit(Request {
         cases: [].into(),
         engine: engine_choice(sequential),
@@ -117,7 +117,7 @@ fn other_cases_come_last_one_by_one_and_each_once() {
 }
 
 #[test]
-fn the_latest_request_wins() {
+fn the_newest_request_replaces_the_others() {
     let session = Session::start(|| {});
     let munin = sample("munin3");
     let variable = &munin.variables()[0];
@@ -132,11 +132,11 @@ fn the_latest_request_wins() {
     assert_eq!(last_propagation(&updates).expect("posteriors").evidence, last);
     let propagations =
         started_steps(&updates).iter().filter(|step| **step == Step::Propagate).count();
-    assert!(propagations < 50, "{propagations} of 200 were begun: requests queue up");
+    assert!(propagations < 50, "{propagations} of 200 were started: requests queue up");
 }
 
 #[test]
-fn what_cannot_be_opened_leaves_what_was_open() {
+fn the_open_network_stays_if_another_cannot_be_read() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
     updates_until_idle(&session);
@@ -150,7 +150,7 @@ fn what_cannot_be_opened_leaves_what_was_open() {
 }
 
 #[test]
-fn a_network_too_large_is_refused_with_its_forecast_and_runs_with_more_memory() {
+fn a_network_that_is_too_large_is_rejected_and_runs_with_more_memory() {
     let session = Session::start(|| {});
     let memory = Some(MemoryLimit::from_bytes(1000));
     session.submit(Request { memory, ..request("alarm", 1) });
@@ -190,7 +190,7 @@ fn impossible_evidence_is_explained_and_then_retracted() {
     assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
-/// An engine whose propagations do what a test needs.
+/// An engine that does what a test needs.
 struct Fake {
     load: fn(),
     run: Run,
@@ -249,7 +249,7 @@ static STUCK_WITH_EVIDENCE: Fake = Fake {
     },
 };
 
-/// Where the test and the engine that is slow to load meet.
+/// Lets a test hold the slow engine in its load.
 static LOADING: Barrier = Barrier::new(2);
 
 static SLOW_TO_LOAD: Fake = Fake {
@@ -269,7 +269,7 @@ fn until_cancelled(watch: &Watch) -> Result<Posteriors, RunError> {
 }
 
 #[test]
-fn work_is_given_up_when_the_user_says_so() {
+fn the_user_can_cancel_the_running_step() {
     let session = Session::start(|| {});
     session.submit(Request { engine: engine_choice(&STUCK), ..request("asia", 1) });
     wait_for_propagation(&session);
@@ -282,7 +282,7 @@ fn work_is_given_up_when_the_user_says_so() {
 }
 
 #[test]
-fn another_engine_interrupts_the_one_that_is_stuck() {
+fn choosing_another_engine_interrupts_one_that_hangs() {
     let session = Session::start(|| {});
     session.submit(Request { engine: engine_choice(&STUCK), ..request("asia", 1) });
     wait_for_propagation(&session);
@@ -291,7 +291,7 @@ fn another_engine_interrupts_the_one_that_is_stuck() {
 }
 
 #[test]
-fn a_panic_becomes_an_update_and_the_worker_goes_on() {
+fn a_panic_becomes_an_update_and_the_worker_continues() {
     let session = Session::start(|| {});
     session.submit(Request { engine: engine_choice(&PANICKING), ..request("asia", 1) });
     let updates = updates_until_idle(&session);
@@ -314,13 +314,13 @@ fn newer_evidence_interrupts_a_propagation() {
     session.submit(Request { evidence: evidence_of(&asia, &[("smoke", "no")]), ..stuck.clone() });
     wait_for_propagation(&session);
     session.submit(stuck);
-    // What is wanted now was computed before, so there is nothing left to do.
+    // The posteriors for this evidence are known, so nothing is left to do.
     let updates = updates_until_idle(&session);
     assert!(matches!(updates.last(), Some(Update::Idle)), "{updates:?}");
 }
 
 #[test]
-fn a_cancel_ends_what_a_step_that_cannot_be_interrupted_leads_to() {
+fn cancelling_during_an_uninterruptible_step_stops_after_it() {
     let session = Session::start(|| {});
     session.submit(Request { engine: engine_choice(&SLOW_TO_LOAD), ..request("asia", 1) });
     while !matches!(session.wait(), Some((_, Update::Started(Step::Load)))) {}
@@ -345,7 +345,7 @@ fn updates_say_which_network_they_are_about() {
 }
 
 #[test]
-fn a_worker_at_work_ends_with_its_handle() {
+fn a_busy_worker_ends_when_its_handle_is_dropped() {
     let held_by_worker = Arc::new(());
     let clone = Arc::clone(&held_by_worker);
     let session = Session::start(move || {
@@ -361,7 +361,7 @@ fn a_worker_at_work_ends_with_its_handle() {
 }
 
 #[test]
-fn a_search_on_the_side_finds_a_tree_that_the_worker_then_compiles() {
+fn the_background_search_finds_a_tree_that_the_worker_then_compiles() {
     let mut session = Session::start(|| {});
     let mut wanted = request("insurance", 1);
     wanted.compile.triangulation.method = Triangulation::By(Heuristic::MinDegree);

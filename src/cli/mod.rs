@@ -33,7 +33,7 @@ struct Cli {
     window: window::Args,
 }
 
-// A comment here would replace the long help in the doc comment of a command's `Args`.
+// Commands without a comment here have a longer one at their `Args`.
 #[derive(Subcommand)]
 enum Command {
     /// Describe a network and its junction tree

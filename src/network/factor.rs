@@ -43,7 +43,7 @@ impl Factor {
 
     /// The power of two that was taken out of the values; zero for a probability table.
     ///
-    /// Engines can rely on it that no value of a factor in a network is greater than one.
+    /// No value of a factor in a network is greater than one, which engines rely on.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent

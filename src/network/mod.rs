@@ -1,6 +1,7 @@
 //! Discrete Bayesian and Markov networks: variables, tables, and evidence.
 //!
-//! Only the model: nothing about inference or files.
+//! This module is only about the model, not about inference or files.
+//!
 //! Every [`Network`] is valid by construction. In a Bayesian network the graph has no directed cycle,
 //! every variable has one table of the right size, and every row of a table sums to one. In a Markov
 //! network every factor has a table of the right size.

@@ -45,10 +45,11 @@ impl EngineChoice {
     }
 }
 
-/// Two choices are equal if they load the same: options that the engine ignores do not count.
+/// Two choices are equal if they load the same. Engines are identified by name, and options that the
+/// engine ignores do not count.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
-        self.engine.info() == other.engine.info()
+        self.engine.name() == other.engine.name()
             && self.precision == other.precision
             && self.threads == other.threads
             && (self.paper == other.paper || !self.takes_paper_options())

@@ -42,8 +42,7 @@ impl Session {
         Self { control, timing, updates, reporter, improver: None }
     }
 
-    /// States what is wanted from now on, in place of what was wanted before. To have the same work
-    /// done again, increase one of the request's serials.
+    /// Replaces the request. To have the same work done again, increase one of its serials.
     pub fn submit(&self, request: Request) {
         self.control.submit(request);
     }
@@ -116,7 +115,7 @@ impl Session {
     }
 
     /// Waits for the next update, and returns it as [`updates`](Self::updates) does. `None` if the
-    /// worker has ended, which it does not before the handle is dropped.
+    /// worker has ended, which happens only after the handle is dropped.
     #[must_use]
     pub fn wait(&self) -> Option<(u64, Update)> {
         self.updates.recv().ok()

@@ -1,4 +1,4 @@
-//! The search for a better junction tree, on a thread of its own.
+//! The search for a better junction tree, in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

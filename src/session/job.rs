@@ -1,11 +1,11 @@
-//! Long work on a thread of its own, next to the worker.
+//! Long work on a separate thread, such as an experiment.
 
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::cancel::CancelToken;
 use crate::session::panics::catch_panic;
 
-/// Work that runs on its own thread. Dropping the job cancels the work and does not wait for it.
+/// Work that runs on a separate thread. Dropping the job cancels the work and does not wait for it.
 pub struct Job<T> {
     cancel: CancelToken,
     outcome: Receiver<Result<T, String>>,
@@ -27,7 +27,7 @@ impl<T: Send + 'static> Job<T> {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
-                // Nobody receives the outcome of a job that was dropped.
+                // The receiver is gone if the job was dropped.
                 let _ = sender.send(catch_panic(work));
                 wake();
             })

@@ -1,4 +1,4 @@
-//! The way of updates from any thread of the session to the window.
+//! Sends updates from any thread of the session to the window.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};

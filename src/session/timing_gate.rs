@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::cancel::CancelToken;
 
 /// Longest time that a measurement waits for background work to pause. The search for a better
-/// tree pauses within a few milliseconds; if it took longer, times would be measured beside it.
+/// tree pauses within a few milliseconds. After this time the measurement starts anyway, and the
+/// search can disturb it.
 const MAX_WAIT_FOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// How often paused background work checks whether it was cancelled. Affects only how soon its

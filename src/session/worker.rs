@@ -77,7 +77,7 @@ impl Worker {
         drop(measurement);
         let cancelled_by_user = self.control.end_step();
         match result {
-            // The step itself could not be interrupted, but the steps after it can be left out.
+            // The step could not be interrupted, but the steps after it need not run.
             Ok(Ok(())) if cancelled_by_user && self.state.next_step(request).is_some() => {
                 self.give_up(request, Update::Cancelled(step));
             }

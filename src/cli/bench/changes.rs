@@ -24,15 +24,15 @@ pub struct Changes {
     pub exchanged: usize,
     /// Time of one propagation with all posteriors: for each change, the fastest repetition.
     pub change_ms: Quantiles,
-    pub worst: Worst,
+    pub worst: SlowestChange,
 }
 
 /// The slowest change.
 #[derive(Serialize)]
-pub struct Worst {
+pub struct SlowestChange {
     /// Its position among the changes, counted from zero.
     pub change: usize,
-    pub kind: Kind,
+    pub kind: ChangeKind,
     pub ms: f64,
     /// What its propagation reused.
     pub savings: Savings,
@@ -41,14 +41,14 @@ pub struct Worst {
 /// How a finding changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ChangeKind {
     Set,
     Retracted,
     Exchanged,
 }
 
-impl Kind {
-    /// The past participle.
+impl ChangeKind {
+    /// The change in a word, such as "retracted".
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -92,8 +92,9 @@ pub fn run(
     let worst = (0..times.len()).max_by_key(|&change| times[change]);
     let change = worst.expect("the option requires at least one change");
     let (time, savings) = fastest[change];
-    let worst = Worst { change, kind: changes[change].0, ms: milliseconds(time), savings };
-    let [set, retracted, exchanged] = [Kind::Set, Kind::Retracted, Kind::Exchanged].map(count_of);
+    let worst = SlowestChange { change, kind: changes[change].0, ms: milliseconds(time), savings };
+    let [set, retracted, exchanged] =
+        [ChangeKind::Set, ChangeKind::Retracted, ChangeKind::Exchanged].map(count_of);
     Ok(Changes { set, retracted, exchanged, change_ms: spread(&times), worst })
 }
 
@@ -103,7 +104,7 @@ fn draw(
     network: &Network,
     evidence: &Evidence,
     count: u32,
-) -> Result<Vec<(Kind, Evidence)>, String> {
+) -> Result<Vec<(ChangeKind, Evidence)>, String> {
     if network.variables().is_empty() {
         return Err("there is no variable to observe".to_owned());
     }
@@ -126,17 +127,17 @@ fn draw(
                 let share = rng.random_range(0.0..1.0);
                 let state = state_at(posteriors.of(variable), share);
                 changed.observe(network, variable, state);
-                Kind::Set
+                ChangeKind::Set
             }
             2 | 3 => {
                 changed.retract(known[rng.random_range(0..known.len())]);
-                Kind::Retracted
+                ChangeKind::Retracted
             }
             _ => {
                 let variable = known[rng.random_range(0..known.len())];
                 let states = network[variable].cardinality();
                 changed.observe(network, variable, rng.random_range(0..states));
-                Kind::Exchanged
+                ChangeKind::Exchanged
             }
         };
         match propagator.run(&changed, &watch) {

@@ -38,7 +38,7 @@ impl Worker {
         if earlier_run.is_some_and(|run_serial| run_serial != request.run_serial)
             && let Some(loaded) = &mut self.state.loaded
         {
-            // A user who asks for another run wants to see every message computed.
+            // Another run with the same evidence is requested to see every message computed.
             loaded.propagator.forget();
         }
         let watch = self.timed_watch(token);
