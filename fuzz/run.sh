@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs fuzz targets one after another on one core: fuzz/run.sh SECONDS [TARGET...]. Needs cargo-fuzz;
-# the readers have no unsafe code, so no sanitizer is needed and a stable compiler will do.
+# fuzz/run.sh SECONDS [TARGET...]: runs fuzz targets one after another on one core. Needs cargo-fuzz.
+# The readers have no unsafe code, so it uses no sanitizer and works with a stable compiler.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=$1

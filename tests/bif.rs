@@ -1,6 +1,6 @@
 //! Reading BIF: what is understood, and how mistakes are reported.
 
-use cliquescope::format::{self, Format, OpenError, Origin, ReadNetwork, SAMPLES, Warning};
+use cliquescope::format::{self, Format, NetworkOrigin, OpenError, ReadNetwork, SAMPLES, Warning};
 use cliquescope::network::Network;
 
 /// A network of two binary variables whose second block is `block`.
@@ -30,7 +30,7 @@ fn values(network: &Network, variable: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_whole_syntax_is_understood() {
+fn the_whole_syntax_is_read() {
     let text = r#"
 // a comment; with { anything } "in it
 network "two words" {
@@ -56,7 +56,7 @@ probability ( "a b" ) { table 2.0E-1 0.3 0.5; }
 "#;
     let ReadNetwork { network, warnings, origin, .. } = read(text);
     assert_eq!(network.name(), "two words");
-    assert_eq!(origin, Origin::Bytes("t.bif".into()));
+    assert_eq!(origin, NetworkOrigin::Bytes("t.bif".into()));
     assert_eq!(warnings, []);
     assert_eq!(network.variables()[0].name(), "a b");
     assert_eq!(network.variables()[0].states(), ["<5", "5-12", "12+"]);
@@ -81,7 +81,7 @@ fn keywords_may_be_in_capital_letters() {
 }
 
 #[test]
-fn a_table_with_parents_turns_the_child_slowest_and_the_last_parent_fastest() {
+fn in_a_table_the_child_varies_slowest_and_the_last_parent_fastest() {
     let text = two("variable c { type discrete [ 2 ] { f, t }; }
         probability ( b ) { table 0.2 0.3 0.5; }
         probability ( c | a, b ) {
@@ -93,7 +93,7 @@ fn a_table_with_parents_turns_the_child_slowest_and_the_last_parent_fastest() {
 }
 
 #[test]
-fn a_default_fills_the_rows_that_are_not_given() {
+fn a_default_fills_rows_that_are_not_given() {
     let text = two("probability ( b | a ) { default 0.5 0.25 0.25; (yes) 0 0 1; }");
     assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25, 0.0, 0.0, 1.0]);
     let text = two("probability ( b ) { default 0.5 0.25 0.25; }");
@@ -101,7 +101,7 @@ fn a_default_fills_the_rows_that_are_not_given() {
 }
 
 #[test]
-fn the_bar_and_the_order_of_blocks_are_free() {
+fn the_bar_is_optional_and_blocks_may_come_in_any_order() {
     let text = "probability (b a) { (x) 1 0; (y) 0 1; }\n\
                 variable b { type discrete[2] {p q}; }\n\
                 probability (a) { table 0.5 0.5; }\n\
@@ -113,7 +113,7 @@ fn the_bar_and_the_order_of_blocks_are_free() {
 }
 
 #[test]
-fn a_mark_latin1_and_dos_line_ends_do_no_harm() {
+fn byte_order_mark_latin1_and_dos_line_ends_are_accepted() {
     let text = two("probability ( b ) { table 0.5 0.25 0.25; }");
     let plain = read(&text).network;
     let mut bytes = b"\xef\xbb\xbf".to_vec();
@@ -126,7 +126,7 @@ fn a_mark_latin1_and_dos_line_ends_do_no_harm() {
 }
 
 #[test]
-fn rows_that_are_a_little_off_are_normalised_with_one_warning() {
+fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
     let text = two("probability ( b | a ) {\n(no) 0.3333 0.3333 0.3333;\n(yes) 0.2 0.3 0.4992;\n}");
     let read = read(&text);
     let [Warning::RowsNormalised { file, off, rows, worst, line, lines }] = &read.warnings[..]
@@ -148,7 +148,7 @@ fn rows_that_are_a_little_off_are_normalised_with_one_warning() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
+fn mistakes_are_reported_with_their_place_and_what_was_expected() {
     let cases = [
         (
             "probability ( b ) { table 0.5 0.2 0.2; }",
@@ -251,7 +251,7 @@ fn a_cycle_is_reported_at_one_of_its_blocks() {
 }
 
 #[test]
-fn a_short_file_cannot_ask_for_a_table_without_bounds() {
+fn a_short_file_cannot_demand_an_unbounded_table() {
     let mut text = String::new();
     for index in 0..80 {
         text += &format!("variable v{index} {{ type discrete[2] {{x, y}}; }}\n");
@@ -266,7 +266,7 @@ fn a_short_file_cannot_ask_for_a_table_without_bounds() {
 }
 
 #[test]
-fn what_is_no_network_says_what_it_is() {
+fn an_unknown_format_is_reported_with_how_the_file_begins() {
     let message = |name: &str, text: &str| format::open_bytes(name, text).unwrap_err().to_string();
     let known = Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     assert_eq!(
@@ -297,22 +297,22 @@ fn what_is_no_network_says_what_it_is() {
 }
 
 #[test]
-fn a_file_wins_over_the_sample_of_its_name() {
+fn a_file_takes_precedence_over_a_sample_of_the_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("asia");
     std::fs::write(&path, two("probability ( b ) { table 1 0 0; }")).unwrap();
     let read = format::open(path.to_str().unwrap()).unwrap();
     assert_eq!(read.network.name(), "two");
-    assert_eq!(read.origin, Origin::File(path));
+    assert_eq!(read.origin, NetworkOrigin::File(path));
     assert_eq!(read.origin.title(), "asia");
     let read = format::open("Asia").unwrap();
-    assert_eq!(read.origin, Origin::Sample("asia"));
+    assert_eq!(read.origin, NetworkOrigin::Sample("asia"));
     let error = format::open(folder.path().to_str().unwrap()).unwrap_err();
     assert!(matches!(error, OpenError::Unreadable { .. }), "{error}");
 }
 
 #[test]
-fn every_sample_opens_and_is_what_the_menu_says() {
+fn every_sample_opens_and_matches_its_description() {
     assert_eq!(SAMPLES.len(), 13);
     for sample in SAMPLES {
         let read = sample.open();
@@ -366,7 +366,7 @@ fn mutated_files_never_panic() {
 }
 
 #[test]
-fn a_corpus_of_other_peoples_files_opens_or_is_refused_with_a_place() {
+fn every_bif_file_of_the_corpus_opens_or_is_refused_with_a_place() {
     let folder = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(
         || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/bif"),
         |corpus| std::path::Path::new(&corpus).join("bif"),
@@ -392,7 +392,7 @@ fn a_corpus_of_other_peoples_files_opens_or_is_refused_with_a_place() {
 }
 
 #[test]
-fn what_other_programs_put_around_numbers_and_blocks_does_no_harm() {
+fn deviations_that_other_programs_write_are_accepted() {
     let plain = two("probability ( b ) { table 0.5 0.25 0.25; }");
     let odd = two("probability ( b ) { table 5E-1f, .25d 0.25; };;").replace("; }\n", "; };\n");
     let odd = format!("\u{a0}{odd}\u{a0}\r\n\u{1a}\0\0");
@@ -404,7 +404,7 @@ fn what_other_programs_put_around_numbers_and_blocks_does_no_harm() {
 }
 
 #[test]
-fn rows_rounded_to_two_digits_open_and_bounds_of_chances_do_not() {
+fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     let rounded = two("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
     let read = read(&rounded);
     assert_eq!(

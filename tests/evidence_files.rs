@@ -43,7 +43,7 @@ fn as_json(read: &CaseFile) -> String {
 }
 
 #[test]
-fn each_format_is_known_by_its_name_and_by_what_it_holds() {
+fn each_format_is_recognised_by_its_extension_and_by_its_content() {
     let mark = "// ~->[CASE-1]->~\n\n";
     for (text, file, format) in [
         ("{\"evidence\": {\"rain\": \"yes\"}}", "a.json", CaseFormat::Json),
@@ -69,7 +69,7 @@ fn each_format_is_known_by_its_name_and_by_what_it_holds() {
 }
 
 #[test]
-fn tables_are_read_however_their_cells_are_parted() {
+fn tables_are_read_with_any_separator() {
     let expected = r#"[{"evidence":{"rain":"yes","wind":"high"}},{"evidence":{"hail":"2"}}]"#;
     for text in [
         "rain,wind,hail\nyes,high,\n,,2\n",
@@ -87,7 +87,7 @@ fn tables_are_read_however_their_cells_are_parted() {
 }
 
 #[test]
-fn what_is_passed_over_in_a_table_is_said() {
+fn ignored_columns_cause_warnings() {
     let read = read("a.csv", "id,rain,Wind,note\n7,yes,high,x\n8,no,low,\n");
     assert_eq!(read.cases.len(), 2);
     assert_eq!(
@@ -103,7 +103,7 @@ fn what_is_passed_over_in_a_table_is_said() {
 }
 
 #[test]
-fn uncertain_findings_are_read_where_the_format_has_them() {
+fn likelihoods_are_read_in_formats_that_have_them() {
     let weights = |file: &str, text: &str| {
         let read = read(file, text);
         let wind = weather().find("wind").unwrap();
@@ -132,7 +132,7 @@ fn uai_evidence_of_all_years_is_read() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_cases_are_read_back() {
     let network = weather();
     let mut all = Vec::new();
     for (index, variable) in network.ids().enumerate() {
@@ -238,7 +238,7 @@ fn mistakes_have_a_place() {
 }
 
 #[test]
-fn files_are_read_packed_and_written_whole() {
+fn compressed_files_are_read_and_files_are_written_whole() {
     let folder = tempfile::tempdir().unwrap();
     let network = weather();
     let mut case = Evidence::none();

@@ -2,7 +2,8 @@
 //! and without libFuzzer.
 //!
 //! `cargo test --release --test fuzz_smoke` runs it alone. The mutations are the same in every run.
-//! Files of a collection next to the repository are among the seeds: see `fuzz/seeds.sh`.
+//! The seeds include files of a collection next to the repository, if there is one: see
+//! `fuzz/seeds.sh`.
 #![cfg(unix)]
 
 #[path = "common/mutate.rs"]
@@ -35,9 +36,9 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs `target` on `bytes`. On a panic, saves the bytes and names the file.
-fn run(name: &str, target: targets::Target, bytes: &[u8]) {
-    if std::panic::catch_unwind(|| target(bytes)).is_err() {
+/// Runs the target called `name` on `bytes`. On a panic, saves the bytes and names the file.
+fn run(name: &str, bytes: &[u8]) {
+    if std::panic::catch_unwind(|| targets::run(name, bytes)).is_err() {
         let path = std::env::temp_dir().join(format!("fuzz-smoke-{name}"));
         fs::write(&path, bytes).unwrap();
         panic!("target {name} failed; its input is in {}", path.display());
@@ -49,15 +50,15 @@ fn every_target_accepts_its_seeds_and_mutations_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let status = Command::new(fuzz_folder().join("seeds.sh")).arg(folder.path()).status().unwrap();
     assert!(status.success(), "seeds.sh failed");
-    for (name, target) in TARGETS {
+    for (name, _) in TARGETS {
         let seeds = files(&folder.path().join(name));
         assert!(!seeds.is_empty(), "no seeds for {name}");
         for (_, bytes) in &seeds {
-            run(name, target, bytes);
+            run(name, bytes);
         }
         let mut random = Pcg64Mcg::seed_from_u64(1);
         for (_, bytes) in seeds.iter().cycle().take(MUTATIONS) {
-            run(name, target, &mutate(bytes, &mut random));
+            run(name, &mutate(bytes, &mut random));
         }
     }
 }

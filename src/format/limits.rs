@@ -7,7 +7,7 @@ use crate::format::source::SourceText;
 const MAX_ENTRIES: usize = 1 << 27;
 
 /// The most entries that a file may have without writing them out. A default row or a noisy-OR
-/// stands for any number of rows.
+/// represents any number of rows.
 const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
 
 /// The most states that all nodes of a file may have without writing them out: given by their

@@ -1,11 +1,12 @@
-//! Where a network is to be read from.
+//! Where to read a network from.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::{OpenError, ReadNetwork, open, open_bytes, open_path};
 
-/// Where a network is to be read from, as a value that can be kept and opened again.
+/// Where to read a network from. Unlike a [`NetworkOrigin`](super::NetworkOrigin), it holds everything
+/// needed to open the network again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkSource {
     /// A path or the name of a sample, as typed by the user.

@@ -9,7 +9,7 @@ use crate::network::Network;
 
 /// Where a network came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum NetworkOrigin {
     /// A shipped network, by its name.
     Sample(&'static str),
     /// A file.
@@ -18,7 +18,7 @@ pub enum Origin {
     Bytes(String),
 }
 
-impl Origin {
+impl NetworkOrigin {
     /// The title for lists and results: the name of the sample, or the file name without folder,
     /// `.gz` and extension.
     #[must_use]
@@ -45,7 +45,7 @@ pub struct ReadNetwork {
     /// Corrections made while reading.
     pub warnings: Vec<Warning>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: NetworkOrigin,
     /// The format of the file.
     pub format: Format,
 }
@@ -71,7 +71,7 @@ pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
 /// If the file cannot be read, its format is unknown, or it has a mistake.
 pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::read_path(path)?;
-    read(&path.display().to_string(), &bytes, Origin::File(path.to_owned()))
+    read(&path.display().to_string(), &bytes, NetworkOrigin::File(path.to_owned()))
 }
 
 /// Reads a network from `bytes`, the content of a file named `name`. The bytes may be compressed with
@@ -81,7 +81,7 @@ pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
 /// If the format is unknown or there is a mistake in the content.
 pub fn open_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::unpack_all(name, bytes.into())?;
-    read(name, &bytes, Origin::Bytes(name.to_owned()))
+    read(name, &bytes, NetworkOrigin::Bytes(name.to_owned()))
 }
 
 impl Sample {
@@ -93,12 +93,12 @@ impl Sample {
     pub fn open(&self) -> ReadNetwork {
         let name = format!("{}.bif", self.name);
         let read = decode::unpack_all(&name, self.packed.to_vec())
-            .and_then(|bytes| read(&name, &bytes, Origin::Sample(self.name)));
+            .and_then(|bytes| read(&name, &bytes, NetworkOrigin::Sample(self.name)));
         read.unwrap_or_else(|error| panic!("a sample is valid: {error}"))
     }
 }
 
-fn read(name: &str, bytes: &[u8], origin: Origin) -> Result<ReadNetwork, OpenError> {
+fn read(name: &str, bytes: &[u8], origin: NetworkOrigin) -> Result<ReadNetwork, OpenError> {
     let text = decode::text(bytes);
     let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {
         OpenError::UnknownFormat { file: name.to_owned(), found: beginning(&text) }
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn a_title_is_the_name_without_folder_and_extensions() {
-        let title = |path: &str| Origin::File(path.into()).title();
+        let title = |path: &str| NetworkOrigin::File(path.into()).title();
         assert_eq!(title("/some/where/asia.bif.gz"), "asia");
         assert_eq!(title("asia.v2.BIF.GZ"), "asia.v2");
         assert_eq!(title(".hidden"), ".hidden");
-        assert_eq!(Origin::Bytes("C:\\nets\\asia.bif".into()).title(), "asia");
-        assert_eq!(Origin::Sample("asia").title(), "asia");
+        assert_eq!(NetworkOrigin::Bytes("C:\\nets\\asia.bif".into()).title(), "asia");
+        assert_eq!(NetworkOrigin::Sample("asia").title(), "asia");
     }
 }

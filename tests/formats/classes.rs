@@ -5,7 +5,7 @@ use super::{assert_close, parents, read, refused, values, warnings};
 const FIXTURE: &str = include_str!("../fixtures/classes.net");
 
 #[test]
-fn instances_become_nodes_of_their_own_and_bound_inputs_none() {
+fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     let read = read("no ending", FIXTURE);
     let network = &read.network;
     let names: Vec<_> = network.variables().iter().map(|variable| variable.name()).collect();
@@ -40,7 +40,7 @@ fn the_unfolded_network_has_the_posteriors_of_the_model() {
 }
 
 #[test]
-fn classes_may_hold_instances_and_pass_on_what_is_in_them() {
+fn classes_may_contain_instances_and_export_their_nodes() {
     let text = "class One { inputs = (x); outputs = (y); node x { states = (\"f\" \"t\"); }\n\
         node y { states = (\"f\" \"t\"); } potential (x) { data = (1 3); }\n\
         potential (y | x) { data = (1 0 1 1); } }\n\
@@ -57,7 +57,7 @@ fn classes_may_hold_instances_and_pass_on_what_is_in_them() {
 }
 
 #[test]
-fn the_order_of_classes_does_not_count() {
+fn the_order_of_classes_does_not_matter() {
     let (first, second) = FIXTURE.split_once("class Stud").unwrap();
     let turned = format!("class Stud{second}\n{first}");
     let (one, other) = (read("t.net", FIXTURE).network, read("t.net", &turned).network);
@@ -66,7 +66,7 @@ fn the_order_of_classes_does_not_count() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let class = "class C { node x { states = (\"a\"); } node y { states = (\"a\" \"b\"); } }\n";
     let cases = [
         (
@@ -128,7 +128,7 @@ fn mistakes_are_reported_where_they_stand() {
 
 /// Each class holds two of the one before it.
 #[test]
-fn copies_without_end_are_refused_before_they_are_made() {
+fn too_many_copies_are_refused_before_they_are_allocated() {
     let chain = |first: &str, length: usize| {
         let link = |index: usize| {
             let inner = index - 1;

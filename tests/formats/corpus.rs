@@ -8,7 +8,7 @@ use cliquescope::format::{self, OpenError};
 const FOLDERS: [&str; 8] = ["net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
 
 #[test]
-fn every_file_opens_or_is_refused_with_its_place() {
+fn every_file_of_the_corpus_opens_or_is_refused_with_a_place() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let corpus = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(beside, Into::into);
     if !corpus.is_dir() {

@@ -29,7 +29,7 @@ fn tables_are_read_with_and_without_inner_parentheses() {
 }
 
 #[test]
-fn functions_give_a_state_by_label_position_or_value() {
+fn functions_give_a_state_by_label_index_or_value() {
     let text = with(
         "node R { kind = NATURE; discrete = FALSE; chance = DETERMIN; levels = (-INFINITY, 0, 10, 20); \
          parents = (A); functable = (-3, 20); };\n\
@@ -63,7 +63,7 @@ fn states_are_labelled_titled_or_counted() {
 }
 
 #[test]
-fn what_is_impossible_or_undefined_is_given_equal_chances() {
+fn impossible_and_undefined_rows_become_uniform() {
     let text = with(
         "node B (tf) { parents = (A); probs = ((@imposs, @imposs), (@undef, 1)); };\n\
          node C (tf) { parents = (A); probs = (@imposs, (.5, .5)); };\n\
@@ -82,7 +82,7 @@ fn what_is_impossible_or_undefined_is_given_equal_chances() {
 }
 
 #[test]
-fn decisions_utilities_and_constants_are_told_of() {
+fn decisions_utilities_and_constants_cause_warnings() {
     let text = with(
         "node D (tf) { kind = DECISION; parents = (A); };\n\
          node U { kind = UTILITY; discrete = FALSE; parents = (D); functable = (1, @imposs); };\n\
@@ -104,7 +104,7 @@ fn decisions_utilities_and_constants_are_told_of() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let cases: &[(String, &str)] = &[
         (
             with("node B { discrete = FALSE; levels = (-1, 1); equation = \"B = 1\"; };"),
@@ -183,6 +183,6 @@ fn mistakes_are_reported_where_they_stand() {
 }
 
 #[test]
-fn it_is_known_by_its_content() {
+fn the_format_is_recognised_by_its_content() {
     assert_eq!(read("file", &with("")).network.variables().len(), 1);
 }

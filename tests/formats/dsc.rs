@@ -11,7 +11,7 @@ fn with(rest: &str) -> String {
 }
 
 #[test]
-fn rows_name_states_by_position_or_label_and_default_fills_the_rest() {
+fn rows_give_states_by_index_or_label_and_default_fills_the_rest() {
     let text = with(
         "node C { type : discrete[2] = { f, t }; }\n\
          probability(B | A) { default : 0.2, 0.3, 0.5; (\"yes\") : 0, 0, 1; }\n\
@@ -36,7 +36,7 @@ fn headers_and_properties_are_skipped() {
 }
 
 #[test]
-fn decisions_have_equal_chances_and_utilities_are_left_out() {
+fn decisions_become_uniform_and_utilities_are_left_out() {
     let text = with(
         "DECISION D { type : discrete[2] = { go, stay }; }\n\
          node E { type : decision[2] = { go, stay }; }\nutility U { name : \"worth\"; }\n\
@@ -59,7 +59,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let b = |rows: &str| with(&format!("probability(B | A) {{ {rows} }}"));
     let cases: &[(String, &str)] = &[
         (b("(0) : 1, 0; (1) : 0, 0, 1;"), "t.dsc:5:22: the row of 'B' has 2 numbers, expected 3"),
@@ -73,7 +73,7 @@ fn mistakes_are_reported_where_they_stand() {
         ),
         (
             b("(2) : 1, 0, 0;"),
-            "t.dsc:5:23: 'A' has no state '2'; its states are no, yes, or 0 to 1 by position",
+            "t.dsc:5:23: 'A' has no state '2'; its states are no, yes, or 0 to 1 by index",
         ),
         (
             b("(0, 1) : 1, 0, 0;"),

@@ -39,7 +39,7 @@ fn noisy_max_is_expanded() {
 }
 
 #[test]
-fn decisions_and_utilities_are_told_of() {
+fn decisions_and_utilities_cause_warnings() {
     let text = with(
         "node D { TYPE = LIST; PARENTS = (A); DEFINITION = { NAMECHOICES = (x, y, z, w); }; };\n\
          node U { TYPE = TABLE; PARENTS = (D); DEFINITION = { UTILITIES = (1, 2, 3, 4); }; };",
@@ -56,7 +56,7 @@ fn decisions_and_utilities_are_told_of() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let deep = format!("net x {{{}", " a = {".repeat(100_000));
     let cases: &[(String, &str)] = &[
         (with("node B { };"), "t.dsl:5:1: expected TYPE = ... in the node 'B'"),

@@ -21,7 +21,7 @@ fn two(rest: &str) -> String {
 }
 
 #[test]
-fn the_whole_syntax_is_understood() {
+fn the_whole_syntax_is_read() {
     let text = r#"
         % a remark with "quotes and { braces
         net { node_size = (80 40); HR_Desc = "over
@@ -71,7 +71,7 @@ fn a_class_is_a_network() {
 }
 
 #[test]
-fn rows_are_weights_and_what_is_missing_has_equal_chances() {
+fn rows_are_weights_and_missing_tables_become_uniform() {
     let read = read(&two("potential (a | b) { data = (1 1 30 10); }"));
     assert_eq!(values(&read.network, "a"), [0.5, 0.5, 0.75, 0.25]);
     assert_eq!(values(&read.network, "b"), [0.5, 0.5]);
@@ -123,7 +123,7 @@ fn states_without_labels_take_their_values() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
+fn mistakes_are_reported_with_their_place_and_what_was_expected() {
     let with_two = [
         (
             "potential (a | b) { data = (1 0 1); }",
@@ -194,7 +194,7 @@ fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
 }
 
 #[test]
-fn names_that_are_no_words_of_the_language_come_back() {
+fn names_that_are_not_words_of_the_language_are_restored() {
     let text = r#"net {} node a { cliquescope_name = "net"; states = ("\"" "\\ \n"); }
         node b { cliquescope_name = "n_net"; states = ("x"); }
         node c { cliquescope_name = "1 (one)"; states = ("x"); }"#;
@@ -208,7 +208,7 @@ fn names_that_are_no_words_of_the_language_come_back() {
 }
 
 #[test]
-fn a_table_is_computed_where_only_its_expression_is_given() {
+fn a_table_is_computed_if_only_its_expression_is_given() {
     let text = r#"net {}
         node faults { subtype = number; states = ("" "" ""); state_values = (0 1 2); }
         node spares { subtype = number; states = ("none" "one"); state_values = (0 1); }
@@ -228,7 +228,7 @@ fn a_table_is_computed_where_only_its_expression_is_given() {
 
 /// The fixture of expressions, worked out by hand.
 #[test]
-fn expressions_of_causes_and_intervals_become_tables() {
+fn expressions_with_causes_and_intervals_become_tables() {
     let read = super::read("no ending", include_str!("../fixtures/expressions.net"));
     let effect = [0.75, 0.25, 0.375, 0.625, 0.1875, 0.8125, 0.09375, 0.90625];
     super::assert_close(values(&read.network, "effect"), &effect);

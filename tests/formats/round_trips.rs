@@ -26,7 +26,7 @@ fn assert_same(network: &Network, other: &Network) {
 }
 
 #[test]
-fn the_shipped_networks_survive() {
+fn the_shipped_networks_are_unchanged_by_every_format() {
     for sample in SAMPLES {
         let network = sample.open().network;
         for format in [Format::XmlBif, Format::Xdsl, Format::Bif, Format::Net] {
@@ -36,7 +36,7 @@ fn the_shipped_networks_survive() {
 }
 
 #[test]
-fn uai_keeps_all_but_the_names() {
+fn uai_keeps_everything_except_names() {
     for sample in SAMPLES {
         let network = sample.open().network;
         let written = format::write(&network, Format::Uai).unwrap();
@@ -52,7 +52,7 @@ fn uai_keeps_all_but_the_names() {
 }
 
 #[test]
-fn properties_of_bif_survive() {
+fn bif_properties_are_unchanged() {
     let text = "network \"a net\" { property version 1; }\n\
                 variable a { type discrete [ 1 ] { x }; property \"position = (73, 165.5)\" ;\n\
                 property note \"with ; in it\"; }\n\
@@ -95,7 +95,7 @@ fn nasty() -> Network {
 }
 
 #[test]
-fn names_that_are_no_identifiers_and_the_order_of_variables_survive() {
+fn unusual_names_and_the_order_of_variables_are_unchanged() {
     let network = nasty();
     for format in [Format::Xdsl, Format::Net] {
         assert_same(&network, &again(&network, format));
@@ -111,7 +111,7 @@ fn names_that_are_no_identifiers_and_the_order_of_variables_survive() {
 }
 
 #[test]
-fn what_xml_has_no_spelling_for_is_refused() {
+fn text_that_xml_cannot_hold_is_refused() {
     let variable = Variable::new("a\u{1}", ["x"]);
     let cpt = Cpt::new(VariableId::new(0), vec![], vec![1.0]);
     let network = Network::new("n", vec![variable], vec![cpt]).unwrap();
@@ -126,7 +126,7 @@ fn what_xml_has_no_spelling_for_is_refused() {
 }
 
 #[test]
-fn titles_places_colours_and_remarks_survive() {
+fn titles_positions_colours_and_comments_are_unchanged() {
     let network = nasty();
     let mut annotations = network.annotations().clone();
     annotations.network.comment = Some("of\r\nlines & <tags>".to_owned());
@@ -147,7 +147,7 @@ fn titles_places_colours_and_remarks_survive() {
 }
 
 #[test]
-fn what_only_one_format_has_survives_in_it() {
+fn attributes_of_a_format_are_unchanged_by_it() {
     let text = "<BIF VERSION='0.3'><NETWORK><NAME>n</NAME><PROPERTY>author x</PROPERTY>\
                 <VARIABLE><NAME>a</NAME><OUTCOME>f</OUTCOME><PROPERTY>position = (73, 165.5)</PROPERTY>\
                 <PROPERTY>observed = no</PROPERTY><PROPERTY>description = d</PROPERTY></VARIABLE>\

@@ -85,7 +85,7 @@ fn bounds_and_mistakes_are_refused() {
 }
 
 #[test]
-fn a_row_of_zeros_is_let_in_where_its_parents_exclude_each_other() {
+fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
     let rows = "(n, n) 1 0;\n(n, y) 0 0;\n(y, n) 0 0; (y, y) 0.25 0.75;";
     let read = super::read("t.bif", &bif("0.5 0.5", SAME, rows));
     assert_close(values(&read.network, "c"), &[1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]);
@@ -105,7 +105,7 @@ fn a_row_of_zeros_is_let_in_where_its_parents_exclude_each_other() {
 }
 
 #[test]
-fn a_row_of_zeros_whose_parents_may_be_so_is_refused() {
+fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
     let row = "(n, n) 1 0; (n, y) 1 0;\n(y, y) 0 0; (y, n) 1 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, row)),
@@ -147,14 +147,14 @@ fn zeros(root: &str) -> String {
 }
 
 #[test]
-fn many_zeros_take_little_time() {
+fn many_rows_of_zeros_are_resolved_quickly() {
     let read = read("t.uai", &zeros("2 1 0\n"));
     assert_eq!(read.warnings.len(), 1, "all but the first have a parent in an impossible state");
     assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("the row of 'x18' for x0 = 0"));
 }
 
 #[test]
-fn the_fixture_of_scales_has_the_numbers_worked_out() {
+fn the_fixture_of_scales_has_the_expected_numbers() {
     let read = read("no ending", include_str!("../fixtures/scales.bif"));
     assert_close(values(&read.network, "draw"), &[0.5, 0.333, 0.167]);
     assert_close(values(&read.network, "seen"), &[0.75, 0.25, 1.0, 0.0, 0.0, 1.0]);

@@ -38,7 +38,7 @@ fn both_kinds_of_network_list_their_values_in_the_same_order() {
 }
 
 #[test]
-fn a_line_that_begins_with_c_is_a_remark() {
+fn a_line_that_begins_with_c_is_a_comment() {
     let text = "c made by hand: BAYES\nMARKOV\nc\n1\n2\n1\n1 0\n\n2\n 1 3\nc the end";
     assert_eq!(read("a.uai", text).network.factor(FactorId::new(0)).values(), [0.25, 0.75]);
     let message = refused("a.uai", "MARKOV c 1");
@@ -69,7 +69,7 @@ fn a_markov_network_has_factors() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand_with_what_was_expected() {
+fn mistakes_are_reported_with_their_place_and_what_was_expected() {
     let cases = [
         ("", "a.uai:1:1: expected 'BAYES' or 'MARKOV', found the end of the file"),
         ("BAYESIAN 1", "a.uai:1:1: expected 'BAYES' or 'MARKOV', found 'BAYESIAN'"),

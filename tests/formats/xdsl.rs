@@ -15,7 +15,7 @@ const B: &str = "<cpt id=\"b\"><state id=\"x\"/><state id=\"y\"/><state id=\"z\"
                  <probabilities>.2 .3 .5</probabilities></cpt>";
 
 #[test]
-fn the_node_turns_fastest_and_the_first_parent_slowest() {
+fn the_node_varies_fastest_and_the_first_parent_slowest() {
     let text = with(&format!(
         "{B}\n<cpt id='c'><state id='f'/><state id='t'/><parents>a b</parents>\n\
          <probabilities>.1 .9 .2 .8 .3 .7 .4 .6 .5 .5 .6 .4</probabilities></cpt>"
@@ -37,7 +37,7 @@ fn a_deterministic_node_has_one_state_for_each_configuration() {
 }
 
 #[test]
-fn noisy_max_is_the_strongest_of_what_each_parent_alone_brings_about() {
+fn noisy_max_is_the_strongest_state_that_any_parent_causes() {
     let a = [[0.6, 0.3, 0.1], [0.0, 0.0, 1.0]];
     let b = [[0.2, 0.2, 0.6], [0.0, 0.0, 1.0], [0.5, 0.25, 0.25]]; // of states x, y, z
     let leak = [0.05, 0.1, 0.85];
@@ -71,7 +71,7 @@ fn noisy_max_is_the_strongest_of_what_each_parent_alone_brings_about() {
 }
 
 #[test]
-fn a_noisy_or_is_one_minus_the_product_of_what_fails() {
+fn a_noisy_or_is_one_minus_the_product_of_the_inhibitors() {
     let text = with(
         "<noisymax id='n'><state id='t'/><state id='f'/><parents>a</parents>\
          <parameters>.8 .2 0 1 .1 .9</parameters></noisymax>",
@@ -90,7 +90,7 @@ fn a_noisy_adder_is_a_weighted_mean() {
 }
 
 #[test]
-fn decisions_have_equal_chances_and_utilities_are_left_out() {
+fn decisions_become_uniform_and_utilities_are_left_out() {
     let text = with(
         "<decision id='d'><state id='go'/><state id='stay'/><parents>a</parents></decision>\n\
          <utility id='u'><parents>d</parents><utilities>1 2</utilities></utility>\n\
@@ -108,7 +108,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let noisy = |part: &str| {
         with(&format!(
             "<noisymax id='n'><state id='t'/><state id='f'/><parents>a</parents>\n{part}</noisymax>"

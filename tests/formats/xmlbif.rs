@@ -13,7 +13,7 @@ fn two(rest: &str) -> String {
 }
 
 #[test]
-fn the_variable_turns_fastest_and_the_first_parent_slowest() {
+fn the_variable_varies_fastest_and_the_first_parent_slowest() {
     let text = two("<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>\n\
          <VARIABLE TYPE='nature'><NAME>c</NAME><VALUE>f</VALUE><VALUE>t</VALUE></VARIABLE>\n\
          <DEFINITION><FOR>c</FOR><GIVEN>a</GIVEN><GIVEN>b</GIVEN>\n<TABLE> <!-- no low -->\n\
@@ -27,14 +27,14 @@ fn the_variable_turns_fastest_and_the_first_parent_slowest() {
 }
 
 #[test]
-fn it_is_known_by_its_content_and_document_types_and_half_comments_do_no_harm() {
+fn content_decides_and_document_types_and_malformed_comments_are_skipped() {
     let text = two("<!- one dash ->\n<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>");
     let text = text.replace("<BIF", "<!DOCTYPE BIF [\n<!ELEMENT BIF ( NETWORK )*>\n]>\n<BIF");
     assert_eq!(read("file", &format!("  {text}")).network.variables().len(), 2);
 }
 
 #[test]
-fn names_may_hold_what_xml_escapes() {
+fn names_may_contain_characters_that_xml_escapes() {
     let text = two("<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>")
         .replace(">a<", ">a &lt; &amp; b&#233;<")
         .replace(">mid<", "> m id <");
@@ -44,7 +44,7 @@ fn names_may_hold_what_xml_escapes() {
 }
 
 #[test]
-fn decisions_have_equal_chances_and_utilities_are_left_out() {
+fn decisions_become_uniform_and_utilities_are_left_out() {
     let text = two(
         "<DEFINITION><FOR>b</FOR><GIVEN>d</GIVEN><TABLE>.2 .3 .5 0 0 1</TABLE></DEFINITION>\n\
          <VARIABLE TYPE='decision'><NAME>d</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>\n\
@@ -65,7 +65,7 @@ fn decisions_have_equal_chances_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_where_they_stand() {
+fn mistakes_are_reported_with_their_place() {
     let table = |rest: &str| two(&format!("<DEFINITION><FOR>b</FOR>{rest}</DEFINITION>"));
     let cases: &[(String, &str)] = &[
         (table("<TABLE>.2 .3 x</TABLE>"), "t.xml:8:38: expected a number, found 'x'"),
@@ -132,7 +132,7 @@ fn mistakes_are_reported_where_they_stand() {
 }
 
 #[test]
-fn arcs_in_a_circle_and_tables_without_bounds_are_refused() {
+fn cycles_and_unbounded_tables_are_refused() {
     let variable = |name: &str| {
         format!("<VARIABLE><NAME>{name}</NAME><OUTCOME>f</OUTCOME><OUTCOME>t</OUTCOME></VARIABLE>")
     };
@@ -159,7 +159,7 @@ fn arcs_in_a_circle_and_tables_without_bounds_are_refused() {
 }
 
 #[test]
-fn a_name_space_with_or_without_a_prefix_does_no_harm() {
+fn namespaces_with_and_without_a_prefix_are_ignored() {
     let plain = two("<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>");
     let default = plain.replace("<BIF ", "<BIF xmlns=\"http://example.org/bif\" ");
     let (head, body) = plain.split_once("<BIF").unwrap();

@@ -49,7 +49,7 @@ fn there_is_a_fixture_for_each_format() {
 }
 
 #[test]
-fn how_a_text_is_stored_changes_nothing() {
+fn encoding_and_compression_change_nothing() {
     for (name, text) in networks() {
         let plain = read(&name, text.as_str());
         let little =
@@ -77,7 +77,7 @@ fn how_a_text_is_stored_changes_nothing() {
 
 /// What the fuzz targets have found, so that it is not found again.
 #[test]
-fn what_broke_a_reader_once_does_so_no_more() {
+fn inputs_that_once_broke_a_reader_are_refused() {
     let found: [&[u8]; 3] = [
         b"\xfe\xff\xfe\xff\x91\x93\0\0\0\xff\x01\0\xbc",
         b"\xff\xfe\xff\xfe\0\0\0e\xff\xff\xf6\xff\0\0}\xff&#\x0f\0-5;\0\0",
@@ -92,7 +92,7 @@ fn what_broke_a_reader_once_does_so_no_more() {
 }
 
 #[test]
-fn letters_of_the_nineties_are_read() {
+fn latin1_text_is_read() {
     for (name, text) in networks() {
         if !text.contains("rain") {
             continue;
@@ -107,7 +107,7 @@ fn letters_of_the_nineties_are_read() {
 }
 
 #[test]
-fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
+fn a_compression_bomb_is_refused() {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     let megabyte = vec![b' '; 1 << 20];
     for _ in 0..80 {
@@ -124,7 +124,7 @@ fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
 }
 
 #[test]
-fn what_is_empty_or_no_file_is_refused() {
+fn empty_files_and_folders_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for format in Format::ALL {
         let name = format!("a.{}", format.extensions()[0]);
@@ -144,7 +144,7 @@ fn what_is_empty_or_no_file_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_read_is_refused() {
+fn a_file_without_read_permission_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.bif");
@@ -157,7 +157,7 @@ fn a_file_that_may_not_be_read_is_refused() {
 }
 
 #[test]
-fn a_file_that_changes_or_goes_while_it_is_read_does_no_harm() {
+fn a_file_that_changes_or_disappears_while_it_is_read_causes_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let whole: PathBuf = folder.path().join("a.bif");
     let text = networks().into_iter().find(|(name, _)| name == "small.bif").unwrap().1;

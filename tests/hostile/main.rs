@@ -45,7 +45,7 @@ fn labels(count: usize) -> States {
 }
 
 #[test]
-fn what_is_in_order_is_read_in_each_format() {
+fn valid_nodes_are_read_in_each_format() {
     let nodes = [node("a", &[], &["0.75", "0.25"]), node("b", &[], &["1", "0"])];
     in_each(&nodes, |format, result| {
         let read = result.unwrap_or_else(|error| panic!("{error}"));
@@ -55,7 +55,7 @@ fn what_is_in_order_is_read_in_each_format() {
 }
 
 #[test]
-fn numbers_that_are_no_probabilities_are_refused() {
+fn numbers_that_are_not_probabilities_are_refused() {
     for wrong in ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-0.75", "0x1", "1,5", "--1"] {
         refused(&[node("a", &[], &[wrong, "0.25"])], &["", wrong]);
     }
@@ -68,7 +68,7 @@ fn numbers_that_are_no_probabilities_are_refused() {
 }
 
 #[test]
-fn the_smallest_numbers_are_read_as_they_are() {
+fn the_smallest_numbers_are_read_exactly() {
     for tiny in ["1e-320", "4.9e-324", "0.0", "-0.0", "1e-999"] {
         in_each(&[node("a", &[], &["1", tiny])], |format, result| {
             let read = result.unwrap_or_else(|error| panic!("{}: {error}", format.name()));
@@ -97,7 +97,7 @@ fn cycles_are_refused() {
 }
 
 #[test]
-fn what_is_missing_or_there_twice_is_refused() {
+fn missing_and_repeated_parts_are_refused() {
     let fine = node("a", &[], &["1", "0"]);
     let without = Node { table: None, ..node("b", &[], &[]) };
     // Netica and Hugin give each state the same chance where there is no table.
@@ -115,7 +115,7 @@ fn what_is_missing_or_there_twice_is_refused() {
 }
 
 #[test]
-fn tables_without_bounds_are_refused_before_they_are_allocated() {
+fn unbounded_tables_are_refused_before_they_are_allocated() {
     // 2 to the power of 71 does not fit in 64 bits, 2 to the power of 41 not into memory.
     for parents in [70, 40] {
         let mut nodes: Vec<Node> =
@@ -135,7 +135,7 @@ fn tables_without_bounds_are_refused_before_they_are_allocated() {
 }
 
 #[test]
-fn states_without_bounds_are_refused_before_they_are_allocated() {
+fn unbounded_states_are_refused_before_they_are_allocated() {
     for count in [1_000_000_000, u64::MAX, 100_000] {
         let many = Node { states: States::Count(count), ..node("a", &[], &["1", "0"]) };
         refused(&[many], &["states", "label", "expected"]);

@@ -41,7 +41,7 @@ fn check(network: &Network) {
 }
 
 #[test]
-fn networks_with_mistakes_are_read_or_refused() {
+fn mutated_networks_are_read_or_refused() {
     for (name, text) in networks() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let mut read = 0;
@@ -62,7 +62,7 @@ fn networks_with_mistakes_are_read_or_refused() {
 }
 
 #[test]
-fn evidence_with_mistakes_is_read_or_refused() {
+fn mutated_evidence_is_read_or_refused() {
     let network = cliquescope::format::open_bytes(
         "small.bif",
         fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small.bif")).unwrap(),

@@ -9,7 +9,7 @@ use crate::app::state::evidence;
 use crate::app::state::history::History;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
-use crate::format::Origin;
+use crate::format::NetworkOrigin;
 use crate::format::cases::{self, CaseFile, CaseFormat};
 use crate::network::Evidence;
 
@@ -115,7 +115,7 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
 
 /// Whether `document` was read from the file at `path`.
 fn is_file_of(document: &Document, path: &Path) -> bool {
-    let Origin::File(own) = &document.read.origin else { return false };
+    let NetworkOrigin::File(own) = &document.read.origin else { return false };
     matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
 }
 

@@ -9,7 +9,7 @@ use crate::app::state::history::{History, Past};
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
-use crate::format::{NetworkSource, Origin, ReadNetwork};
+use crate::format::{NetworkSource, NetworkOrigin, ReadNetwork};
 use crate::network::Evidence;
 use crate::numbers;
 
@@ -51,7 +51,7 @@ impl Workbench {
     pub(super) fn opened(&mut self, read: Arc<ReadNetwork>) {
         let Some(opening) = self.core.requests.opening.take() else { return };
         self.recovery.opened(opening.serial);
-        if let Origin::File(path) = &read.origin {
+        if let NetworkOrigin::File(path) = &read.origin {
             // The next run may start in another folder.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             self.core.settings.remember(path);

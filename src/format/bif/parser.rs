@@ -201,7 +201,7 @@ impl<'s> Parser<'s> {
     fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
         let first = labels.len();
         self.names_until(Token::CloseParenthesis, "the state of a parent", |word| {
-            labels.push(RowLabel { word, may_be_position: false });
+            labels.push(RowLabel { word, may_be_index: false });
         })?;
         Ok(first..labels.len())
     }

@@ -330,9 +330,9 @@ impl<'s> Reader<'s> {
                     self.parser.tokens.next()?;
                 }
                 token => {
-                    let may_be_position = !matches!(token, Token::Quoted(_));
+                    let may_be_index = !matches!(token, Token::Quoted(_));
                     let word = self.parser.word("the state of a parent or ')'")?;
-                    labels.push(RowLabel { word, may_be_position });
+                    labels.push(RowLabel { word, may_be_index });
                 }
             }
         }

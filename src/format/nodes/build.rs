@@ -97,7 +97,8 @@ impl<'n, 's> Builder<'n, 's> {
         let node = &self.nodes[index];
         let child = self.variable_of[index].expect("the node is a variable");
         if node.role == Role::Decision {
-            // The parents of a decision say what is known when deciding. Equal chances need none.
+            // The parents of a decision are what is known when deciding. A uniform distribution does not
+            // depend on them.
             let states = node.states.len();
             self.count_rows(node, &[], states)?;
             return Ok(Cpt::new(child, Vec::new(), vec![1.0 / states as f64; states]));

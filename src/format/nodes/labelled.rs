@@ -24,9 +24,9 @@ pub(in crate::format) struct LabelledRows<'s> {
 pub(in crate::format) struct LabelledRow {
     /// The byte offset of the row.
     pub at: usize,
-    /// Which of the labels are those of this row; `None` for the default row.
+    /// The range of its labels in the list; `None` for the default row.
     pub labels: Option<Range<usize>>,
-    /// Which of the numbers are those of this row.
+    /// The range of its numbers in the list.
     pub numbers: Range<usize>,
 }
 
@@ -34,9 +34,9 @@ pub(in crate::format) struct LabelledRow {
 #[derive(Debug)]
 pub(in crate::format) struct RowLabel<'s> {
     pub word: Word<'s>,
-    /// Whether the word may be the position of the state, counted from zero. A position takes
-    /// precedence over a label.
-    pub may_be_position: bool,
+    /// Whether the word may be the index of the state, counted from zero. An index takes precedence
+    /// over a label.
+    pub may_be_index: bool,
 }
 
 /// A node whose table is filled from its rows.
@@ -114,7 +114,7 @@ impl LabelledTable<'_, '_> {
         Err(self.source.error(row.at, message))
     }
 
-    /// The position of `row` in the table; `None` for the default.
+    /// The index of `row` in the table; `None` for the default row.
     fn index(
         &self,
         row: &LabelledRow,
@@ -134,12 +134,12 @@ impl LabelledTable<'_, '_> {
         let mut index = 0;
         for (label, known) in given.iter().zip(labels) {
             let text = label.word.text.as_ref();
-            let position =
-                text.parse().ok().filter(|&state| label.may_be_position && state < known.len());
-            let state = position.or_else(|| known.get(text)).ok_or_else(|| {
+            let by_index =
+                text.parse().ok().filter(|&state| label.may_be_index && state < known.len());
+            let state = by_index.or_else(|| known.get(text)).ok_or_else(|| {
                 let mut error = known.unknown(self.source, text, label.word.at);
-                if label.may_be_position {
-                    error.message += &format!(", or 0 to {} by position", known.len() - 1);
+                if label.may_be_index {
+                    error.message += &format!(", or 0 to {} by index", known.len() - 1);
                 }
                 error
             })?;

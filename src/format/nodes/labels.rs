@@ -20,7 +20,7 @@ impl<'n> Labels<'n> {
         Self { node, states, by_label: by_label.collect() }
     }
 
-    /// The position of the state labelled `label`.
+    /// The index of the state labelled `label`.
     pub fn get(&self, label: &str) -> Option<usize> {
         self.by_label.get(label).copied()
     }
