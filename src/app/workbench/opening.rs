@@ -9,7 +9,7 @@ use crate::app::state::history::{History, Past};
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
-use crate::format::{NetworkSource, NetworkOrigin, ReadNetwork};
+use crate::format::{NetworkOrigin, NetworkSource, ReadNetwork};
 use crate::network::Evidence;
 use crate::numbers;
 
