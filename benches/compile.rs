@@ -1,4 +1,4 @@
-//! What triangulating and building the tree cost, for the networks that take longest.
+//! Time of triangulating and building the tree, for the networks that take longest.
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::format::open;
@@ -13,7 +13,7 @@ fn main() {
 }
 
 fn moral_graph(name: &str) -> MoralGraph {
-    MoralGraph::of_network(&open(name).expect("it is shipped").network)
+    MoralGraph::of_network(&open(name).expect("a shipped network").network)
 }
 
 fn triangulation(bencher: Bencher, name: &str, options: TriangulationOptions) {
@@ -21,13 +21,13 @@ fn triangulation(bencher: Bencher, name: &str, options: TriangulationOptions) {
     bencher.bench_local(|| triangulate(&graph, &options, &CancelToken::new()));
 }
 
-/// The order is known.
+/// With a known order.
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
 fn known(bencher: Bencher, name: &str) {
     triangulation(bencher, name, TriangulationOptions::default());
 }
 
-/// The order is searched for, as for a network that is not shipped.
+/// With a search for an order, as for a network that is not shipped.
 #[divan::bench(args = NETWORKS, sample_count = 1, sample_size = 1)]
 fn search(bencher: Bencher, name: &str) {
     let options = TriangulationOptions { known: None, ..TriangulationOptions::default() };

@@ -1,7 +1,6 @@
-//! One propagation with all posteriors, by engine, precision and network.
+//! Time of one propagation with all posteriors, by engine, precision and network.
 //!
-//! `cargo bench --no-default-features --bench propagation`, with a network's name behind `--` to
-//! run that one alone.
+//! `cargo bench --no-default-features --bench propagation -- NETWORK` runs one network alone.
 
 use std::sync::Arc;
 
@@ -42,7 +41,8 @@ fn sequential_f32(bencher: divan::Bencher, network: &str) {
 fn propagation(bencher: divan::Bencher, engine: &str, precision: Precision, network: &str) {
     let network = format::sample(network).expect("a sample of this name").open().network;
     let cancel = CancelToken::new();
-    let compiled = compile(network, &CompileOptions::default(), &cancel).expect("nobody cancels");
+    let compiled =
+        compile(network, &CompileOptions::default(), &cancel).expect("it is not cancelled");
     let compiled = Arc::new(compiled);
     let memory = MemoryLimit::half_of_available();
     let options = LoadOptions { precision, threads: 1, memory, ..LoadOptions::default() };

@@ -1,8 +1,8 @@
-//! What reading a network costs, text to network, for each format.
+//! Time of reading a network, from text to network, for each format.
 //!
-//! `cargo bench --no-default-features --bench reading`. `samples` are large shipped networks in every
-//! format that is written; `files` is the largest file of each format in a folder of other people's
-//! files, which `CLIQUESCOPE_CORPUS` names (`../shared/corpus` if nothing does).
+//! `cargo bench --no-default-features --bench reading`. `samples` reads large shipped networks in every
+//! format that can be written. `files` reads the largest file of each format in the folder
+//! `CLIQUESCOPE_CORPUS` (default: `../shared/corpus`).
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// A shipped network and the ending of a format that is written.
+/// A shipped network and the file extension of a format that can be written.
 fn pairs() -> Vec<String> {
     let formats = Format::ALL.iter().filter(|format| format.is_written());
     let endings = formats.map(|format| format.extensions()[0]);

@@ -1,7 +1,7 @@
-//! What a frame of the window costs: the user interface on Munin4, without the drawing of pixels.
+//! CPU time of one frame of the window on Munin4, without rasterising.
 //!
-//! `cargo bench --bench window`. At rest the real window draws no frames at all; `at_rest` is what a
-//! frame costs that something outside asked for.
+//! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame that
+//! something outside the program requested.
 #![allow(missing_docs, reason = "divan makes public items of its own")]
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-/// The window on Munin4, with posteriors and a picture of the tree.
+/// A window on Munin4, with posteriors and the drawing of the tree.
 fn munin4() -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.open(NetworkSource::Named("munin4".to_owned()), Vec::new());
@@ -31,7 +31,7 @@ fn munin4() -> Harness<'static, Workbench> {
     harness
 }
 
-/// The middle of the picture.
+/// The middle of the drawing.
 const MIDDLE: Pos2 = pos2(900.0, 400.0);
 
 #[divan::bench]

@@ -1,4 +1,4 @@
-//! What engine `cpu` promises beyond what every engine must do.
+//! What engine `cpu` guarantees in addition to the conformance suite.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 fn sample(name: &str) -> Arc<CompiledNetwork> {
-    let network = Arc::clone(&open(name).expect("it is shipped").network);
+    let network = Arc::clone(&open(name).expect("a shipped network").network);
     let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
-    Arc::new(compiled.expect("nobody cancels"))
+    Arc::new(compiled.expect("it is not cancelled"))
 }
 
-/// Propagates the cases one after another on so many threads.
+/// Propagates the cases one after another on `threads` threads.
 fn run(
     compiled: &Arc<CompiledNetwork>,
     precision: Precision,
@@ -40,7 +40,7 @@ fn run(
     cases.iter().map(&mut propagate).collect()
 }
 
-/// Evidence that every `step`th variable is in its most probable state given those before.
+/// Evidence on every `step`th variable: its most probable state given the findings before it.
 fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evidence {
     let network = compiled.network();
     let mut evidence = Evidence::none();
@@ -54,7 +54,7 @@ fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evide
 }
 
 #[test]
-fn short_messages_share_the_time_of_several_and_others_have_their_own() {
+fn short_messages_are_timed_in_groups_and_long_ones_alone() {
     for (name, is_small) in
         [("asia", true), ("alarm", true), ("mildew", false), ("diabetes", false)]
     {
@@ -72,8 +72,8 @@ fn short_messages_share_the_time_of_several_and_others_have_their_own() {
             assert!(ids.eq(compiled.plan().ids()), "{name}: every message once, in order");
             let is_shared = |timing: &&MessageTiming| timing.shared_with > 0;
             let shared = trace.messages.iter().filter(is_shared).count();
-            assert_eq!(shared > 0, is_small, "{name}: {shared} are shared");
-            // None begins before the one before it on its lane is over, nor before its stage.
+            assert_eq!(shared > 0, is_small, "{name}: {shared} share a time");
+            // No message starts before the previous one of its worker ends, or before its stage.
             let mut timings = trace.messages.clone();
             timings.sort_by_key(|timing| (timing.worker, timing.start, timing.duration));
             let follow = |pair: &[MessageTiming]| {
@@ -114,13 +114,13 @@ fn load(
     engine.load(compiled, &options).expect("it fits")
 }
 
-/// The largest difference between two answers, which must agree in whether the case is possible.
+/// The largest difference between two answers, which must agree on whether the case is possible.
 fn deviation(one: &Result<Posteriors, RunError>, other: &Result<Posteriors, RunError>) -> f64 {
     match (one, other) {
         (Ok(one), Ok(other)) => {
             let pairs = one.values().iter().zip(other.values());
             let (a, b) = (one.ln_p_evidence(), other.ln_p_evidence());
-            // Not f64::max, which passes over what is not a number.
+            // Not f64::max, which ignores NaN.
             let larger = |a: f64, b: f64| if b <= a { a } else { b };
             pairs.map(|(a, b)| (a - b).abs()).fold((a - b).abs() / (1.0 + b.abs()), larger)
         }
@@ -131,7 +131,7 @@ fn deviation(one: &Result<Posteriors, RunError>, other: &Result<Posteriors, RunE
     }
 }
 
-/// Sets a finding, changes one or takes one back; now and then several at once, or all.
+/// Sets, changes or retracts a finding; sometimes several at once, or all.
 fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
     if rng.random_bool(0.02) {
         *evidence = Evidence::drawn(network, network.variables().len() / 5, rng);
@@ -141,7 +141,7 @@ fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
     for _ in 0..count {
         let known: Vec<_> = evidence.iter().map(|(variable, _)| variable).collect();
         let any = VariableId::new(rng.random_range(0..network.variables().len()));
-        // About a fifth of the variables are known in the long run.
+        // In the long run about a fifth of the variables have findings.
         let crowded = known.len() > network.variables().len() / 5;
         let again = !known.is_empty() && rng.random_bool(if crowded { 0.7 } else { 0.4 });
         let variable = if again { known[rng.random_range(0..known.len())] } else { any };
@@ -158,7 +158,7 @@ fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
 }
 
 #[test]
-fn what_changed_is_as_if_all_were_computed_anew() {
+fn an_incremental_run_gives_the_answer_of_a_fresh_one() {
     let steps = [
         ("asia", 400),
         ("child", 300),
@@ -173,8 +173,8 @@ fn what_changed_is_as_if_all_were_computed_anew() {
         let compiled = sample(name);
         let network = compiled.network();
         for (precision, tolerance) in [(Precision::F64, 1e-12), (Precision::F32, 2e-6)] {
-            let mut kept = load(&compiled, precision, 2);
-            let mut anew = load(&compiled, precision, 1);
+            let mut incremental = load(&compiled, precision, 2);
+            let mut fresh = load(&compiled, precision, 1);
             let mut rng = Pcg64Mcg::seed_from_u64(41);
             let mut evidence = Evidence::none();
             let (mut possible, mut impossible) = (0, 0);
@@ -182,11 +182,11 @@ fn what_changed_is_as_if_all_were_computed_anew() {
                 let before = evidence.clone();
                 change(&mut evidence, network, &mut rng);
                 let watch = Watch::untimed(CancelToken::new());
-                let found = kept.run(&evidence, &watch);
-                anew.forget();
-                let expected = anew.run(&evidence, &watch);
+                let found = incremental.run(&evidence, &watch);
+                fresh.forget();
+                let expected = fresh.run(&evidence, &watch);
                 let deviation = deviation(&found, &expected);
-                // Written so that what is not a number fails.
+                // Written so that NaN fails.
                 assert!(deviation <= tolerance, "{name}, step {step}: {deviation:e} off");
                 if found.is_ok() {
                     possible += 1;
@@ -201,7 +201,7 @@ fn what_changed_is_as_if_all_were_computed_anew() {
 }
 
 #[test]
-fn one_finding_more_passes_fewer_messages() {
+fn one_more_finding_needs_fewer_messages() {
     let compiled = sample("pigs");
     let mut propagator = load(&compiled, Precision::F64, 1);
     let mut skipped = |evidence: &Evidence| {
@@ -219,7 +219,7 @@ fn one_finding_more_passes_fewer_messages() {
 }
 
 #[test]
-fn what_was_forgotten_changes_no_bit() {
+fn forgetting_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);
         let cases = [Evidence::none(), probable(&compiled, 7, 3), probable(&compiled, 3, 11)];
@@ -258,7 +258,7 @@ fn the_number_of_threads_changes_no_bit_of_a_batch() {
 }
 
 #[test]
-fn what_was_saved_is_told() {
+fn savings_are_reported() {
     let compiled = sample("mildew");
     let entries = compiled.statistics().total_clique_entries;
     let memory = MemoryLimit::from_bytes(4 << 30);
@@ -271,7 +271,8 @@ fn what_was_saved_is_told() {
         engine::propagate(&mut *propagator, &compiled, evidence, &watch).expect("it is possible");
         watch.trace().savings
     };
-    // Mildew keeps 14% of its entries, and without evidence tables without news sum out.
+    // 14% of the entries of Mildew can be nonzero. Without evidence, many tables sum to one and
+    // need no message.
     let nothing = savings(&Evidence::none());
     assert!(nothing.entries_used < entries / 4);
     assert_eq!((nothing.entries_used + nothing.entries_zero, nothing.entries_sliced), (entries, 0));
@@ -282,7 +283,7 @@ fn what_was_saved_is_told() {
 }
 
 #[test]
-fn many_cases_are_propagated_in_lanes_and_agree_with_single_runs() {
+fn many_cases_are_propagated_together_and_agree_with_single_runs() {
     let compiled = sample("alarm");
     let network = compiled.network();
     let mut rng = Pcg64Mcg::seed_from_u64(8);
@@ -295,9 +296,9 @@ fn many_cases_are_propagated_in_lanes_and_agree_with_single_runs() {
         let mut propagator = load(&compiled, Precision::F64, threads);
         let before = propagator.peak_bytes();
         propagator.run_batch(&cases[..4], &watch).expect("it is not cancelled");
-        assert_eq!(propagator.peak_bytes(), before, "few cases are propagated one by one");
+        assert_eq!(propagator.peak_bytes(), before, "a small batch is propagated case by case");
         let answers = propagator.run_batch(&cases, &watch).expect("it is not cancelled");
-        assert!(propagator.peak_bytes() > before, "what propagates many is held and counted");
+        assert!(propagator.peak_bytes() > before, "the memory of the batch is counted");
         for (case, answer) in cases.iter().zip(&answers).step_by(50) {
             let (answer, alone) = (answer.as_ref().unwrap(), propagator.run(case, &watch).unwrap());
             let pairs = answer.values().iter().zip(alone.values());

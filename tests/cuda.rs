@@ -1,4 +1,4 @@
-//! The engines on a GPU where there may be none.
+//! The engines on a GPU, on machines with and without one.
 #![cfg(feature = "cuda")]
 
 use std::sync::Arc;

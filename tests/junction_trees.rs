@@ -1,5 +1,5 @@
-//! From structure to junction trees: every method on every network that is shipped, on seeded
-//! random graphs and on graphs made by hand; and the trees of Table 1.
+//! From structure to junction trees: every method on every shipped network, on random graphs with fixed
+//! seeds and on graphs made by hand; and the trees of Table 1.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +30,7 @@ fn cycle(length: usize) -> MoralGraph {
     MoralGraph::new(vec![2; length], &edges)
 }
 
-/// A search of few steps and a budget that no machine exhausts, so that the result depends on the
-/// seed alone.
+/// A short search with a budget that no machine exhausts, so that the result depends only on the seed.
 fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
     let budget = Duration::from_secs(3600);
     TriangulationOptions { method, seed, restarts: 3, steps: 5_000, budget, known: None }
@@ -43,7 +42,7 @@ fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination
     (elimination, tree)
 }
 
-/// The tree by `method`, after all predicates and what every elimination must be.
+/// The tree by `method`, after checking all predicates and the elimination itself.
 fn checked(graph: &MoralGraph, method: Triangulation, seed: u64, what: &str) -> JunctionTree {
     let (elimination, tree) = compile(graph, method, seed);
     let verdict = predicates::is_junction_tree(graph, &elimination.fill_edges, &tree);
@@ -67,7 +66,7 @@ fn statistics(name: &str, heuristic: Heuristic) -> TreeStatistics {
     TreeStatistics::of(&compile(&graph, Triangulation::By(heuristic), 0).1)
 }
 
-/// Table 1 of Zheng, Mengshoel and Chong; it rounds averages down.
+/// Table 1 of Zheng, Mengshoel and Chong, which rounds averages down.
 #[test]
 fn weighted_min_fill_gives_the_trees_of_table_1() {
     for (name, cliques, largest, smallest, average, largest_separator) in [
@@ -102,7 +101,7 @@ fn every_method_compiles_every_shipped_network() {
 }
 
 #[test]
-fn a_tree_is_numbered_depth_first_from_where_the_critical_path_is_shortest() {
+fn a_tree_is_numbered_depth_first_from_the_root_with_the_shortest_critical_path() {
     for name in ["alarm", "pigs", "munin3"] {
         let graph = MoralGraph::of_network(&open(name).unwrap().network);
         let (_, tree) = compile(&graph, Triangulation::By(Heuristic::MinFill), 0);
@@ -122,7 +121,7 @@ fn a_tree_is_numbered_depth_first_from_where_the_critical_path_is_shortest() {
     }
 }
 
-/// Entries, and 4096 a message, on the most costly path from a root.
+/// The cost of the most expensive path from `root`: entries, plus 4096 per message.
 fn critical_path(tree: &JunctionTree, neighbours: &[Vec<usize>], root: usize) -> u64 {
     let mut stack = vec![(root, root, 0)];
     let mut longest = 0;
@@ -172,7 +171,7 @@ fn no_variables_give_one_empty_clique() {
 }
 
 #[test]
-fn isolated_variables_hang_on_one_of_them() {
+fn isolated_variables_are_attached_to_one_of_them() {
     for method in Triangulation::ALL {
         let tree = checked(&graph(&[2, 3, 4, 5], &[]), method, 0, "isolated variables");
         assert_eq!(tree.cliques().len(), 4);
@@ -182,7 +181,7 @@ fn isolated_variables_hang_on_one_of_them() {
 }
 
 #[test]
-fn parts_that_share_nothing_are_joined_by_empty_separators() {
+fn components_are_joined_by_empty_separators() {
     // A chain of seven pairs, a triangle, a single variable.
     let families: [&[usize]; 8] =
         [&[0, 1], &[1, 2], &[2, 3], &[3, 4], &[4, 5], &[5, 6], &[6, 7], &[8, 9, 10]];
@@ -197,7 +196,7 @@ fn parts_that_share_nothing_are_joined_by_empty_separators() {
 
 #[test]
 fn variables_with_one_state_weigh_nothing() {
-    // A square of which one diagonal costs nothing.
+    // A square with one diagonal that costs nothing.
     let square = graph(&[1, 5, 1, 5], &[&[0, 1], &[1, 2], &[2, 3], &[3, 0]]);
     for heuristic in [Heuristic::MinWeight, Heuristic::WeightedMinFill] {
         let tree = checked(&square, Triangulation::By(heuristic), 0, "a square");
@@ -249,9 +248,9 @@ fn random_graphs_compile_by_every_method() {
     }
 }
 
-/// The heuristics again, each score computed from its definition for every choice.
+/// Compares with a direct implementation that computes each score from its definition.
 #[test]
-fn heuristics_take_the_first_of_those_that_cost_least() {
+fn heuristics_take_the_first_vertex_with_the_smallest_score() {
     let mut random = Pcg64Mcg::seed_from_u64(11);
     for round in 0..60 {
         let graph = random_graph(&mut random, 18, 14);
@@ -337,8 +336,7 @@ fn total(graph: &MoralGraph, options: &TriangulationOptions) -> u64 {
     triangulate(graph, options, &CancelToken::new()).unwrap().total_entries(graph)
 }
 
-/// The known optima of the three smaller networks, and for the others what a search of this many
-/// steps was asked to reach.
+/// The bars are the known optima of the three smaller networks, and required totals for the others.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "needs an optimised build")]
 fn a_search_reaches_small_trees() {
@@ -392,7 +390,7 @@ fn every_shipped_network_has_a_shipped_order() {
 }
 
 #[test]
-fn another_seed_or_no_known_orders_asks_for_a_search() {
+fn another_seed_or_no_known_orders_starts_a_search() {
     let graph = MoralGraph::of_network(&open("alarm").unwrap().network);
     let mut known = KnownOrders::default();
     let large = compile(&graph, Triangulation::By(Heuristic::MinDegree), 3).1;
@@ -410,7 +408,7 @@ fn another_seed_or_no_known_orders_asks_for_a_search() {
 }
 
 #[test]
-fn a_network_that_is_opened_again_has_the_tree_it_had() {
+fn a_reopened_network_has_the_same_tree() {
     for name in ["asia", "cancer", "child", "insurance", "alarm"] {
         let network = Arc::new(open(name).unwrap().network);
         let compiled = |known: Option<KnownOrders>| {
@@ -437,9 +435,9 @@ fn more_steps_are_never_worse() {
     }
 }
 
-/// All orders of small graphs against the search.
+/// Compares with all orders of small graphs.
 #[test]
-fn the_search_finds_the_least_total_of_small_graphs() {
+fn the_search_finds_the_smallest_total_of_small_graphs() {
     let mut random = Pcg64Mcg::seed_from_u64(17);
     for round in 0..40 {
         let families: Vec<Vec<VariableId>> =
@@ -452,7 +450,7 @@ fn the_search_finds_the_least_total_of_small_graphs() {
     }
 }
 
-/// The least total over all orders that begin with `order`.
+/// The smallest total over all orders that begin with `order`.
 fn least_total(graph: &MoralGraph, order: &mut Vec<VariableId>) -> u64 {
     if order.len() == graph.len() {
         let elimination = eliminate_in_order(graph, order, &CancelToken::new()).unwrap();
@@ -470,7 +468,7 @@ fn least_total(graph: &MoralGraph, order: &mut Vec<VariableId>) -> u64 {
 }
 
 #[test]
-fn a_tree_gives_an_order_that_gives_the_tree() {
+fn the_elimination_order_of_a_tree_gives_the_same_tree() {
     let mut random = Pcg64Mcg::seed_from_u64(19);
     for round in 0..40 {
         let graph = random_graph(&mut random, 20, 18);
@@ -506,7 +504,7 @@ fn cancelled_work_stops() {
 }
 
 #[test]
-fn a_search_without_end_is_cut_by_its_budget_and_by_cancelling() {
+fn an_endless_search_stops_at_its_budget_and_when_cancelled() {
     let graph = MoralGraph::of_network(&open("munin4").unwrap().network);
     let endless = TriangulationOptions { steps: u64::MAX, ..options(Triangulation::Auto, 1) };
     let short = TriangulationOptions { budget: Duration::from_millis(50), ..endless.clone() };

@@ -1,5 +1,5 @@
-//! Thousands of changes of evidence with other engines and cancels among them: the posteriors stay
-//! right and the memory flat. The long form is
+//! A long random session: changes of evidence, switches of engine, cancellations. The posteriors stay
+//! right and the memory stays flat. The long form is
 //!
 //!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
 
@@ -17,10 +17,10 @@ use cliquescope::session::{EngineChoice, Propagation, Request, Session, Update};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// The most findings at a time.
-const FINDINGS: usize = 12;
+/// Maximum number of findings at a time.
+const MAX_FINDINGS: usize = 12;
 
-/// Who is used how often.
+/// The engines, in proportion to how often each is used.
 const ENGINES: [(&str, Precision); 5] = [
     ("cpu", Precision::F64),
     ("cpu", Precision::F32),
@@ -29,12 +29,12 @@ const ENGINES: [(&str, Precision); 5] = [
     ("sequential", Precision::F32),
 ];
 
-/// What the user of a soak does, and what came of it.
+/// The session, the state of the simulated user, and what was counted.
 struct Soak {
     session: Session,
     request: Request,
     random: Pcg64Mcg,
-    /// A state of all variables that is possible, from which the findings are taken.
+    /// A possible state of all variables, from which the findings are taken.
     world: Evidence,
     network: std::sync::Arc<Network>,
     checker: (std::sync::Arc<CompiledNetwork>, Box<dyn Propagator>),
@@ -44,9 +44,9 @@ struct Soak {
     memory: [u64; 10],
 }
 
-fn choice(index: usize) -> EngineChoice {
+fn engine_choice(index: usize) -> EngineChoice {
     let (name, precision) = ENGINES[index];
-    let engine = engine::by_name(name).expect("it is there");
+    let engine = engine::by_name(name).expect("it exists");
     EngineChoice { engine, precision, threads: 2, paper: engine::PaperOptions::default() }
 }
 
@@ -57,16 +57,16 @@ impl Soak {
         let world = Evidence::drawn(&network, usize::MAX, &mut random);
         let options = CompileOptions::default();
         let compiled = compile(network.clone(), &options, &CancelToken::new());
-        let compiled = std::sync::Arc::new(compiled.expect("nobody cancels"));
+        let compiled = std::sync::Arc::new(compiled.expect("it is not cancelled"));
         let load = LoadOptions {
             precision: Precision::F64,
             threads: 1,
             memory: MemoryLimit::from_bytes(1 << 32),
             ..LoadOptions::default()
         };
-        let checker = engine::by_name("sequential").expect("it is there");
+        let checker = engine::by_name("sequential").expect("it exists");
         let propagator = checker.load(&compiled, &load).expect("it fits");
-        let request = Request { engine: choice(0), ..common::session::request(name, 1) };
+        let request = Request { engine: engine_choice(0), ..common::session::request(name, 1) };
         let session = Session::start(|| {});
         session.submit(request.clone());
         let mut soak = Self {
@@ -80,12 +80,12 @@ impl Soak {
             checks: 0,
             memory: [0; 10],
         };
-        soak.until_rest().expect("posteriors without evidence");
+        soak.wait_for_posteriors().expect("posteriors without evidence");
         soak
     }
 
-    /// Waits for the posteriors; `None` if they were cancelled.
-    fn until_rest(&mut self) -> Option<std::sync::Arc<Propagation>> {
+    /// Waits for the posteriors; `None` if the propagation was cancelled.
+    fn wait_for_posteriors(&mut self) -> Option<std::sync::Arc<Propagation>> {
         let mut newest: Option<std::sync::Arc<Propagation>> = None;
         loop {
             match self.session.wait().expect("the worker lives").1 {
@@ -93,7 +93,7 @@ impl Soak {
                 Update::Cancelled(_) => return None,
                 Update::Failed(step, failure) => panic!("{step:?}: {failure}"),
                 Update::Idle => {
-                    // What an earlier change asked for may come to its end first.
+                    // The result of an earlier request may arrive first.
                     newest = newest.filter(|found| found.evidence == self.request.evidence);
                     if newest.is_some() {
                         return newest;
@@ -104,15 +104,15 @@ impl Soak {
         }
     }
 
-    /// Cancels once something is at work; what is at work may still come to its end before.
-    fn cancel_at_work(&self) {
+    /// Cancels once a step has started. The step may still finish first.
+    fn cancel_running_step(&self) {
         while !matches!(self.session.wait(), Some((_, Update::Started(_) | Update::Propagating(_))))
         {
         }
         self.session.cancel();
     }
 
-    /// Adds or takes back a finding, or goes to another world.
+    /// Adds or retracts a finding, or switches to another possible state of all variables.
     fn change(&mut self) {
         let evidence = &mut self.request.evidence;
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
@@ -124,7 +124,7 @@ impl Soak {
             1..30 if !known.is_empty() => {
                 evidence.retract(known[self.random.random_range(0..known.len())]);
             }
-            _ if known.len() >= FINDINGS => {
+            _ if known.len() >= MAX_FINDINGS => {
                 evidence.retract(known[0]);
             }
             kind => {
@@ -142,9 +142,9 @@ impl Soak {
             }
         }
         if self.random.random_range(0..50) == 0 {
-            self.request.engine = choice(self.random.random_range(0..ENGINES.len()));
+            self.request.engine = engine_choice(self.random.random_range(0..ENGINES.len()));
         }
-        // Counted up, so that evidence that comes back is propagated anew.
+        // A new serial, so that evidence seen before is propagated again.
         self.request.run_serial += 1;
     }
 
@@ -173,10 +173,10 @@ impl Soak {
             match self.random.random_range(0..20) {
                 // The next change interrupts this one.
                 0..3 if !checked => continue,
-                3 if !checked => self.cancel_at_work(),
+                3 if !checked => self.cancel_running_step(),
                 _ => {}
             }
-            match self.until_rest() {
+            match self.wait_for_posteriors() {
                 Some(propagation) if checked => self.check(&propagation),
                 Some(_) => {}
                 None => self.cancels += 1,
@@ -187,7 +187,7 @@ impl Soak {
     }
 }
 
-/// Memory of this process that is in use, where the system tells it.
+/// Resident memory of this process; `None` where the system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -215,6 +215,6 @@ fn ten_thousand_changes_leave_the_posteriors_right_and_the_memory_flat() {
         started.elapsed().as_secs_f64()
     );
     assert_eq!(soak.checks, 100);
-    // In the first tenth engines are loaded for the first time.
+    // The first tenth loads engines for the first time, so it is left out.
     assert!(mib[9] <= 1.05 * mib[1], "the memory grows: {mib:.1?}");
 }

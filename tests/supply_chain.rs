@@ -1,16 +1,15 @@
-//! What the program is made of, as far as the lock file tells: one source, nothing unchecked, and
-//! no more than there was.
+//! The dependencies in the lock file: one registry, checksums for all, and no unnoticed growth.
 
 use std::collections::BTreeMap;
 
-/// Crates that may be locked, those of every platform and of the tests counted. Whoever raises this
-/// has seen which are new.
-const MOST: usize = 460;
+/// Maximum number of locked crates, over all platforms and including the tests. Before you raise it, look
+/// at which crates are new.
+const MAX_CRATES: usize = 460;
 
-/// Crates that may be there in several versions.
-const MOST_IN_SEVERAL_VERSIONS: usize = 36;
+/// Maximum number of crates that occur in several versions.
+const MAX_WITH_SEVERAL_VERSIONS: usize = 36;
 
-/// Name, source and whether there is a checksum, of each locked crate.
+/// Name, source and presence of a checksum of each locked crate.
 fn locked() -> Vec<(String, Option<String>, bool)> {
     let packages = include_str!("../Cargo.lock").split("[[package]]").skip(1);
     let field = |package: &str, key: &str| {
@@ -26,11 +25,11 @@ fn locked() -> Vec<(String, Option<String>, bool)> {
 }
 
 #[test]
-fn every_crate_comes_from_one_registry_and_is_checked() {
+fn every_crate_comes_from_one_registry_with_a_checksum() {
     let locked = locked();
     assert!(locked.len() > 100, "the lock file was read");
     let ours: Vec<_> = locked.iter().filter(|(_, source, _)| source.is_none()).collect();
-    assert_eq!(ours.len(), 1, "only the program itself lies beside: {ours:?}");
+    assert_eq!(ours.len(), 1, "only the program itself has no source: {ours:?}");
     let sources: std::collections::BTreeSet<_> =
         locked.iter().filter_map(|(_, source, _)| source.as_ref()).collect();
     assert_eq!(sources.len(), 1, "{sources:?}");
@@ -41,23 +40,23 @@ fn every_crate_comes_from_one_registry_and_is_checked() {
 }
 
 #[test]
-fn there_are_no_more_crates_than_there_were() {
+fn the_number_of_crates_does_not_grow_unnoticed() {
     let locked = locked();
-    assert!(locked.len() <= MOST, "{} crates, expected at most {MOST}", locked.len());
+    assert!(locked.len() <= MAX_CRATES, "{} crates, expected at most {MAX_CRATES}", locked.len());
     let mut versions = BTreeMap::<_, usize>::new();
     for (name, _, _) in &locked {
         *versions.entry(name).or_default() += 1;
     }
     versions.retain(|_, count| *count > 1);
     let several = versions.len();
-    assert!(several <= MOST_IN_SEVERAL_VERSIONS, "{several} in several versions: {versions:?}");
+    assert!(several <= MAX_WITH_SEVERAL_VERSIONS, "{several} in several versions: {versions:?}");
 }
 
 #[test]
-fn nothing_of_ours_runs_at_build_time() {
+fn the_program_has_no_build_script() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     assert!(!folder.join("build.rs").exists());
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("it is there");
-    assert!(!manifest.contains("\nbuild ="), "no build script by another name");
+    assert!(!manifest.contains("\nbuild ="), "no build script under another name");
     assert!(!manifest.contains("[build-dependencies]"));
 }
