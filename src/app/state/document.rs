@@ -127,10 +127,16 @@ impl Document {
     /// Whether the posteriors are those of other evidence, or of another engine, than requested.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        let engine = self.stand_in.as_ref().map_or(self.requested_engine, |(engine, _)| *engine);
+        let engine = self.engine();
         self.result
             .as_ref()
             .is_none_or(|result| result.evidence != self.evidence || result.engine != engine)
+    }
+
+    /// The engine in use: the requested one, or the one that replaces it.
+    #[must_use]
+    pub fn engine(&self) -> EngineChoice {
+        self.stand_in.as_ref().map_or(self.requested_engine, |(engine, _)| *engine)
     }
 
     /// Whether `propagation` ran on the present tree, so that its messages are those of the plan.

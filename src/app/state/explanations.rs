@@ -24,7 +24,7 @@ impl Explanations {
             return;
         };
         // A CPU engine already uses part of the memory; a GPU engine has memory of its own.
-        let on_gpu = document.launch_overhead.is_some();
+        let on_gpu = document.engine().engine.info().capabilities.on_gpu();
         let engine = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
         let question = Question {
             compiled: Arc::clone(compiled),
