@@ -1,36 +1,87 @@
 #!/usr/bin/env python3
-"""Makes the .ptx beside every .cu of this folder.
+"""Compiles each .cu file below this folder to the .ptx files next to it.
 
     pip install --no-deps --target DIR nvidia-cuda-nvrtc-cu12==12.0.76
-    kernels/build.py DIR
+    kernels/build.py DIR            compiles all kernels
+    kernels/build.py --check [DIR]  compiles all kernels and compares the result with the .ptx files
+    kernels/build.py                lists which .ptx files are out of date, without a compiler
 
-NVRTC 12.0 writes PTX ISA 8.0 for compute_70, which drivers from 2023 on take for any GPU from
-Volta on; of what pays there, a second one for compute_80. It needs neither a GPU nor the CUDA toolkit. Each .ptx begins with a hash of what it was
-made from; a test compares it with the sources. With no argument, only says which are out of date.
+DIR contains NVRTC, NVIDIA's compiler library. With no DIR, --check takes it from the environment
+variable NVRTC_DIR or from the installed Python package nvidia.cuda_nvrtc. It exits with status 0 if
+all files are equal, 1 if one differs, and 77 if there is no NVRTC 12.0. Neither a GPU nor the CUDA
+toolkit is needed.
+
+NVRTC 12.0 writes PTX ISA 8.0, which drivers from 2023 on accept. Each kernel is compiled for
+compute_70, which runs on every GPU from Volta on. persistent.cu is also compiled for compute_80,
+whose asynchronous copies and cache hints make it faster. The first line of a .ptx file is a hash of
+its sources; a test in src/engine/cuda/kernels.rs compares it with them.
 """
 
 import ctypes
+import importlib.util
+import os
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 OPTIONS = ["--std=c++17", f"--include-path={HERE}"]
 
-# Extension of what is made, and for which virtual architecture.
+# The only version whose output is byte-identical to the .ptx files.
+VERSION = (12, 0)
+
+# Exit status of --check without a compiler, as test harnesses have it for a skipped test.
+SKIPPED = 77
+
+# Extension of the output, and the virtual architecture that it is compiled for.
 TARGETS = {".ptx": "compute_70", ".sm80.ptx": "compute_80"}
 
 
+class NoCompiler(Exception):
+    """NVRTC was not found, or it has another version."""
+
+
 def targets(source: pathlib.Path) -> list[str]:
-    return [".ptx", ".sm80.ptx"] if source.stem == "propagate" else [".ptx"]
+    return [".ptx", ".sm80.ptx"] if source.stem == "persistent" else [".ptx"]
 
 
 def source_hash(source: pathlib.Path) -> str:
-    """FNV-1a, 64 bits, of the headers in order of name and then the source."""
+    """FNV-1a, 64 bits, of all headers in order of their names, followed by the source."""
     data = b"".join(p.read_bytes() for p in sorted(HERE.glob("*.cuh"))) + source.read_bytes()
     value = 0xCBF29CE484222325
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 % 2**64
     return f"{value:016x}"
+
+
+def header(source: pathlib.Path) -> str:
+    return f"// source {source_hash(source)}\n"
+
+
+def find_nvrtc() -> pathlib.Path:
+    """The folder of NVRTC from the environment or from the installed Python package."""
+    if folder := os.environ.get("NVRTC_DIR"):
+        return pathlib.Path(folder)
+    try:
+        package = importlib.util.find_spec("nvidia.cuda_nvrtc")
+    except ModuleNotFoundError:
+        package = None
+    if package is None:
+        raise NoCompiler("NVRTC_DIR is not set, and there is no Python package nvidia.cuda_nvrtc")
+    return pathlib.Path(next(iter(package.submodule_search_locations)))
+
+
+def load_nvrtc(folder: pathlib.Path) -> ctypes.CDLL:
+    library = next(folder.rglob("libnvrtc.so.12"), None)
+    if library is None:
+        raise NoCompiler(f"there is no libnvrtc.so.12 in {folder}")
+    builtins = next(library.parent.glob("libnvrtc-builtins.so.*"))
+    ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+    nvrtc = ctypes.CDLL(str(library))
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    if (major.value, minor.value) != VERSION:
+        raise NoCompiler(f"NVRTC 12.0 is needed, and {library} is {major.value}.{minor.value}")
+    return nvrtc
 
 
 def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> str:
@@ -57,23 +108,56 @@ def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> 
     return ptx.value.decode()
 
 
+def outputs() -> list[tuple[pathlib.Path, pathlib.Path, str]]:
+    """Source, output and architecture of every .ptx file."""
+    return [
+        (source, source.with_suffix(extension), TARGETS[extension])
+        for source in sorted(HERE.rglob("*.cu"))
+        for extension in targets(source)
+    ]
+
+
+def list_outdated() -> None:
+    for source, ptx, _ in outputs():
+        current = ptx.exists() and ptx.read_text().startswith(header(source))
+        print(f"{'current' if current else 'OUT OF DATE'}  {ptx.relative_to(HERE)}")
+
+
+def build(nvrtc: ctypes.CDLL) -> None:
+    for source, ptx, architecture in outputs():
+        text = header(source) + compile_ptx(nvrtc, source, architecture)
+        ptx.write_text(text)
+        print(f"{len(text):7}  {ptx.relative_to(HERE)}")
+
+
+def check(nvrtc: ctypes.CDLL) -> bool:
+    """Whether every .ptx file is what the compiler makes of its source."""
+    differing = [
+        ptx.relative_to(HERE)
+        for source, ptx, architecture in outputs()
+        if not ptx.exists() or ptx.read_text() != header(source) + compile_ptx(nvrtc, source, architecture)
+    ]
+    for ptx in differing:
+        print(f"DIFFERS  {ptx}")
+    return not differing
+
+
 def main() -> None:
-    sources = sorted(HERE.rglob("*.cu"))
-    header = "// source {}\n"
-    if len(sys.argv) < 2:
-        for ptx, source in ((s.with_suffix(e), s) for s in sources for e in targets(s)):
-            current = ptx.exists() and ptx.read_text().startswith(header.format(source_hash(source)))
-            print(f"{'current' if current else 'OUT OF DATE'}  {ptx.relative_to(HERE)}")
-        return
-    library = next(pathlib.Path(sys.argv[1]).rglob("libnvrtc.so.12"))
-    builtins = next(library.parent.glob("libnvrtc-builtins.so.*"))
-    ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
-    nvrtc = ctypes.CDLL(str(library))
-    for source in sources:
-        for extension in targets(source):
-            text = header.format(source_hash(source)) + compile_ptx(nvrtc, source, TARGETS[extension])
-            source.with_suffix(extension).write_text(text)
-            print(f"{len(text):7}  {source.with_suffix(extension).relative_to(HERE)}")
+    arguments = sys.argv[1:]
+    if not arguments:
+        list_outdated()
+    elif arguments[0] == "--check":
+        try:
+            nvrtc = load_nvrtc(pathlib.Path(arguments[1]) if arguments[1:] else find_nvrtc())
+        except NoCompiler as reason:
+            print(reason)
+            sys.exit(SKIPPED)
+        sys.exit(0 if check(nvrtc) else 1)
+    else:
+        try:
+            build(load_nvrtc(pathlib.Path(arguments[0])))
+        except NoCompiler as reason:
+            sys.exit(str(reason))
 
 
 if __name__ == "__main__":

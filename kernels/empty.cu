@@ -1,6 +1,7 @@
-// A kernel that does nothing: what a launch costs is the slope between N and 5 N of them.
+// A kernel that does nothing, to measure the cost of a launch.
 //
-// Launch: any.
+// Called by Device::launch_time (src/engine/cuda/device.rs), which takes the slope between few and many
+// launches. Launch: any grid and block.
 
 extern "C" __global__ void empty()
 {

@@ -1,36 +1,43 @@
-// Sets every clique's table to the product of its probability tables and of the findings entered
-// in it, and finds each table's largest entry.
+// Sets every clique table to the product of its prior and the findings entered in it, and finds the
+// largest entry of each table. Sets all separator tables to one.
 //
-// Version: one. A block does one chunk of one clique's table, so that a clique is shared by as many
-// blocks as its size asks for; findings are few a clique, and each costs a division an entry.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the start of each propagation.
+// src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
+//
+// Versions: one. Each block fills one chunk of one clique table, so a large table is shared by many
+// blocks. A clique has few findings; each costs one division per entry.
 //
 // Launch: grid = number of chunks, block = 256 threads, no dynamic shared memory.
 //
-// cliques_total  entries of all clique tables
-// prior          float[cliques_total], the product of the probability tables, 2^96 standing for one
-// cliques        float[cliques_total], written
-// chunks         one record a block
+// prior          float[entries of all clique tables]: the products of the probability tables, in
+//                which 2^96 represents one
+// cliques        float[the same], written
+// chunks         Chunk[grid]
 // evidence       words, written by the host for each propagation:
-//                  exponent[clique_count]         the power of two that each table starts with
-//                  start[clique_count + 1]        where a clique's findings begin
+//                  exponent[clique_count]         the initial power of two of each table
+//                  start[clique_count + 1]        the first finding of each clique
 //                  finding[variables][3]          stride, states, first weight
-//                  weight[states of all]          float bits, largest of a finding in [1, 2)
-// largest        bits of each clique's largest entry, zero before; slot = clique
-// exponents      power of two of each clique's table, written; slot = clique
+//                  weight[states of all]          float bits; the largest of a finding is in [1, 2)
+// largest        unsigned[slots], zero before: bits of the largest entry of each clique table; the
+//                slot is the clique
+// exponents      int[slots], written: power of two of each clique table; the slot is the clique
 // separators     double[separator_entries], set to one
 
 #include "numbers.cuh"
 
+// What one block fills. Shared with src/engine/cuda/paper/records.rs.
 struct Chunk {
-    unsigned long long table;  // first entry of the clique's table
+    unsigned long long table;  // first entry of the clique table
     unsigned first;            // first entry of the chunk within the table
     unsigned entries;
     unsigned clique;
     unsigned unused;
 };
+static_assert(sizeof(Chunk) == 24, "as in Rust");
 
-__device__ float entered(float prior, unsigned entry, unsigned clique, const unsigned *evidence,
-                         unsigned clique_count, unsigned variables)
+// An entry of the prior times the weights of the findings entered in its clique.
+__device__ float with_findings(float prior, unsigned entry, unsigned clique, const unsigned *evidence,
+                               unsigned clique_count, unsigned variables)
 {
     const unsigned *start = evidence + clique_count;
     const unsigned *findings = start + clique_count + 1;
@@ -58,18 +65,18 @@ extern "C" __global__ void initialise(const float *prior, float *cliques, const 
          i < separator_entries; i += static_cast<unsigned long long>(gridDim.x) * blockDim.x) {
         separators[i] = 1.0;
     }
-    unsigned of_thread = 0;
+    unsigned thread_largest = 0;
     for (unsigned i = threadIdx.x; i < chunk.entries; i += blockDim.x) {
         unsigned entry = chunk.first + i;
-        float value = entered(prior[chunk.table + entry], entry, chunk.clique, evidence,
-                              clique_count, variables);
+        float value = with_findings(prior[chunk.table + entry], entry, chunk.clique, evidence,
+                                    clique_count, variables);
         cliques[chunk.table + entry] = value;
-        of_thread = max(of_thread, __float_as_uint(value));
+        thread_largest = max(thread_largest, __float_as_uint(value));
     }
-    atomicMax(&block_largest, of_thread);
+    atomicMax(&block_largest, thread_largest);
     __syncthreads();
     if (threadIdx.x == 0) {
-        // The order of bits is the order of numbers, for floats that are not negative.
+        // Non-negative floats are ordered as their bits are.
         atomicMax(&largest[chunk.clique], block_largest);
         if (chunk.first == 0) {
             exponents[chunk.clique] = static_cast<int>(evidence[chunk.clique]);

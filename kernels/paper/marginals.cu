@@ -1,43 +1,50 @@
-// Reads the posteriors off the tables: for each reading the marginal of one table on one variable,
-// not normalised, in double precision.
+// Reads the posteriors off the tables: each is the unnormalised marginal of one table on one variable,
+// in double precision.
 //
-// Version: one. A block does one reading, state by state: threads stride through the entries of
-// the state, and their sums are added in a tree of fixed shape, so that two runs are bit-equal.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the end of each propagation.
+// src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
 //
-// Launch: grid = number of readings, block = 256 threads, no dynamic shared memory.
+// Versions: one. Each block computes one marginal, state by state: its threads stride through the
+// entries of the state, and their sums are added in a tree of a fixed shape, so two runs are
+// bit-equal.
 //
-// cliques     float, all clique tables
-// separators  double, all separator tables
-// readings    one record a block; the last is the sum over a whole table, for P(e)
-// out         double[states of all readings + 1]; the last is the power of two of that sum
-// exponent    where that power stands
+// Launch: grid = number of marginals, block = THREADS threads, no dynamic shared memory.
+//
+// cliques     float[], all clique tables
+// separators  double[], all separator tables
+// records     Marginal[grid]; the last is the sum of a whole table, for P(e)
+// exponent    int[1], the power of two of that sum
+// out         double[states of all marginals + 1]; the last is `exponent`
 
-struct Reading {
+// Shared with src/engine/cuda/paper/records.rs.
+struct Marginal {
     unsigned long long table;  // first entry
     unsigned long long entries;
     unsigned long long stride;  // of the variable in the table
     unsigned states;
     unsigned is_separator;
-    unsigned out;  // first of the states in out
+    unsigned out;  // index in `out` of the first state
     unsigned unused;
 };
+static_assert(sizeof(Marginal) == 40, "as in Rust");
 
+// Threads of a block. Shared with src/engine/cuda/paper/tables.rs.
 static const unsigned THREADS = 256;
 
 extern "C" __global__ void marginals(const float *cliques, const double *separators,
-                                     const Reading *readings, const int *exponent, double *out)
+                                     const Marginal *records, const int *exponent, double *out)
 {
     __shared__ double sums[THREADS];
-    Reading reading = readings[blockIdx.x];
-    unsigned long long of_state = reading.entries / reading.states;
-    for (unsigned state = 0; state < reading.states; ++state) {
+    Marginal marginal = records[blockIdx.x];
+    unsigned long long entries_per_state = marginal.entries / marginal.states;
+    for (unsigned state = 0; state < marginal.states; ++state) {
         double sum = 0.0;
-        for (unsigned long long i = threadIdx.x; i < of_state; i += THREADS) {
-            unsigned long long outer = i / reading.stride;
+        for (unsigned long long i = threadIdx.x; i < entries_per_state; i += THREADS) {
+            unsigned long long outer = i / marginal.stride;
             unsigned long long entry =
-                (outer * reading.states + state) * reading.stride + (i - outer * reading.stride);
-            sum += reading.is_separator ? separators[reading.table + entry]
-                                        : static_cast<double>(cliques[reading.table + entry]);
+                (outer * marginal.states + state) * marginal.stride + (i - outer * marginal.stride);
+            sum += marginal.is_separator ? separators[marginal.table + entry]
+                                         : static_cast<double>(cliques[marginal.table + entry]);
         }
         sums[threadIdx.x] = sum;
         __syncthreads();
@@ -48,16 +55,16 @@ extern "C" __global__ void marginals(const float *cliques, const double *separat
             __syncthreads();
         }
         if (threadIdx.x == 0) {
-            out[reading.out + state] = sums[0];
+            out[marginal.out + state] = sums[0];
         }
         __syncthreads();
     }
     if (threadIdx.x == 0 && blockIdx.x == gridDim.x - 1) {
-        out[reading.out + reading.states] = static_cast<double>(*exponent);
+        out[marginal.out + marginal.states] = static_cast<double>(*exponent);
     }
 }
 
-extern "C" __global__ void marginals_empty(const float *, const double *, const Reading *,
+extern "C" __global__ void marginals_empty(const float *, const double *, const Marginal *,
                                            const int *, double *)
 {
 }

@@ -1,59 +1,66 @@
 // One message between two neighbouring cliques: Algorithm 1 of Zheng, Mengshoel and Chong.
 //
-// A thread does one entry of the separator: it sums the sender's entries that map to it
-// (equation 2), and multiplies the receiver's entries that map to it by the quotient of new and
-// old separator entry (equation 3, with 0/0 = 0). Which entries these are is read from the mapping
-// tables of section 3.2, one table for each separator entry and side.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) once for each message, one launch after
+// another in one stream. src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
 //
-// Beyond the algorithm as printed: the new separator entry is stored, without which the second
-// pass would divide by a wrong one; sums and quotients are in double precision; and tables are
-// scaled by powers of two, so that single precision holds them. A table's largest entry is known
-// from the message that wrote it, hence a message needs no second pass to scale what it reads:
-// the sender's table is read with its largest entry in [1, 2), the receiver's is written with it
-// near 2^96, and the powers are kept as integers beside the tables. Nothing overflows: the new
-// entry of the receiver is at most the separator's, which is at most twice the number of entries
+// Each thread computes one entry of the separator. It sums the entries of the sender that map to the
+// separator entry (equation 2), and multiplies the entries of the receiver that map to it by the ratio
+// of the new to the old separator entry (equation 3, with 0/0 = 0). It finds these entries in the
+// mapping tables of section 3.2: for each side one mapping table per separator entry.
+//
+// Three things are added to the algorithm as printed. The new separator entry is stored; without it
+// distribute would divide by a wrong one. Sums and ratios are in double precision. Tables are scaled
+// by powers of two, to stay within the range of single precision: each message finds the largest entry
+// of the table that it writes, so the next message needs no extra pass to scale it. The sender's
+// table is scaled to a largest entry in [1, 2) when it is read, the receiver's to one near 2^PEAK
+// before it is multiplied, and the powers of two are kept as integers. Nothing overflows: a new entry
+// of the receiver is at most the new separator entry, which is at most twice the number of entries
 // summed, times 2^97.
 //
-// Versions: the mapping tables lie one after another (naive) or element by element in turns
-// (interleaved, section 4.5), which is a matter of the two strides in the message's record.
+// Versions: the mapping tables are stored one after another (naive) or interleaved element by element
+// (section 4.5). The kernel is the same for both; the strides of the record differ.
 //
-// Launch: block = 16 to 1024 threads, grid = separator entries over block, rounded up; no dynamic
-// shared memory. Messages run one after another in one stream.
+// Launch: block = 16 to 1024 threads, grid = separator entries / block, rounded up; no dynamic shared
+// memory.
 //
-// cliques              float, all clique tables
-// separators           double, all separator tables
-// mappings             entry numbers within a clique's table
-// largest, exponents   by slot: bits of a table's largest entry, and its power of two. Each message
-//                      reads the slots of its two cliques and writes one of its own, which its
-//                      receiver then has; largest is zero before
-// separator_exponents  by message: the power of two of the separator's table after it
+// cliques              float[], all clique tables
+// separators           double[], all separator tables
+// mappings             unsigned[], entries within a clique table
+// largest, exponents   unsigned[slots], int[slots]: bits of the largest entry of a table, and its power
+//                      of two. A message reads the slots of its two cliques and writes its own slot,
+//                      which is that of the receiver from then on. `largest` is zero before
+// separator_exponents  int[messages]: the power of two of the separator table after each message
 
 #include "numbers.cuh"
 
+// Shared with src/engine/cuda/paper/records.rs.
 struct Message {
     unsigned long long from;          // first entry of the sender's table
     unsigned long long to;            // first entry of the receiver's table
     unsigned long long from_mapping;  // first element of the sender's mapping tables
     unsigned long long to_mapping;
-    unsigned long long separator;  // first entry of the separator's table
+    unsigned long long separator;  // first entry of the separator table
     unsigned entries;              // of the separator
-    unsigned from_count;           // sender's entries for each separator entry
+    unsigned from_count;           // entries of the sender per separator entry
     unsigned to_count;
-    unsigned from_table_stride;  // distance of two mapping tables
-    unsigned from_stride;        // distance of two elements of a mapping table
+    unsigned from_table_stride;  // distance between two mapping tables
+    unsigned from_stride;        // distance between two elements of a mapping table
     unsigned to_table_stride;
     unsigned to_stride;
     unsigned from_slot;
     unsigned to_slot;
     unsigned out_slot;
-    int before;      // the message that wrote the separator before, -1 if it is still all ones
-    unsigned index;  // this message
+    int previous;    // the message that wrote the separator last, -1 if it is still all ones
+    unsigned index;  // of this message
 };
+static_assert(sizeof(Message) == 88, "as in Rust");
 
-// What a receiver's largest entry is brought to before it is multiplied, as a power of two.
+// A receiver's table is scaled so that its largest entry is near 2^PEAK. Shared with
+// src/engine/cuda/paper/tables.rs.
 static const int PEAK = 96;
 
-// Separator entries below this count as zero, so that every quotient is finite.
+// Separator entries below this count as zero, so that every ratio is finite. Shared with
+// src/engine/cuda/paper/tables.rs.
 static const double NEGLIGIBLE = 1e-300;
 
 extern "C" __global__ void message(float *cliques, double *separators, const unsigned *mappings,
@@ -85,27 +92,27 @@ extern "C" __global__ void message(float *cliques, double *separators, const uns
             separator = 0.0;
         }
         double old = separators[m.separator + j];
-        double quotient = old == 0.0 ? 0.0 : separator / old;
+        double ratio = old == 0.0 ? 0.0 : separator / old;
         separators[m.separator + j] = separator;
 
-        double factor = quotient * power_of_two(PEAK - to_power);
-        unsigned of_thread = 0;
+        double factor = ratio * power_of_two(PEAK - to_power);
+        unsigned thread_largest = 0;
         for (unsigned n = 0; n < m.to_count; ++n) {
             unsigned entry = to_mapping[static_cast<unsigned long long>(n) * m.to_stride];
             float value = static_cast<float>(to[entry] * factor);
             to[entry] = value;
-            of_thread = max(of_thread, __float_as_uint(value));
+            thread_largest = max(thread_largest, __float_as_uint(value));
         }
-        atomicMax(&block_largest, of_thread);
+        atomicMax(&block_largest, thread_largest);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicMax(&largest[m.out_slot], block_largest);
         if (blockIdx.x == 0) {
-            int after = exponents[m.from_slot] + from_power;
-            int before = m.before < 0 ? 0 : separator_exponents[m.before];
-            separator_exponents[m.index] = after;
-            exponents[m.out_slot] = exponents[m.to_slot] + to_power - PEAK + after - before;
+            int exponent = exponents[m.from_slot] + from_power;
+            int previous = m.previous < 0 ? 0 : separator_exponents[m.previous];
+            separator_exponents[m.index] = exponent;
+            exponents[m.out_slot] = exponents[m.to_slot] + to_power - PEAK + exponent - previous;
         }
     }
 }

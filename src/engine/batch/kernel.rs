@@ -1,7 +1,7 @@
 //! The loops over terms, for a group of cases at once.
 //!
 //! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every step is the
-//! same for a few vector registers, and the only indices are those of the terms. `kernels/lanes.cu` does
+//! same for a few vector registers, and the only indices are those of the terms. `kernels/batch.cu` does
 //! the same on a GPU, where each lane of a warp computes one case.
 
 use crate::engine::simd::simd_dispatch;

@@ -1,34 +1,40 @@
-//! The kernels as they are embedded: PTX, which the driver compiles for the GPU it finds.
+//! The embedded kernels: PTX, which the driver compiles for the GPU that it finds.
 
-/// `(path of the source in kernels/ without extension, architecture, PTX)` of all that is embedded.
+/// Path of the source in kernels/ without extension, compute capability, and PTX of each kernel file.
 #[cfg(test)]
 const ALL: [(&str, u32, &str); 7] = [
+    ("batch", 70, BATCH),
     ("empty", 70, EMPTY),
-    ("lanes", 70, LANES),
     ("paper/initialise", 70, PAPER_INITIALISE),
     ("paper/marginals", 70, PAPER_MARGINALS),
     ("paper/message", 70, PAPER_MESSAGE),
-    ("propagate", 70, PROPAGATE),
-    ("propagate", 80, PROPAGATE_80),
+    ("persistent", 70, PERSISTENT),
+    ("persistent", 80, PERSISTENT_80),
 ];
 
+pub(super) const BATCH: &str = include_str!("../../../kernels/batch.ptx");
 pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
-pub(super) const LANES: &str = include_str!("../../../kernels/lanes.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");
 
-pub(super) const PROPAGATE: &str = include_str!("../../../kernels/propagate.ptx");
-/// The same for GPUs from compute capability 8.0 on.
-pub(super) const PROPAGATE_80: &str = include_str!("../../../kernels/propagate.sm80.ptx");
+pub(super) const PERSISTENT: &str = include_str!("../../../kernels/persistent.ptx");
+/// The same kernels for GPUs of compute capability 8.0 or higher.
+pub(super) const PERSISTENT_80: &str = include_str!("../../../kernels/persistent.sm80.ptx");
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::{Path, PathBuf};
+    use std::process::Command;
 
     use super::*;
 
-    /// The files below `folder` with this extension, in order.
+    /// The folder of the kernels.
+    pub(in crate::engine::cuda) fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+    }
+
+    /// The files with this extension in `folder` and its subfolders, sorted by path.
     fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -50,8 +56,8 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_is_embedded_as_its_source_stands() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    fn every_kernel_is_embedded_and_its_ptx_is_up_to_date() {
+        let folder = folder();
         let headers = files(&folder, "cuh");
         let headers: Vec<u8> =
             headers.iter().flat_map(|header| std::fs::read(header).unwrap()).collect();
@@ -69,11 +75,33 @@ mod tests {
         for (name, architecture, ptx) in ALL {
             let source = std::fs::read(folder.join(name).with_extension("cu")).unwrap();
             let expected = format!("// source {:016x}\n", hash(&[&*headers, &source].concat()));
-            assert!(ptx.starts_with(&expected), "{name}.ptx is old; run kernels/build.py");
+            assert!(ptx.starts_with(&expected), "{name}.ptx is out of date; run kernels/build.py");
             assert!(
                 ptx.contains(&format!(".version 8.0\n.target sm_{architecture}")),
                 "{name}.ptx"
             );
         }
+    }
+
+    /// Compiles all kernels where NVRTC is found: in the folder `NVRTC_DIR`, or in the Python package
+    /// `nvidia.cuda_nvrtc`. Without it the test is skipped, unless `REQUIRE_NVRTC=1`.
+    #[test]
+    fn compiling_the_kernels_reproduces_the_ptx() {
+        /// Exit status of `build.py --check` without a compiler.
+        const NO_COMPILER: i32 = 77;
+        let output = Command::new("python3").arg(folder().join("build.py")).arg("--check").output();
+        let (status, message) = match output {
+            Ok(output) => {
+                let text = [output.stdout, output.stderr].concat();
+                (output.status.code(), String::from_utf8_lossy(&text).trim().to_owned())
+            }
+            Err(error) => (Some(NO_COMPILER), format!("python3 did not start: {error}")),
+        };
+        let is_required = std::env::var_os("REQUIRE_NVRTC").is_some_and(|value| value == "1");
+        if status == Some(NO_COMPILER) && !is_required {
+            eprintln!("compiling_the_kernels_reproduces_the_ptx is SKIPPED: {message}");
+            return;
+        }
+        assert_eq!(status, Some(0), "{message}");
     }
 }

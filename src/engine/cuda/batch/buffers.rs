@@ -19,7 +19,7 @@ const ITEMS: usize = 4096;
 /// Terms that a row costs beside its own.
 const OF_ROW: usize = 4;
 
-/// Words of an item, see `kernels/lanes.cu`.
+/// Words of an item, see `kernels/batch.cu`.
 pub const ITEM: usize = 12;
 
 /// All that the kernel reads and that is the same for all cases.

@@ -56,8 +56,8 @@ impl Gpu {
         bytes: u64,
     ) -> Result<Option<Self>, DriverError> {
         let stream = device.stream()?;
-        let [kernel, enter, read] =
-            device.load(kernels::LANES, ["lanes_2", "enter_2", "read_2"])?;
+        let [kernel, enter, read] = device
+            .load(kernels::BATCH, ["propagate_batch_2", "enter_findings_2", "read_posteriors_2"])?;
         let lanes = 32 * OF_THREAD;
         let packed = buffers.packed_words(true).max(buffers.packed_words(false));
         let of_slot = 4 * (packed + buffers.result_words());
@@ -119,7 +119,7 @@ impl Gpu {
         launch.arg(&self.variables).arg(&count).arg(&*evidence).arg(&is_soft);
         launch.arg(&states).arg(&cases).arg(&mut self.messages).arg(&entries);
         launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&numbers);
-        // SAFETY: the arguments are those that kernels/lanes.cu declares, and there is room for as
+        // SAFETY: the arguments are those that kernels/batch.cu declares, and there is room for as
         // many groups.
         unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
         for level in &buffers.levels {

@@ -1,4 +1,4 @@
-//! The kernels of `kernels/lanes.cu` on the CPU, over the same buffers.
+//! The kernels of `kernels/batch.cu` on the CPU, over the same buffers.
 
 use super::buffers::{Buffers, ITEM};
 use super::{Executor, SLOTS};

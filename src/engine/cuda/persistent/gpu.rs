@@ -62,8 +62,8 @@ impl Gpu {
     pub fn load(device: &'static Device, flow: &Flow) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let is_new = device.capability()? >= (8, 0);
-        let ptx = if is_new { kernels::PROPAGATE_80 } else { kernels::PROPAGATE };
-        let names = ["propagate", "propagate_stamped", "propagate_empty"];
+        let ptx = if is_new { kernels::PERSISTENT_80 } else { kernels::PERSISTENT };
+        let names = ["propagate", "propagate_timestamped", "propagate_empty"];
         let [plain, stamped, empty] = device.load(ptx, names)?;
         let items = &flow.items;
         // All blocks must be running at once, whichever of the kernels runs; the empty one needs less.
@@ -139,7 +139,7 @@ impl Gpu {
         launch.arg(&mut self.messages).arg(&p_evidence).arg(&out).arg(&self.tag);
         launch.arg(&self.firsts).arg(&mut self.stamps);
         let config = grid((self.lists as u32, 1), THREADS as u32);
-        // SAFETY: the arguments are those that kernels/propagate.cu declares, the records stay
+        // SAFETY: the arguments are those that kernels/persistent.cu declares, the records stay
         // within the buffers and wait for each other in no circle, as twin and tests show, and all
         // blocks get to run: there are no more than fit, and nothing that waits is beside them.
         unsafe {

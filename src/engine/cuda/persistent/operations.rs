@@ -1,4 +1,4 @@
-//! A propagation as operations of one form, each a sum of products; see `kernels/propagate.cu`.
+//! A propagation as operations of one form, each a sum of products; see `kernels/persistent.cu`.
 
 use crate::graph::{CliqueId, Separator};
 use crate::network::{FactorId, Network, VariableId};

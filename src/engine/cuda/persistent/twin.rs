@@ -1,4 +1,4 @@
-//! `kernels/propagate.cu` on the CPU, over the same records, in the order of the schedule.
+//! `kernels/persistent.cu` on the CPU, over the same records, in the order of the schedule.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Words of 64 bits: a number, its power of two, and the run that wrote it; as in
-//! `kernels/propagate.cu`.
+//! `kernels/persistent.cu`.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -27,7 +27,7 @@ use super::operations::{Operation, Operations, Role};
 use super::schedule::earliest_ends;
 use super::support::{Support, states_of, table};
 
-/// As in `kernels/propagate.cu`.
+/// As in `kernels/persistent.cu`.
 pub(super) const THREADS: usize = 128;
 pub(super) const HEADER: usize = 12;
 pub(super) const STAGE: usize = 6 * THREADS;

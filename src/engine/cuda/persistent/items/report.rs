@@ -14,7 +14,7 @@ const SHARE: usize = 4;
 /// States of a variable that one thread takes.
 const EACH: usize = 8;
 
-/// The kind of these items, as in `kernels/propagate.cu`.
+/// The kind of these items, as in `kernels/persistent.cu`.
 pub(in crate::engine::cuda::persistent) const REPORT: u32 = 2;
 
 /// What the host waits for at once: the posteriors of some variables.

@@ -1,0 +1,316 @@
+// Many cases at once: neighbouring threads compute the same message for different cases.
+//
+// Called by the batches of engine `gpu` (src/engine/cuda/batch/gpu.rs).
+// src/engine/cuda/batch/twin.rs does the same on the CPU over the same buffers.
+//
+// A message is computed row by row; a row is a sum of terms, and a term is a constant times an entry
+// of one or two other messages (src/engine/batch/plan.rs). Evidence consists of weights, so rows and
+// terms are the same for all cases: a warp reads them once, and the numbers of neighbouring cases are
+// consecutive in memory. Cases come in groups of 32 V, each thread computes V of them, and the
+// messages of a group are arrays [entry][case].
+//
+// To stay within the range of single precision, each message has for each case its largest entry,
+// found by an atomic maximum, whose result does not depend on the order. A reader multiplies the
+// message by the power of two that brings this entry near 2^PEAK (first factor) or near one (second
+// factor), and adds up the exponents. Sums are in the order of the terms, so two runs are bit-equal.
+//
+// Versions: V = 2. On an H200, V = 1 took a fifth longer and V = 4 as long. There is one launch per
+// level of the plan, in which each warp computes one work item for one group of cases. Groups are the
+// slow index of the grid, so blocks that run at the same time read the same rows and terms, and
+// messages of few groups.
+//
+// Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
+//   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
+//   enter_findings_V   grid = (variables / 4, groups), block = 128 threads
+//   read_posteriors_V  grid = (states / 32, groups * V), block = 256 threads
+// All quotients are rounded up.
+//
+// items      WorkItem[count], of one level
+// rows       uint4: first term, end of the last term, entry of the result, entry of the second factor
+// singles    uint2, terms with one factor: constant as float bits, entry
+// pairs      uint4, terms with two factors: constant as float bits, entry of the first factor, entry of
+//            the second factor, unused
+// messages   float[group][entries][case]
+// entries    entries of all messages of one case
+// largest    unsigned[group][message_count][case], float bits, zero before the first launch
+// exponents  int[group][message_count][case]: a message must be multiplied by two to this power
+
+#include "numbers.cuh"
+
+// The first factor is scaled so that its largest entry is near 2^PEAK. Shared with
+// src/engine/cuda/batch.
+static const int PEAK = 32;
+
+// Some rows of one message. Shared with src/engine/cuda/batch.
+struct WorkItem {
+    unsigned kind;  // CONSTANT to TWO_FACTORS
+    unsigned first_row;
+    unsigned end_row;         // one past the last row
+    unsigned is_first;        // 1 if this is the first work item of its message
+    unsigned result;          // first entry of the message that is computed
+    unsigned result_message;  // number of that message
+    unsigned factor;          // the same for the first factor
+    unsigned factor_message;
+    unsigned second;  // the same for the second factor
+    unsigned second_message;
+    unsigned unused[2];
+};
+static_assert(sizeof(WorkItem) == 48, "as in Rust");
+
+// What the terms of a row are. Shared with src/engine/cuda/batch.
+static const unsigned CONSTANT = 0;        // constants
+static const unsigned ONE_FACTOR = 1;      // constants times an entry of the first factor
+static const unsigned FACTOR_AND_ROW = 2;  // the same; the sum is multiplied by one entry of the second
+static const unsigned TWO_FACTORS = 3;     // constants times an entry of both factors
+
+// 2^e for e in -126..=127.
+__device__ inline float float_power_of_two(int e)
+{
+    return __int_as_float((127 + e) << 23);
+}
+
+// One number for each case of a thread.
+template <unsigned V> struct Numbers {
+    float of[V];
+};
+
+__device__ inline Numbers<2> load(const float *from)
+{
+    const float2 x = *reinterpret_cast<const float2 *>(from);
+    return {{x.x, x.y}};
+}
+
+__device__ inline void store(float *to, Numbers<2> x)
+{
+    *reinterpret_cast<float2 *>(to) = make_float2(x.of[0], x.of[1]);
+}
+
+#define PARAMETERS                                                                                 \
+    const WorkItem *items, unsigned count, const uint4 *rows, const uint2 *singles,                \
+        const uint4 *pairs, float *messages, unsigned long long entries, unsigned *largest,        \
+        int *exponents, unsigned message_count
+#define ARGUMENTS                                                                                  \
+    items, count, rows, singles, pairs, messages, entries, largest, exponents, message_count
+
+template <unsigned V> __device__ void propagate(PARAMETERS)
+{
+    const unsigned GROUP = 32 * V;
+    const unsigned number = blockIdx.x * 4 + threadIdx.x / 32;
+    if (number >= count) {
+        return;
+    }
+    const unsigned first_case = threadIdx.x % 32 * V;
+    const WorkItem item = items[number];
+    messages += blockIdx.y * entries * GROUP + first_case;
+    const unsigned long long group_messages = static_cast<unsigned long long>(blockIdx.y) * message_count;
+    largest += group_messages * GROUP + first_case;
+    exponents += group_messages * GROUP + first_case;
+
+    Numbers<V> scale, second_scale;
+    int exponent[V];
+#pragma unroll
+    for (unsigned v = 0; v < V; ++v) {
+        exponent[v] = 0;
+        scale.of[v] = second_scale.of[v] = 1.0f;
+        if (item.kind > CONSTANT) {
+            const unsigned long long at = static_cast<unsigned long long>(item.factor_message) * GROUP;
+            const int shift = min(PEAK - exponent_of(largest[at + v]), 127);
+            scale.of[v] = float_power_of_two(shift);
+            exponent[v] += exponents[at + v] - shift;
+        }
+        if (item.kind > ONE_FACTOR) {
+            const unsigned long long at = static_cast<unsigned long long>(item.second_message) * GROUP;
+            const int shift = min(-exponent_of(largest[at + v]), 127);
+            second_scale.of[v] = float_power_of_two(shift);
+            exponent[v] += exponents[at + v] - shift;
+        }
+    }
+    const float *first = messages + static_cast<unsigned long long>(item.factor) * GROUP;
+    const float *second = messages + static_cast<unsigned long long>(item.second) * GROUP;
+    float *result = messages + static_cast<unsigned long long>(item.result) * GROUP;
+    Numbers<V> largest_sum;
+#pragma unroll
+    for (unsigned v = 0; v < V; ++v) {
+        largest_sum.of[v] = 0.0f;
+    }
+    for (unsigned r = item.first_row; r < item.end_row; ++r) {
+        const uint4 row = rows[r];
+        Numbers<V> sum;
+#pragma unroll
+        for (unsigned v = 0; v < V; ++v) {
+            sum.of[v] = 0.0f;
+        }
+        if (item.kind == TWO_FACTORS) {
+#pragma unroll 4
+            for (unsigned t = row.x; t < row.y; ++t) {
+                const uint4 term = pairs[t];
+                const float value = __uint_as_float(term.x);
+                const Numbers<V> x = load(first + static_cast<unsigned long long>(term.y) * GROUP);
+                const Numbers<V> y = load(second + static_cast<unsigned long long>(term.z) * GROUP);
+#pragma unroll
+                for (unsigned v = 0; v < V; ++v) {
+                    sum.of[v] += value * (x.of[v] * scale.of[v]) * y.of[v];
+                }
+            }
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                sum.of[v] *= second_scale.of[v];
+            }
+        } else if (item.kind == CONSTANT) {
+            for (unsigned t = row.x; t < row.y; ++t) {
+                const float value = __uint_as_float(singles[t].x);
+#pragma unroll
+                for (unsigned v = 0; v < V; ++v) {
+                    sum.of[v] += value;
+                }
+            }
+        } else {
+            Numbers<V> y;
+            if (item.kind == FACTOR_AND_ROW) {
+                y = load(second + static_cast<unsigned long long>(row.w) * GROUP);
+            }
+#pragma unroll 4
+            for (unsigned t = row.x; t < row.y; ++t) {
+                const uint2 term = singles[t];
+                const float value = __uint_as_float(term.x);
+                const Numbers<V> x = load(first + static_cast<unsigned long long>(term.y) * GROUP);
+#pragma unroll
+                for (unsigned v = 0; v < V; ++v) {
+                    sum.of[v] += value * x.of[v];
+                }
+            }
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                sum.of[v] *= scale.of[v];
+                if (item.kind == FACTOR_AND_ROW) {
+                    sum.of[v] *= y.of[v] * second_scale.of[v];
+                }
+            }
+        }
+        store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
+#pragma unroll
+        for (unsigned v = 0; v < V; ++v) {
+            largest_sum.of[v] = fmaxf(largest_sum.of[v], sum.of[v]);
+        }
+    }
+    const unsigned long long at = static_cast<unsigned long long>(item.result_message) * GROUP;
+#pragma unroll
+    for (unsigned v = 0; v < V; ++v) {
+        // Non-negative floats are ordered as their bits are.
+        if (largest_sum.of[v] > 0.0f) {
+            atomicMax(largest + at + v, __float_as_uint(largest_sum.of[v]));
+        }
+        if (item.is_first) {
+            exponents[at + v] = exponent[v];
+        }
+    }
+}
+
+// Enters the findings: writes the messages from the variables.
+//
+// variables  uint4[count]: first entry of the variable's message, its number, states, first state
+// packed     [case][variable]: 0 for no finding, 1 + state for an observed state; or, if is_soft,
+//            [case][state]: weights of at most one, as float bits
+// states     states of all variables
+template <unsigned V>
+__device__ void enter_findings(const uint4 *variables, unsigned count, const unsigned *packed,
+                               unsigned is_soft, unsigned states, unsigned cases, float *messages,
+                               unsigned long long entries, unsigned *largest, int *exponents,
+                               unsigned message_count)
+{
+    const unsigned GROUP = 32 * V;
+    const unsigned number = blockIdx.x * 4 + threadIdx.x / 32;
+    if (number >= count) {
+        return;
+    }
+    const uint4 variable = variables[number];
+    for (unsigned v = 0; v < V; ++v) {
+        const unsigned in_group = v * 32 + threadIdx.x % 32;
+        const unsigned long long c = blockIdx.y * GROUP + in_group;
+        const bool is_case = c < cases;
+        const unsigned code = is_case && !is_soft ? packed[c * count + number] : 0;
+        float *to = messages + (blockIdx.y * entries + variable.x) * GROUP + in_group;
+        for (unsigned s = 0; s < variable.z; ++s) {
+            float weight = code == 0 || code == 1 + s ? 1.0f : 0.0f;
+            if (is_case && is_soft) {
+                weight = __uint_as_float(packed[c * states + variable.w + s]);
+            }
+            to[static_cast<unsigned long long>(s) * GROUP] = weight;
+        }
+        const unsigned long long at =
+            (static_cast<unsigned long long>(blockIdx.y) * message_count + variable.y) * GROUP + in_group;
+        largest[at] = __float_as_uint(1.0f);
+        exponents[at] = 0;
+    }
+}
+
+// Reads the unnormalised posteriors, and the power of two of those of the first variable. Transposes
+// [state][case] to [case][state] through shared memory.
+//
+// reads          uint2[states]: the entry of the state's weight, and the entry of the message to its
+//                variable; the posterior is their product
+// first_message  number of the message to the first variable
+// out            float[cases][states + 1]; the last word of a case is the power of two, as int bits
+template <unsigned V>
+__device__ void read_posteriors(const uint2 *reads, unsigned states, const float *messages,
+                                unsigned long long entries, const int *exponents,
+                                unsigned message_count, unsigned first_message, unsigned cases,
+                                float *out)
+{
+    const unsigned GROUP = 32 * V;
+    __shared__ float tile[32][33];
+    const unsigned group = blockIdx.y / V;
+    const unsigned first_case = blockIdx.y % V * 32;
+    const unsigned column = threadIdx.x % 32;
+    messages += group * entries * GROUP + first_case + column;
+    for (unsigned s = threadIdx.x / 32; s < 32; s += 8) {
+        const unsigned state = blockIdx.x * 32 + s;
+        if (state < states) {
+            const uint2 at = reads[state];
+            tile[s][column] = messages[static_cast<unsigned long long>(at.x) * GROUP] *
+                              messages[static_cast<unsigned long long>(at.y) * GROUP];
+        }
+    }
+    __syncthreads();
+    const unsigned long long case_words = states + 1;
+    for (unsigned in_tile = threadIdx.x / 32; in_tile < 32; in_tile += 8) {
+        const unsigned long long c = group * GROUP + first_case + in_tile;
+        if (c >= cases) {
+            continue;
+        }
+        const unsigned state = blockIdx.x * 32 + column;
+        if (state < states) {
+            out[c * case_words + state] = tile[column][in_tile];
+        }
+        if (blockIdx.x == 0 && column == 0) {
+            const unsigned long long at =
+                (static_cast<unsigned long long>(group) * message_count + first_message) * GROUP +
+                first_case + in_tile;
+            out[c * case_words + states] = __int_as_float(exponents[at]);
+        }
+    }
+}
+
+#define KERNELS(V)                                                                                 \
+    extern "C" __global__ void __launch_bounds__(128) propagate_batch_##V(PARAMETERS)              \
+    {                                                                                              \
+        propagate<V>(ARGUMENTS);                                                                   \
+    }                                                                                              \
+    extern "C" __global__ void enter_findings_##V(                                                 \
+        const uint4 *variables, unsigned count, const unsigned *packed, unsigned is_soft,          \
+        unsigned states, unsigned cases, float *messages, unsigned long long entries,              \
+        unsigned *largest, int *exponents, unsigned message_count)                                 \
+    {                                                                                              \
+        enter_findings<V>(variables, count, packed, is_soft, states, cases, messages, entries,     \
+                          largest, exponents, message_count);                                      \
+    }                                                                                              \
+    extern "C" __global__ void read_posteriors_##V(                                                \
+        const uint2 *reads, unsigned states, const float *messages, unsigned long long entries,    \
+        const int *exponents, unsigned message_count, unsigned first_message, unsigned cases,      \
+        float *out)                                                                                \
+    {                                                                                              \
+        read_posteriors<V>(reads, states, messages, entries, exponents, message_count,             \
+                           first_message, cases, out);                                             \
+    }
+
+KERNELS(2)
