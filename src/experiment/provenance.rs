@@ -102,7 +102,7 @@ impl Machine {
 impl Gpu {
     #[cfg(feature = "cuda")]
     fn this() -> Option<Self> {
-        let card = crate::engine::cuda::card()?;
+        let card = crate::engine::cuda::gpu_info()?;
         let query = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem";
         // The driver's library does not report these, but its command-line tool does.
         let output = Command::new("nvidia-smi")

@@ -1,10 +1,11 @@
-//! Finding the GPU, and what all engines on it need.
+//! Finds the GPU, and has what all engines on it share: streams, kernels, buffers and launches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytemuck::{NoUninit, Pod};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
     ValidAsZeroBits, result, sys,
@@ -20,30 +21,30 @@ pub(super) struct Device {
     context: Arc<CudaContext>,
 }
 
-/// A GPU in figures.
+/// Name and size of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct GpuInfo {
     /// Its name.
     pub name: String,
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that are resident on each of them at once.
+    /// Threads that can be resident on each of them at the same time.
     pub threads_per_multiprocessor: u32,
 }
 
-/// The GPU, or the reason why there is none. Looked for once: a driver does not come and go.
+/// The GPU, or the reason why there is none. It is looked for once per process.
 pub(super) fn device() -> Result<&'static Device, String> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
     DEVICE.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
 fn find() -> Result<Device, String> {
-    // SAFETY: loads the driver's library if there is one, as the loader would.
+    // SAFETY: loads the driver's library, whose initialisers are safe to run at any time.
     if !unsafe { sys::is_culib_present() } {
         return Err("there is no NVIDIA driver on this machine".to_owned());
     }
-    // A driver that is too old lacks functions, and asking for one of these panics.
-    let found = quietly(|| {
+    // cudarc panics if the driver is too old to have a function that it calls.
+    let found = unless_panic(|| {
         if CudaContext::device_count().map_err(|error| describe(&error))? == 0 {
             return Err("the NVIDIA driver finds no GPU".to_owned());
         }
@@ -55,8 +56,8 @@ fn find() -> Result<Device, String> {
                 "the GPU has compute capability {major}.{minor}, and 7.0 is needed"
             ));
         }
-        // SAFETY: every buffer is used on the one stream of its propagator, so there is nothing
-        // between streams to be put in order.
+        // SAFETY: every buffer is used only on the one stream of its propagator, so no order between
+        // streams has to be tracked.
         unsafe { context.disable_event_tracking() };
         Ok(Device { context })
     });
@@ -64,13 +65,14 @@ fn find() -> Result<Device, String> {
 }
 
 /// Runs `work`; `None` if it panicked.
-fn quietly<R>(work: impl FnOnce() -> R) -> Option<R> {
+fn unless_panic<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-/// What the driver says.
+/// The message of the driver, as a sentence for the user.
 pub(super) fn describe(error: &DriverError) -> String {
-    match quietly(|| error.error_string().ok().map(|text| text.to_string_lossy().into_owned())) {
+    match unless_panic(|| error.error_string().ok().map(|text| text.to_string_lossy().into_owned()))
+    {
         Some(Some(text)) => format!("the NVIDIA driver says: {text}"),
         _ => format!("the NVIDIA driver says: {error:?}"),
     }
@@ -83,12 +85,12 @@ impl From<DriverError> for RunError {
 }
 
 impl Device {
-    /// A new stream, on which work runs in the order in which it is given.
+    /// A new stream. Work on it runs in the order in which it is enqueued.
     pub fn stream(&self) -> Result<Arc<CudaStream>, DriverError> {
         self.context.new_stream()
     }
 
-    /// The kernels called `names` in `ptx`.
+    /// Compiles `ptx` for this GPU and returns its kernels called `names`.
     pub fn load<const N: usize>(
         &self,
         ptx: &'static str,
@@ -108,43 +110,45 @@ impl Device {
         self.context.compute_capability()
     }
 
-    /// How many blocks of `threads` threads of `kernel` run at the same time.
+    /// How many blocks of `threads` threads of `kernel` can be resident at the same time.
     pub fn resident_blocks(
         &self,
         kernel: &CudaFunction,
         threads: u32,
     ) -> Result<usize, DriverError> {
-        let each = kernel.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+        let per_multiprocessor =
+            kernel.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = self.context.attribute(attribute)?;
-        Ok(each as usize * usize::try_from(multiprocessors).unwrap_or(1))
+        Ok(per_multiprocessor as usize * usize::try_from(multiprocessors).unwrap_or(1))
     }
 
-    /// What there is to tell of the GPU.
-    pub fn card(&self) -> Result<Card, DriverError> {
+    /// Name and size of the GPU.
+    pub fn info(&self) -> Result<GpuInfo, DriverError> {
         use sys::CUdevice_attribute as Attribute;
         let number = |attribute| -> Result<u32, DriverError> {
             Ok(u32::try_from(self.context.attribute(attribute)?).unwrap_or(0))
         };
         let threads = Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
-        Ok(Card {
+        Ok(GpuInfo {
             name: self.context.name()?,
             multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             threads_per_multiprocessor: number(threads)?,
         })
     }
 
-    /// Whether kernels of several processes run at the same time, as under the multi-process service.
+    /// Whether kernels of several processes can run at the same time, as with the multi-process service.
     pub fn is_shared(&self) -> bool {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
-        // A driver too old to know has to be taken for one that does it.
+        // If the driver is too old to know, assume that they can.
         self.context.attribute(attribute) != Ok(0)
     }
 
-    /// Memory of the host that the GPU copies from and to without a detour, all zeros.
-    pub fn pinned<T: ValidAsZeroBits>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
+    /// `len` zeros in pinned host memory.
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
         self.context.bind_to_thread()?;
-        // SAFETY: plain memory of this size, freed when dropped; zeros are valid numbers.
+        // SAFETY: the driver allocates this many bytes, aligned to a page, or fails; they are freed
+        // only by `Pinned::drop`. Zero bytes are a valid `T`, because it is `Pod`.
         let start = unsafe {
             let start = result::malloc_host(len * size_of::<T>(), MAPPED)?.cast::<T>();
             start.write_bytes(0, len);
@@ -153,27 +157,27 @@ impl Device {
         Ok(Pinned { start, len, context: Arc::clone(&self.context) })
     }
 
-    /// Bytes of its memory that are free.
+    /// Free bytes of the GPU's memory.
     pub fn free_bytes(&self) -> Result<u64, DriverError> {
         Ok(self.context.mem_get_info()?.0 as u64)
     }
 
-    /// An event that notes the time.
+    /// An event that records the time.
     pub fn timer(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
         self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
     }
 
-    /// The refusal of a network that needs `needed` bytes and could not be loaded.
+    /// The error for a network that needs `needed` bytes and could not be loaded.
     pub fn refusal(&self, engine: &'static str, needed: u64, error: &DriverError) -> LoadError {
         let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
         LoadError::Device { engine, needed, free, reason: describe(error) }
     }
 
-    /// What one launch costs, back to back with others: the slope between 200 and 1000 launches of
-    /// an empty kernel. Measured once.
+    /// The time of one launch in a sequence of launches: the slope between 200 and 1000 launches of an
+    /// empty kernel. It is measured once per process.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The message of the driver.
     pub fn launch_time(&self) -> Result<Duration, String> {
         static MEASURED: OnceLock<Result<Duration, String>> = OnceLock::new();
         let measure = || -> Result<Duration, DriverError> {
@@ -184,7 +188,7 @@ impl Device {
                 for _ in 0..7 {
                     let started = Instant::now();
                     for _ in 0..launches {
-                        // SAFETY: the kernel has no parameters and touches nothing.
+                        // SAFETY: the kernel has no parameters and accesses no memory.
                         unsafe { stream.launch_builder(&empty).launch(grid((1, 1), 128))? };
                     }
                     stream.synchronize()?;
@@ -200,81 +204,80 @@ impl Device {
     }
 }
 
-/// Whether all that was asked for on `stream` is done.
+/// Whether all work on `stream` has ended.
 pub(super) fn is_done(stream: &CudaStream) -> Result<bool, DriverError> {
-    // SAFETY: the stream is there as long as the reference.
+    // SAFETY: `stream` is borrowed, so its handle is valid.
     match unsafe { sys::cuStreamQuery(stream.cu_stream()) } {
         sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
         other => other.result().map(|()| true),
     }
 }
 
-/// Memory of the host that kernels can write to.
+/// The flag of host memory that kernels can access.
 const MAPPED: u32 = sys::CU_MEMHOSTALLOC_DEVICEMAP;
 
-/// Numbers in memory that stays where it is, for the GPU to copy from and to.
-pub(super) struct Pinned<T> {
+/// Pinned host memory: the GPU copies from and to it directly, and kernels can access it.
+pub(super) struct Pinned<T: Pod> {
     start: *mut T,
     len: usize,
     context: Arc<CudaContext>,
 }
 
-// SAFETY: owns its memory, as a box of numbers does.
-unsafe impl<T: Send> Send for Pinned<T> {}
+// SAFETY: it owns its memory, as `Box<[T]>` does.
+unsafe impl<T: Pod + Send> Send for Pinned<T> {}
 
-impl<T> Pinned<T> {
+impl<T: Pod> Pinned<T> {
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: as many valid numbers as were allocated. Copies by the GPU are waited for in the
-        // call that asks for them.
+        // SAFETY: `start` points to `len` numbers, and any bits are a valid `T`. A function that makes
+        // the GPU write here either waits for it, or the memory is read by `as_atomics` only.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as above, and borrowed for writing.
+        // SAFETY: as in `as_slice`, and borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
-}
 
-impl<T> Pinned<T> {
-    /// Where kernels find it.
+    /// The address at which kernels find it. Host and GPU share one address space on every GPU of
+    /// compute capability 7.0 or higher.
     pub fn device_address(&self) -> u64 {
-        // All addresses are of one space, on every GPU that is not refused.
         self.start as u64
     }
 }
 
 impl Pinned<u64> {
-    /// The numbers, which a kernel may be about to write.
+    /// The numbers, which a kernel may be writing.
     pub fn as_atomics(&self) -> &[AtomicU64] {
-        // SAFETY: as many aligned numbers as were allocated; atomic, as the kernel's writes are.
+        // SAFETY: `start` points to `len` numbers, which have the layout of atomics and are aligned to a
+        // page. The kernel's writes are atomic too.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }
 
 impl Pinned<u32> {
-    /// The numbers, which a kernel may be about to write.
+    /// The numbers, which a kernel may be writing.
     pub fn as_atomics(&self) -> &[AtomicU32] {
-        // SAFETY: as many aligned numbers as were allocated; atomic, as the kernel's writes are.
+        // SAFETY: as for `Pinned<u64>`.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }
 
-impl<T> Drop for Pinned<T> {
+impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // A driver that fails here has failed before, and said so.
+        // If the driver fails here, it has failed and been reported before.
         let _ = self.context.bind_to_thread();
-        // SAFETY: allocated by the driver, and not used any more.
+        // SAFETY: `start` was allocated by `malloc_host`, and no borrow of it is left.
         let _ = unsafe { result::free_host(self.start.cast()) };
     }
 }
 
-/// `x` times `y` blocks of `threads` threads.
+/// A launch of `x` times `y` blocks of `threads` threads.
 pub(super) fn grid((x, y): (u32, u32), threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// Copies `data` to a new buffer on the GPU; where there is nothing, to a buffer of one zero,
-/// because the driver allocates no empty ones.
+/// Copies `data` to a new buffer on the GPU. Without data it is a buffer of one zero, because the driver
+/// does not allocate empty ones.
 pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
     stream: &Arc<CudaStream>,
     data: &[T],
@@ -282,13 +285,21 @@ pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
     if data.is_empty() { stream.alloc_zeros(1) } else { stream.clone_htod(data) }
 }
 
+/// Copies records to a new buffer on the GPU, as their words; see [`upload`].
+pub(super) fn upload_records<T: NoUninit>(
+    stream: &Arc<CudaStream>,
+    records: &[T],
+) -> Result<CudaSlice<u32>, DriverError> {
+    upload(stream, bytemuck::cast_slice(records))
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// Whether tests on the GPU run here. Says on stderr why not; with `REQUIRE_CUDA=1` in the
-    /// environment it is a failure.
-    pub(in crate::engine::cuda) fn on_the_gpu(test: &str) -> bool {
+    /// Whether `test` can run on a GPU. If not, it prints the reason, or panics if `REQUIRE_CUDA=1` is
+    /// in the environment.
+    pub(in crate::engine::cuda) fn has_gpu(test: &str) -> bool {
         match device() {
             Ok(_) => true,
             Err(reason) if std::env::var_os("REQUIRE_CUDA").is_some_and(|v| v == "1") => {
@@ -302,8 +313,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_launch_has_a_price() {
-        if on_the_gpu("a_launch_has_a_price") {
+    fn the_launch_time_is_measured() {
+        if has_gpu("the_launch_time_is_measured") {
             let time = device().unwrap().launch_time().unwrap();
             eprintln!("a launch takes {time:?}");
             assert!(time > Duration::ZERO);

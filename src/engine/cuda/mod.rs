@@ -1,35 +1,38 @@
 //! Engines on an NVIDIA GPU.
 //!
-//! The driver is looked for when it is first asked for, and nothing is linked to it, so one binary
-//! runs with and without. Kernels are CUDA C++ in `kernels/`, compiled ahead to PTX that the driver
-//! finishes; each has a twin here that does the same on the CPU over the same buffers, by which
-//! packing, indices and order are tested where there is no GPU.
+//! The driver is loaded when it is first needed, and nothing is linked against it, so one binary runs on
+//! machines with and without a GPU. The kernels are CUDA C++ in `kernels/`, compiled ahead of time to
+//! PTX, which the driver compiles for the GPU. Each kernel has a twin here, which does the same on the
+//! CPU over the same buffers; with it packing, indices and order are tested without a GPU.
 //!
-//! Nothing outside this module knows of CUDA, and all of its `unsafe` is here: kernels take raw
-//! device pointers, so a launch is as safe as the records it is given are right, which the twins show.
+//! Nothing outside this module uses CUDA, and all `unsafe` code for it is here. Kernels take raw device
+//! pointers, so a launch is only as safe as the records that it is given are correct, which the twins
+//! check.
 #![allow(unsafe_code, reason = "kernels take raw device pointers")]
 
 mod batch;
 mod device;
+#[cfg(test)]
+mod kernel_source;
 mod kernels;
 mod paper;
 mod persistent;
 
 #[cfg(test)]
 use super::fixtures;
-pub use device::Card;
+pub use device::GpuInfo;
 pub use paper::GpuPaper;
 pub use persistent::GpuPersistent;
 
-/// What one kernel launch costs on this machine's GPU, the τ of section 3.4 of Zheng, Mengshoel
-/// and Chong; `None` where there is no GPU.
+/// The time of one kernel launch on this machine's GPU, the τ of section 3.4 of Zheng, Mengshoel and
+/// Chong; `None` without a GPU.
 #[must_use]
 pub fn launch_time() -> Option<std::time::Duration> {
     device::device().ok()?.launch_time().ok()
 }
 
-/// The GPU that is computed on; `None` where there is none.
+/// The GPU that the engines use; `None` without one.
 #[must_use]
-pub fn card() -> Option<Card> {
-    device::device().ok()?.card().ok()
+pub fn gpu_info() -> Option<GpuInfo> {
+    device::device().ok()?.info().ok()
 }

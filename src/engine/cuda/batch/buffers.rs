@@ -1,106 +1,118 @@
-//! The lists of the plan as the kernel reads them.
+//! The plan of a batch as the kernels read it, and the format of evidence and results.
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
 
 use crate::engine::batch::{Kind, Plan, weight_scale};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-/// Work of an item at least, in terms; a row counts as some. Short items run side by side.
-const LEAST_WORK: usize = 128;
+// The constants below are in units of work: the terms of a row, and ROW_OVERHEAD for each row. They were
+// tuned on the paper's networks on an H200, and affect only speed.
 
-/// Work of an item at most. In a long one, rows that read the same entries find them in the cache.
-const MOST_WORK: usize = 1024;
+/// Work of a work item, at least. Short ones run in parallel.
+const MIN_WORK: usize = 128;
 
-/// Items that a long operation is cut into, about.
-const ITEMS: usize = 4096;
+/// Work of a work item, at most. In a long one, rows that read the same entries find them in the cache.
+const MAX_WORK: usize = 1024;
 
-/// Terms that a row costs beside its own.
-const OF_ROW: usize = 4;
+/// Work items that a large operation is cut into, about.
+const ITEMS_PER_OPERATION: usize = 4096;
 
-/// Words of an item, see `kernels/batch.cu`.
-pub const ITEM: usize = 12;
+/// Terms that take as long as a row without its terms.
+const ROW_OVERHEAD: usize = 4;
 
-/// All that the kernel reads and that is the same for all cases.
+/// Some rows of one message, as `kernels/batch.cu` declares it; a test compares them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct WorkItem {
+    /// [`CONSTANT`] to [`TWO_FACTORS`].
+    pub kind: u32,
+    /// The rows: the first, and one past the last.
+    pub first_row: u32,
+    pub end_row: u32,
+    /// 1 if this is the first work item of its message.
+    pub is_first: u32,
+    /// First entry and number of the message that is computed.
+    pub result: u32,
+    pub result_message: u32,
+    /// The same of the first factor.
+    pub factor: u32,
+    pub factor_message: u32,
+    /// The same of the second factor.
+    pub second: u32,
+    pub second_message: u32,
+    pub unused: [u32; 2],
+}
+
+/// Words of a [`WorkItem`].
+pub const ITEM_WORDS: usize = size_of::<WorkItem>() / 4;
+
+/// Kinds of work items, see [`Kind`]. Shared with the kernel.
+pub const CONSTANT: u32 = 0;
+pub const ONE_FACTOR: u32 = 1;
+pub const FACTOR_AND_ROW: u32 = 2;
+pub const TWO_FACTORS: u32 = 3;
+
+/// All that the kernels read and that is the same for all cases. Indices are those of `kernels/batch.cu`.
 pub struct Buffers {
-    pub items: Vec<u32>,
-    /// The items of each launch.
+    pub items: Vec<WorkItem>,
+    /// The work items of each launch.
     pub levels: Vec<Range<usize>>,
-    pub rows: Vec<u32>,
-    pub singles: Vec<u32>,
-    pub pairs: Vec<u32>,
-    pub variables: Vec<u32>,
-    pub reads: Vec<u32>,
-    /// Entries of all messages, of one case.
+    pub rows: Vec<[u32; 4]>,
+    pub singles: Vec<[u32; 2]>,
+    pub pairs: Vec<[u32; 4]>,
+    pub variables: Vec<[u32; 4]>,
+    pub reads: Vec<[u32; 2]>,
+    /// Entries of all messages of one case.
     pub entries: usize,
     pub messages: usize,
-    /// Number of the message whose sum is P(e).
-    pub first: u32,
-    /// What comes out must be multiplied by two to this power.
+    /// Number of the message to the first variable, whose posterior sums to P(e).
+    pub first_message: u32,
+    /// Results must be multiplied by two to this power.
     pub exponent: i64,
-    /// First state of each variable, and the end of the last.
+    /// First state of each variable, and the number of states of all.
     pub offsets: Arc<[usize]>,
-    /// What the network took out of its factors.
+    /// The logarithm of the scale that the network removed from its factors.
     pub ln_scale: f64,
 }
 
 impl Buffers {
     pub fn new(network: &Network, plan: Plan<f32>) -> Self {
-        let mut items = Vec::new();
-        let mut levels = Vec::with_capacity(plan.levels.len());
-        for level in &plan.levels {
-            let first = items.len() / ITEM;
-            for operation in &plan.operations[level.clone()] {
-                let kind = match operation.kind {
-                    Kind::Constant => 0,
-                    Kind::One => 1,
-                    Kind::OneAndRow => 2,
-                    Kind::Two => 3,
-                };
-                let factor =
-                    |which: usize| operation.factors.get(which).copied().unwrap_or_default();
-                let (result, one, other) = (operation.result, factor(0), factor(1));
-                for (number, rows) in pieces(&plan, operation.rows.clone()).enumerate() {
-                    let begins = u32::from(number == 0);
-                    items.extend([kind, rows.start as u32, rows.end as u32, begins]);
-                    items.extend([result.start, result.number, one.start, one.number]);
-                    items.extend([other.start, other.number, 0, 0]);
-                }
-            }
-            levels.push(first..items.len() / ITEM);
-        }
+        let (items, levels) = work_items(&plan);
         let mut offsets = vec![0];
         let (mut variables, mut reads) = (Vec::new(), Vec::new());
         for ends in &plan.variables {
             let first = offsets[offsets.len() - 1];
-            variables.extend([ends.weights.start, ends.weights.number, ends.states, first as u32]);
+            variables.push([ends.weights.start, ends.weights.number, ends.states, first as u32]);
             let states = 0..ends.states;
-            reads.extend(states.flat_map(|s| [ends.weights.start + s, ends.others.start + s]));
+            reads.extend(states.map(|s| [ends.weights.start + s, ends.others.start + s]));
             offsets.push(first + ends.states as usize);
         }
         Self {
             items,
             levels,
-            rows: plan.rows.iter().flat_map(|r| [r.first, r.end, r.entry, r.factor]).collect(),
-            singles: plan.singles.iter().flat_map(|t| [t.value.to_bits(), t.entry]).collect(),
+            rows: plan.rows.iter().map(|r| [r.first, r.end, r.entry, r.factor]).collect(),
+            singles: plan.singles.iter().map(|t| [t.value.to_bits(), t.entry]).collect(),
             pairs: plan
                 .pairs
                 .iter()
-                .flat_map(|t| [t.value.to_bits(), t.entries[0], t.entries[1], 0])
+                .map(|t| [t.value.to_bits(), t.entries[0], t.entries[1], 0])
                 .collect(),
             variables,
             reads,
             entries: plan.entries,
             messages: plan.messages,
-            first: plan.variables[0].others.number,
+            first_message: plan.variables[0].others.number,
             exponent: plan.exponent,
             offsets: offsets.into(),
             ln_scale: network.ln_scale(),
         }
     }
 
-    /// How many variables there are.
+    /// Number of variables.
     pub fn variables(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -110,7 +122,7 @@ impl Buffers {
         self.offsets[self.variables()]
     }
 
-    /// Words of the packed findings of a case.
+    /// Words of the packed evidence of a case: one per variable, or one per state if `is_soft`.
     pub fn packed_words(&self, is_soft: bool) -> usize {
         if is_soft { self.states() } else { self.variables() }
     }
@@ -120,14 +132,19 @@ impl Buffers {
         self.states() + 1
     }
 
-    /// Bytes of all this.
+    /// Bytes of all lists.
     pub fn bytes(&self) -> usize {
-        let lists =
-            [&self.items, &self.rows, &self.singles, &self.pairs, &self.variables, &self.reads];
-        lists.into_iter().map(|list| size_of_val(&**list)).sum()
+        size_of_val(&*self.items)
+            + size_of_val(&*self.rows)
+            + size_of_val(&*self.singles)
+            + size_of_val(&*self.pairs)
+            + size_of_val(&*self.variables)
+            + size_of_val(&*self.reads)
     }
 
-    /// Packs the findings of a case, and gives the power of two that was taken out of them.
+    /// Packs the evidence of a case, and returns the power of two that P(e) must be multiplied by in
+    /// return. `is_soft`: whether some case of the launch has a likelihood, so that all are packed as
+    /// weights.
     pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> i64 {
         words.fill(if is_soft { 1.0_f32.to_bits() } else { 0 });
         let mut exponent = 0;
@@ -135,8 +152,8 @@ impl Buffers {
             match finding {
                 Finding::Observed(state) if !is_soft => words[variable.index()] = 1 + *state as u32,
                 finding => {
-                    let (scale, taken) = weight_scale(finding);
-                    exponent += taken;
+                    let (scale, power) = weight_scale(finding);
+                    exponent += power;
                     let states = self.offsets[variable.index()]..self.offsets[variable.index() + 1];
                     for (state, word) in words[states].iter_mut().enumerate() {
                         *word = (finding.weight(state).scale(scale) as f32).to_bits();
@@ -148,19 +165,92 @@ impl Buffers {
     }
 }
 
+/// The work items of all operations, and those of each launch.
+fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
+    let mut items = Vec::new();
+    let mut levels = Vec::with_capacity(plan.levels.len());
+    for level in &plan.levels {
+        let first = items.len();
+        for operation in &plan.operations[level.clone()] {
+            let kind = match operation.kind {
+                Kind::Constant => CONSTANT,
+                Kind::One => ONE_FACTOR,
+                Kind::OneAndRow => FACTOR_AND_ROW,
+                Kind::Two => TWO_FACTORS,
+            };
+            let factor = |which: usize| operation.factors.get(which).copied().unwrap_or_default();
+            let (result, one, other) = (operation.result, factor(0), factor(1));
+            for (number, rows) in pieces(plan, operation.rows.clone()).enumerate() {
+                items.push(WorkItem {
+                    kind,
+                    first_row: rows.start as u32,
+                    end_row: rows.end as u32,
+                    is_first: u32::from(number == 0),
+                    result: result.start,
+                    result_message: result.number,
+                    factor: one.start,
+                    factor_message: one.number,
+                    second: other.start,
+                    second_message: other.number,
+                    unused: [0; 2],
+                });
+            }
+        }
+        levels.push(first..items.len());
+    }
+    (items, levels)
+}
+
 /// The rows of an operation in pieces of about equal work.
 fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let of_row = |row: usize| OF_ROW + (plan.rows[row].end - plan.rows[row].first) as usize;
-    let all: usize = rows.clone().map(of_row).sum();
-    let enough = (all / ITEMS).clamp(LEAST_WORK, MOST_WORK);
+    let row_work = |row: usize| ROW_OVERHEAD + (plan.rows[row].end - plan.rows[row].first) as usize;
+    let all: usize = rows.clone().map(row_work).sum();
+    let target = (all / ITEMS_PER_OPERATION).clamp(MIN_WORK, MAX_WORK);
     let mut next = rows.start;
     std::iter::from_fn(move || {
         let start = next;
         let mut work = 0;
-        while next < rows.end && work < enough {
-            work += of_row(next);
+        while next < rows.end && work < target {
+            work += row_work(next);
             next += 1;
         }
         (start < next).then_some(start..next)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::twin::PEAK;
+    use super::*;
+    use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
+
+    #[test]
+    fn work_items_and_constants_are_those_of_the_kernel() {
+        assert_layout(
+            "batch",
+            layout!(WorkItem {
+                kind,
+                first_row,
+                end_row,
+                is_first,
+                result,
+                result_message,
+                factor,
+                factor_message,
+                second,
+                second_message,
+                unused
+            }),
+        );
+        assert_constants(
+            "batch",
+            &[
+                ("PEAK", f64::from(PEAK)),
+                ("CONSTANT", f64::from(CONSTANT)),
+                ("ONE_FACTOR", f64::from(ONE_FACTOR)),
+                ("FACTOR_AND_ROW", f64::from(FACTOR_AND_ROW)),
+                ("TWO_FACTORS", f64::from(TWO_FACTORS)),
+            ],
+        );
+    }
 }

@@ -1,9 +1,9 @@
-//! Many cases in one call on the GPU: the plan of [`lanes`](crate::engine::lanes), its lanes the threads
-//! of a warp.
+//! Batches of cases on the GPU: the plan of [`engine::batch`](crate::engine::batch), computed for one
+//! case per thread or a few.
 //!
-//! While the GPU works on some cases, the threads of the host make answers of those before and pack
-//! those after them. [`buffers`] is what the kernel reads, [`gpu`] launches it, and [`twin`] does the
-//! same on the CPU.
+//! While the GPU computes some cases, the threads of the host read the results of those before and pack
+//! the evidence of those after. [`buffers`] is what the kernels read, [`gpu`] launches them, and [`twin`]
+//! does the same on the CPU.
 
 mod buffers;
 mod gpu;
@@ -25,43 +25,44 @@ use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// Places for cases on their way, so that the host and the GPU work at the same time.
-const SLOTS: usize = 2;
+/// Sets of buffers for evidence and results. With two, the host and the GPU work at the same time.
+const BUFFER_SETS: usize = 2;
 
-/// What propagates cases: the GPU, or its twin.
+/// Runs a batch plan: on the GPU, or on the CPU twin.
 trait Executor: Send {
-    /// Cases that a slot holds.
+    /// Cases that a buffer set holds.
     fn capacity(&self) -> usize;
 
     /// Bytes that it holds.
     fn bytes(&self) -> u64;
 
-    /// Where the findings of the cases of a slot are to be packed.
-    fn packed(&mut self, slot: usize, words: usize) -> &mut [u32];
+    /// The first `words` of packed evidence of a buffer set, case after case.
+    fn packed(&mut self, set: usize, words: usize) -> &mut [u32];
 
-    /// Starts on the cases of a slot.
+    /// Starts to propagate the first `cases` of a buffer set, without waiting for it. `is_soft`: how the
+    /// evidence is packed, see [`Buffers::pack`].
     fn start(
         &mut self,
         buffers: &Buffers,
-        slot: usize,
+        set: usize,
         cases: usize,
         is_soft: bool,
     ) -> Result<(), RunError>;
 
-    /// Waits for the results of a slot, case after case.
-    fn results(&mut self, slot: usize) -> Result<&[f32], RunError>;
+    /// Waits for the results of a buffer set, case after case.
+    fn results(&mut self, set: usize) -> Result<&[f32], RunError>;
 }
 
-/// What is needed for many cases of one network.
-pub(super) struct Lanes {
+/// Propagates batches of cases of one network.
+pub(super) struct BatchPropagator {
     buffers: Buffers,
     executor: Box<dyn Executor>,
     threads: Option<Threads>,
 }
 
-impl Lanes {
-    /// On the GPU, in at most so many bytes there and, while it is made, on the host. `None` where
-    /// nothing is possible or there is no memory for it.
+impl BatchPropagator {
+    /// Loads the network on the GPU, in at most `bytes` there and, while it loads, on the host. `None`
+    /// if all evidence is impossible, or if there is not enough memory.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
@@ -78,20 +79,23 @@ impl Lanes {
         self.executor.bytes()
     }
 
-    /// Answers `cases`.
+    /// Propagates each of `cases`.
+    ///
+    /// # Errors
+    /// Only if `watch` was cancelled. A case that fails has its error among the answers.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         let mut answers = Vec::with_capacity(cases.len());
         let parts: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
-        let mut exponents: [Vec<i64>; SLOTS] = Default::default();
+        let mut exponents: [Vec<i64>; BUFFER_SETS] = Default::default();
         for next in 0..=parts.len() {
             watch.check()?;
             let mut started = Ok(());
             if let Some(cases) = parts.get(next) {
-                started = self.start(next % SLOTS, cases, &mut exponents[next % SLOTS]);
+                started = self.start(next % BUFFER_SETS, cases, &mut exponents[next % BUFFER_SETS]);
             }
-            if let Some(before) = next.checked_sub(1) {
-                let slot = before % SLOTS;
-                answers.extend(self.answers(slot, parts[before], &exponents[slot]));
+            if let Some(previous) = next.checked_sub(1) {
+                let set = previous % BUFFER_SETS;
+                answers.extend(self.answers(set, parts[previous], &exponents[set]));
             }
             if let Err(failure) = started {
                 answers.resize(cases.len(), Err(failure));
@@ -101,9 +105,11 @@ impl Lanes {
         Ok(answers)
     }
 
+    /// Packs `cases` into a buffer set and starts to propagate them. `exponents`: set to the power of
+    /// two that was removed from the evidence of each.
     fn start(
         &mut self,
-        slot: usize,
+        set: usize,
         cases: &[Evidence],
         exponents: &mut Vec<i64>,
     ) -> Result<(), RunError> {
@@ -112,7 +118,7 @@ impl Lanes {
         let mut pack = || {
             let is_soft = cases.par_iter().any(|case| case.iter().any(is_likelihood));
             let words = buffers.packed_words(is_soft);
-            let packed = executor.packed(slot, words * cases.len()).par_chunks_mut(words);
+            let packed = executor.packed(set, words * cases.len()).par_chunks_mut(words);
             let pack = cases.par_iter().zip(packed);
             let pack = pack.map(|(case, words)| buffers.pack(case, is_soft, words));
             pack.collect_into_vec(exponents);
@@ -122,12 +128,13 @@ impl Lanes {
             Some(threads) => threads.install(pack),
             None => pack(),
         };
-        self.executor.start(buffers, slot, cases.len(), is_soft)
+        self.executor.start(buffers, set, cases.len(), is_soft)
     }
 
-    fn answers(&mut self, slot: usize, cases: &[Evidence], exponents: &[i64]) -> BatchAnswers {
+    /// Waits for the results of `cases`, which were started in a buffer set.
+    fn answers(&mut self, set: usize, cases: &[Evidence], exponents: &[i64]) -> BatchAnswers {
         let buffers = &self.buffers;
-        let results = match self.executor.results(slot) {
+        let results = match self.executor.results(set) {
             Ok(results) => results,
             Err(failure) => return vec![Err(failure); cases.len()],
         };
@@ -145,13 +152,15 @@ impl Lanes {
     }
 }
 
-/// The plan of a network as the kernel reads it, if so many bytes are enough to make it.
+/// The plan of a network as the kernels read it; `None` if `bytes` are not enough to make it, or if there
+/// are no variables.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
     (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
 }
 
-/// The answer that the words of a case's result and what was taken out of its weights say.
+/// The posteriors of a case from the words of its result and the power of two that was removed from its
+/// evidence.
 fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors, RunError> {
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();
@@ -176,35 +185,35 @@ mod tests {
     use super::*;
     use crate::cancel::CancelToken;
     use crate::engine::by_name;
-    use crate::engine::cuda::device::tests::on_the_gpu;
+    use crate::engine::cuda::device::tests::has_gpu;
     use crate::engine::cuda::fixtures::{assert_near, load_options, networks};
     use crate::potential::Precision;
 
-    /// What has several groups of cases, the last one not full, and several slots.
+    /// Several groups of cases, the last of which is not full, in several buffer sets.
     const MANY: usize = 85;
 
-    fn twin(compiled: &CompiledNetwork) -> Option<Lanes> {
+    fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
         let buffers = buffers(compiled, 1 << 30)?;
         let twin = Twin::new(&buffers, 64);
-        Some(Lanes::new(buffers, Box::new(twin), 2))
+        Some(BatchPropagator::new(buffers, Box::new(twin), 2))
     }
 
     #[test]
-    fn the_twin_answers_as_single_runs_of_the_sequential_engine_do() {
+    fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         for (compiled, cases) in networks() {
             let Some(mut twin) = twin(&compiled) else {
                 assert!(compiled.network().variables().is_empty());
                 continue;
             };
             let options = load_options(Precision::F64);
-            let mut alone = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
+            let mut single = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
             let watch = Watch::untimed(CancelToken::new());
-            let expected: Vec<_> = cases.iter().map(|case| alone.run(case, &watch)).collect();
+            let expected: Vec<_> = cases.iter().map(|case| single.run(case, &watch)).collect();
             let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
             let found = twin.run(&many, &watch).unwrap();
             assert_eq!(found.len(), MANY);
             found.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert_near(a, b));
-            // One case, without and with likelihoods.
+            // A single case, without and with likelihoods.
             for which in [0, 2] {
                 let found = twin.run(&cases[which..=which], &watch).unwrap();
                 assert_near(&found[0], &expected[which]);
@@ -216,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn the_gpu_does_what_the_twin_does() {
-        if !on_the_gpu("lanes: the_gpu_does_what_the_twin_does") {
+    fn the_gpu_agrees_with_the_twin() {
+        if !has_gpu("batch: the_gpu_agrees_with_the_twin") {
             return;
         }
         for (compiled, cases) in networks() {
             let Some(mut twin) = twin(&compiled) else { continue };
-            let mut gpu = Lanes::load(&compiled, 2, 1 << 32).unwrap();
+            let mut gpu = BatchPropagator::load(&compiled, 2, 1 << 32).unwrap();
             let watch = Watch::untimed(CancelToken::new());
             for count in [1, 33, 5000] {
                 let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
@@ -230,7 +239,7 @@ mod tests {
                 assert_eq!(found.len(), count);
                 let expected = twin.run(&many[..count.min(MANY)], &watch).unwrap();
                 expected.iter().zip(&found).for_each(|(b, a)| assert_near(a, b));
-                // The same case gets the same bits wherever it stands.
+                // The answer to a case does not depend on its position.
                 let period = cases.len();
                 assert!(found.iter().zip(found.iter().skip(period)).all(|(a, b)| a == b));
                 assert_eq!(gpu.run(&many, &watch), Ok(found), "two runs are bit-equal");

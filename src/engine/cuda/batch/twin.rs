@@ -1,29 +1,34 @@
 //! The kernels of `kernels/batch.cu` on the CPU, over the same buffers.
 
-use super::buffers::{Buffers, ITEM};
-use super::{Executor, SLOTS};
+use super::buffers::{Buffers, CONSTANT, FACTOR_AND_ROW, ONE_FACTOR, TWO_FACTORS, WorkItem};
+use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::potential::Real;
 
 /// Cases of a group.
-const LANES: usize = 32;
+const GROUP: usize = 32;
 
-const NORMAL: i32 = 32;
+/// The first factor is scaled so that its largest entry is near two to this power. Shared with the
+/// kernel.
+pub const PEAK: i32 = 32;
 
-type Numbers = [f32; LANES];
+/// A number for each case of a group.
+type Numbers = [f32; GROUP];
 
-/// A group of cases.
+/// The messages of a group of cases.
 struct Group {
+    /// By entry.
     messages: Vec<Numbers>,
+    /// By message.
     largest: Vec<Numbers>,
-    exponents: Vec<[i32; LANES]>,
+    exponents: Vec<[i32; GROUP]>,
 }
 
 /// See the module.
 pub struct Twin {
     capacity: usize,
-    packed: [Vec<u32>; SLOTS],
-    results: [Vec<f32>; SLOTS],
+    packed: [Vec<u32>; BUFFER_SETS],
+    results: [Vec<f32>; BUFFER_SETS],
 }
 
 impl Twin {
@@ -42,113 +47,133 @@ impl Executor for Twin {
         0
     }
 
-    fn packed(&mut self, slot: usize, words: usize) -> &mut [u32] {
-        &mut self.packed[slot][..words]
+    fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
+        &mut self.packed[set][..words]
     }
 
     fn start(
         &mut self,
         buffers: &Buffers,
-        slot: usize,
+        set: usize,
         cases: usize,
         is_soft: bool,
     ) -> Result<(), RunError> {
         let words = buffers.packed_words(is_soft);
-        let packed: Vec<&[u32]> = self.packed[slot].chunks(words).take(cases).collect();
-        self.results[slot].clear();
-        for packed in packed.chunks(LANES) {
+        let packed: Vec<&[u32]> = self.packed[set].chunks(words).take(cases).collect();
+        self.results[set].clear();
+        for packed in packed.chunks(GROUP) {
             let mut group = Group {
-                // What nothing writes must not be read.
-                messages: vec![[f32::NAN; LANES]; buffers.entries],
-                largest: vec![[0.0; LANES]; buffers.messages],
-                exponents: vec![[i32::MAX; LANES]; buffers.messages],
+                // NaN: an entry that is read before it is written spoils the result.
+                messages: vec![[f32::NAN; GROUP]; buffers.entries],
+                largest: vec![[0.0; GROUP]; buffers.messages],
+                exponents: vec![[i32::MAX; GROUP]; buffers.messages],
             };
-            group.enter(buffers, packed, is_soft);
+            group.enter_findings(buffers, packed, is_soft);
             for level in &buffers.levels {
-                // The blocks of a launch come in any order.
-                for item in buffers.items[level.start * ITEM..level.end * ITEM].rchunks(ITEM) {
-                    group.item(buffers, item);
+                // The blocks of a launch run in any order; this is the reverse of the usual one.
+                for item in buffers.items[level.clone()].iter().rev() {
+                    group.propagate(buffers, item);
                 }
             }
-            for lane in 0..packed.len() {
-                let word = |at: u32| group.messages[at as usize][lane];
-                let reads = buffers.reads.chunks(2).map(|at| word(at[0]) * word(at[1]));
-                let power = group.exponents[buffers.first as usize][lane];
-                self.results[slot].extend(reads.chain([f32::from_bits(power as u32)]));
+            for case in 0..packed.len() {
+                let word = |entry: u32| group.messages[entry as usize][case];
+                let posteriors = buffers.reads.iter().map(|&[a, b]| word(a) * word(b));
+                let power = group.exponents[buffers.first_message as usize][case];
+                self.results[set].extend(posteriors.chain([f32::from_bits(power as u32)]));
             }
         }
         Ok(())
     }
 
-    fn results(&mut self, slot: usize) -> Result<&[f32], RunError> {
-        Ok(&self.results[slot])
+    fn results(&mut self, set: usize) -> Result<&[f32], RunError> {
+        Ok(&self.results[set])
     }
 }
 
 impl Group {
-    fn enter(&mut self, buffers: &Buffers, packed: &[&[u32]], is_soft: bool) {
-        for (number, variable) in buffers.variables.chunks(4).enumerate() {
-            let &[start, message, states, first] = variable else { unreachable!() };
-            for lane in 0..LANES {
-                let case = packed.get(lane);
+    fn enter_findings(&mut self, buffers: &Buffers, packed: &[&[u32]], is_soft: bool) {
+        for (number, &[start, message, states, first]) in buffers.variables.iter().enumerate() {
+            for case in 0..GROUP {
+                let words = packed.get(case);
                 for state in 0..states {
-                    let weight = match case {
+                    let weight = match words {
                         Some(words) if is_soft => f32::from_bits(words[(first + state) as usize]),
                         Some(words) if words[number] > 0 && words[number] != 1 + state => 0.0,
                         _ => 1.0,
                     };
-                    self.messages[(start + state) as usize][lane] = weight;
+                    self.messages[(start + state) as usize][case] = weight;
                 }
             }
-            self.largest[message as usize] = [1.0; LANES];
-            self.exponents[message as usize] = [0; LANES];
+            self.largest[message as usize] = [1.0; GROUP];
+            self.exponents[message as usize] = [0; GROUP];
         }
     }
 
-    fn item(&mut self, buffers: &Buffers, item: &[u32]) {
-        let word = |at: usize| item[at] as usize;
-        let (kind, result, number, first, second) = (item[0], word(4), word(5), word(6), word(8));
-        let (mut scales, mut exponents) = ([[1.0; LANES]; 2], [0; LANES]);
-        let used = [(word(7), NORMAL), (word(9), 0)].into_iter().take(kind.min(2) as usize);
-        for ((factor, normal), scales) in used.zip(&mut scales) {
-            for lane in 0..LANES {
-                let exponent = self.largest[factor][lane].scale_exponent().unwrap_or(0);
-                let shift = (normal + exponent).min(127);
-                scales[lane] = 1.0.scale(shift);
-                exponents[lane] += self.exponents[factor][lane] - shift;
-            }
-        }
-        let [scale, second_scale] = scales;
-        for row in buffers.rows[4 * word(1)..4 * word(2)].chunks(4) {
-            let terms = row[0] as usize..row[1] as usize;
-            let mut sum = [0.0; LANES];
-            for lane in 0..LANES {
-                let sum = &mut sum[lane];
-                let at = |start: usize, entry: u32| self.messages[start + entry as usize][lane];
-                if kind == 3 {
-                    for term in buffers.pairs[4 * terms.start..4 * terms.end].chunks(4) {
-                        let value = f32::from_bits(term[0]);
-                        *sum += value * (at(first, term[1]) * scale[lane]) * at(second, term[2]);
-                    }
-                    *sum *= second_scale[lane];
-                    continue;
-                }
-                for term in buffers.singles[2 * terms.start..2 * terms.end].chunks(2) {
-                    let x = if kind == 0 { 1.0 } else { at(first, term[1]) };
-                    *sum += f32::from_bits(term[0]) * x;
-                }
-                *sum *= scale[lane];
-                if kind == 2 {
-                    *sum *= at(second, row[3]) * second_scale[lane];
-                }
-            }
-            self.messages[result + row[2] as usize] = sum;
-            for (largest, sum) in self.largest[number].iter_mut().zip(sum) {
+    fn propagate(&mut self, buffers: &Buffers, item: &WorkItem) {
+        let (scales, exponents) = self.scales(item);
+        for &row in &buffers.rows[item.first_row as usize..item.end_row as usize] {
+            let sum = self.row(buffers, item, row, &scales);
+            self.messages[(item.result + row[2]) as usize] = sum;
+            let largest = &mut self.largest[item.result_message as usize];
+            for (largest, sum) in largest.iter_mut().zip(sum) {
                 *largest = largest.max(sum);
             }
         }
-        if word(3) == 1 {
-            self.exponents[number] = exponents;
+        if item.is_first == 1 {
+            self.exponents[item.result_message as usize] = exponents;
         }
+    }
+
+    /// The scales of both factors, and the power of two of the result.
+    fn scales(&self, item: &WorkItem) -> ([Numbers; 2], [i32; GROUP]) {
+        let (mut scales, mut exponents) = ([[1.0; GROUP]; 2], [0; GROUP]);
+        let factors = [
+            (item.kind > CONSTANT, item.factor_message, PEAK),
+            (item.kind > ONE_FACTOR, item.second_message, 0),
+        ];
+        for ((is_used, message, peak), scales) in factors.into_iter().zip(&mut scales) {
+            if !is_used {
+                continue;
+            }
+            for case in 0..GROUP {
+                let largest = self.largest[message as usize][case];
+                let shift = (peak + largest.scale_exponent().unwrap_or(0)).min(127);
+                scales[case] = 1.0.scale(shift);
+                exponents[case] += self.exponents[message as usize][case] - shift;
+            }
+        }
+        (scales, exponents)
+    }
+
+    /// The sum of one row for each case.
+    fn row(
+        &self,
+        buffers: &Buffers,
+        item: &WorkItem,
+        row: [u32; 4],
+        [scale, second_scale]: &[Numbers; 2],
+    ) -> Numbers {
+        let terms = row[0] as usize..row[1] as usize;
+        std::array::from_fn(|case| {
+            let load = |start: u32, entry: u32| self.messages[(start + entry) as usize][case];
+            let mut sum = 0.0;
+            if item.kind == TWO_FACTORS {
+                for &[value, first, second, _] in &buffers.pairs[terms.clone()] {
+                    let value = f32::from_bits(value);
+                    let first = load(item.factor, first) * scale[case];
+                    sum += value * first * load(item.second, second);
+                }
+                return sum * second_scale[case];
+            }
+            for &[value, entry] in &buffers.singles[terms.clone()] {
+                let factor = if item.kind == CONSTANT { 1.0 } else { load(item.factor, entry) };
+                sum += f32::from_bits(value) * factor;
+            }
+            sum *= scale[case];
+            if item.kind == FACTOR_AND_ROW {
+                sum *= load(item.second, row[3]) * second_scale[case];
+            }
+            sum
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! The launches.
+//! Launches the kernels of `kernels/paper`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use cudarc::driver::{
 };
 
 use super::Executor;
-use super::records::{Chunk, Reading};
-use super::tables::{Exponent, THREADS, Tables};
+use super::buffers::{Buffers, Exponent, THREADS};
+use super::records::Message;
 use crate::clock::Instant;
 use crate::engine::RunError;
-use crate::engine::cuda::device::{Device, grid, upload};
+use crate::engine::cuda::device::{Device, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
 use crate::statistics::median_duration;
 
@@ -24,21 +24,23 @@ pub(super) struct Gpu {
     empty: Kernels,
     prior: CudaSlice<f32>,
     cliques: CudaSlice<f32>,
-    chunks: CudaSlice<Chunk>,
+    chunks: CudaSlice<u32>,
     separators: CudaSlice<f64>,
     mappings: CudaSlice<u32>,
     evidence: CudaSlice<u32>,
     largest: CudaSlice<u32>,
     exponents: CudaSlice<i32>,
     separator_exponents: CudaSlice<i32>,
-    readings: CudaSlice<Reading>,
+    marginals: CudaSlice<u32>,
     out: CudaSlice<f64>,
-    read: Vec<f64>,
-    /// Events, of which the first `marked` are in use.
+    /// `out`, copied to the host.
+    out_on_host: Vec<f64>,
+    /// Events; the first `marked` are in use.
     marks: Vec<CudaEvent>,
     marked: usize,
 }
 
+/// One kernel for each step of a propagation.
 struct Kernels {
     initialise: CudaFunction,
     message: CudaFunction,
@@ -46,6 +48,7 @@ struct Kernels {
 }
 
 impl Kernels {
+    /// The kernels, and their counterparts with empty bodies.
     fn load(device: &Device) -> Result<[Self; 2], DriverError> {
         let [initialise, initialise_empty] =
             device.load(kernels::PAPER_INITIALISE, ["initialise", "initialise_empty"])?;
@@ -65,27 +68,27 @@ impl Kernels {
 }
 
 impl Gpu {
-    pub fn load(device: &'static Device, tables: &Tables) -> Result<Self, DriverError> {
+    pub fn load(device: &'static Device, buffers: &Buffers) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let [kernels, empty] = Kernels::load(device)?;
-        let slots = tables.cliques + tables.messages.len();
+        let slots = buffers.cliques + buffers.messages.len();
         let at_least_one = |count: usize| count.max(1);
         let gpu = Self {
             device,
             kernels,
             empty,
-            prior: upload(&stream, &tables.prior)?,
-            cliques: stream.alloc_zeros(tables.prior.len())?,
-            chunks: upload(&stream, &tables.chunks)?,
-            separators: stream.alloc_zeros(at_least_one(tables.separator_entries))?,
-            mappings: upload(&stream, &tables.mappings)?,
-            evidence: stream.alloc_zeros(tables.evidence_words())?,
+            prior: upload(&stream, &buffers.prior)?,
+            cliques: stream.alloc_zeros(buffers.prior.len())?,
+            chunks: upload_records(&stream, &buffers.chunks)?,
+            separators: stream.alloc_zeros(at_least_one(buffers.separator_entries))?,
+            mappings: upload(&stream, &buffers.mappings)?,
+            evidence: stream.alloc_zeros(buffers.evidence_words())?,
             largest: stream.alloc_zeros(slots)?,
             exponents: stream.alloc_zeros(slots)?,
-            separator_exponents: stream.alloc_zeros(at_least_one(tables.messages.len()))?,
-            readings: upload(&stream, &tables.readings)?,
-            out: stream.alloc_zeros(tables.states + 2)?,
-            read: vec![0.0; tables.states + 2],
+            separator_exponents: stream.alloc_zeros(at_least_one(buffers.messages.len()))?,
+            marginals: upload_records(&stream, &buffers.marginals)?,
+            out: stream.alloc_zeros(buffers.states + 2)?,
+            out_on_host: vec![0.0; buffers.states + 2],
             marks: Vec::new(),
             marked: 0,
             stream,
@@ -94,56 +97,61 @@ impl Gpu {
         Ok(gpu)
     }
 
+    /// `empty`: with an empty body, here and below.
     fn launch_initialise(
         &mut self,
-        tables: &Tables,
+        buffers: &Buffers,
         evidence: &[u32],
         empty: bool,
     ) -> Result<(), DriverError> {
         self.stream.memcpy_htod(evidence, &mut self.evidence)?;
         self.stream.memset_zeros(&mut self.largest)?;
         let kernel = if empty { &self.empty.initialise } else { &self.kernels.initialise };
-        let (cliques, variables) = (tables.cliques as u32, tables.variables as u32);
-        let separators = tables.separator_entries as u64;
+        let (cliques, variables) = (buffers.cliques as u32, buffers.variables as u32);
+        let separators = buffers.separator_entries as u64;
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&self.prior).arg(&mut self.cliques).arg(&self.chunks).arg(&self.evidence);
         launch.arg(&cliques).arg(&variables).arg(&mut self.largest).arg(&mut self.exponents);
         launch.arg(&mut self.separators).arg(&separators);
         // SAFETY: the arguments are those that kernels/paper/initialise.cu declares, and the
         // records stay within the buffers, as the twin shows.
-        unsafe { launch.launch(grid((tables.chunks.len() as u32, 1), THREADS)) }.map(|_| ())
+        unsafe { launch.launch(grid((buffers.chunks.len() as u32, 1), THREADS)) }.map(|_| ())
     }
 
     fn launch_message(
         &mut self,
-        tables: &Tables,
+        buffers: &Buffers,
         index: usize,
         empty: bool,
     ) -> Result<(), DriverError> {
-        let message = &tables.messages[index];
+        let message = &buffers.messages[index];
         let kernel = if empty { &self.empty.message } else { &self.kernels.message };
         let config: LaunchConfig =
-            grid((message.entries.div_ceil(tables.block_size), 1), tables.block_size);
+            grid((message.entries.div_ceil(buffers.block_size), 1), buffers.block_size);
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.cliques).arg(&mut self.separators).arg(&self.mappings);
         launch.arg(&mut self.largest).arg(&mut self.exponents);
-        launch.arg(&mut self.separator_exponents).arg(message);
-        // SAFETY: as above, for kernels/paper/message.cu.
+        // A struct that is passed by value, as words.
+        let message: [u64; size_of::<Message>() / 8] = bytemuck::cast(*message);
+        launch.arg(&mut self.separator_exponents).arg(&message);
+        // SAFETY: the arguments are those that kernels/paper/message.cu declares, and the record stays
+        // within the buffers, as the twin shows.
         unsafe { launch.launch(config) }.map(|_| ())
     }
 
-    fn launch_marginals(&mut self, tables: &Tables, empty: bool) -> Result<(), DriverError> {
+    fn launch_marginals(&mut self, buffers: &Buffers, empty: bool) -> Result<(), DriverError> {
         let kernel = if empty { &self.empty.marginals } else { &self.kernels.marginals };
-        let exponent = match tables.total_exponent {
+        let exponent = match buffers.total_exponent {
             Exponent::Clique(slot) => self.exponents.slice(slot..=slot),
             Exponent::Separator(message) => self.separator_exponents.slice(message..=message),
         };
         let mut launch = self.stream.launch_builder(kernel);
-        launch.arg(&self.cliques).arg(&self.separators).arg(&self.readings);
+        launch.arg(&self.cliques).arg(&self.separators).arg(&self.marginals);
         launch.arg(&exponent).arg(&mut self.out);
-        // SAFETY: as above, for kernels/paper/marginals.cu.
-        unsafe { launch.launch(grid((tables.readings.len() as u32, 1), THREADS)) }?;
-        self.stream.memcpy_dtoh(&self.out, &mut self.read)?;
+        // SAFETY: the arguments are those that kernels/paper/marginals.cu declares, and the records stay
+        // within the buffers, as the twin shows.
+        unsafe { launch.launch(grid((buffers.marginals.len() as u32, 1), THREADS)) }?;
+        self.stream.memcpy_dtoh(&self.out, &mut self.out_on_host)?;
         self.stream.synchronize()
     }
 
@@ -158,21 +166,21 @@ impl Gpu {
 }
 
 impl Executor for Gpu {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError> {
-        Ok(self.launch_initialise(tables, evidence, false)?)
+    fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError> {
+        Ok(self.launch_initialise(buffers, evidence, false)?)
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError> {
-        Ok(self.launch_message(tables, index, false)?)
+    fn message(&mut self, buffers: &Buffers, index: usize) -> Result<(), RunError> {
+        Ok(self.launch_message(buffers, index, false)?)
     }
 
     fn mark(&mut self) -> Result<(), RunError> {
         Ok(self.record()?)
     }
 
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError> {
-        self.launch_marginals(tables, false)?;
-        Ok(&self.read)
+    fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError> {
+        self.launch_marginals(buffers, false)?;
+        Ok(&self.out_on_host)
     }
 
     fn wait(&mut self) -> Result<(), RunError> {
@@ -187,20 +195,20 @@ impl Executor for Gpu {
         marks.iter().map(since_first).collect()
     }
 
-    fn empty_run(&mut self, tables: &Tables, evidence: &[u32], repeat: u32) -> Option<Duration> {
+    fn empty_run(&mut self, buffers: &Buffers, evidence: &[u32], repeat: u32) -> Option<Duration> {
         let mut run = || -> Result<Duration, DriverError> {
             let started = Instant::now();
-            self.launch_initialise(tables, evidence, true)?;
-            for index in 0..tables.messages.len() {
-                self.launch_message(tables, index, true)?;
+            self.launch_initialise(buffers, evidence, true)?;
+            for index in 0..buffers.messages.len() {
+                self.launch_message(buffers, index, true)?;
             }
-            self.launch_marginals(tables, true)?;
+            self.launch_marginals(buffers, true)?;
             Ok(started.elapsed())
         };
         let mut times: Vec<Duration> = Vec::new();
         for round in 0..=repeat.max(1) {
             let time = run().ok()?;
-            // The first one warms up.
+            // The first run warms up.
             if round > 0 {
                 times.push(time);
             }

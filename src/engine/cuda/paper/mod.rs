@@ -1,15 +1,16 @@
-//! Engine `gpu-paper`: the kernel of Zheng, Mengshoel and Chong to the letter, to be studied.
+//! Engine `gpu-paper`: the kernels of Zheng, Mengshoel and Chong as published, for study.
 //!
-//! HUGIN in place, one launch a message in depth-first order, one thread a separator entry, the
-//! mapping tables of section 3.2 in the GPU's memory. Block size and layout of the mapping tables
-//! are what the paper varies. It is never tuned: what it costs is what there is to see.
+//! HUGIN in place, with one launch per message in depth-first order, one thread per separator entry, and
+//! the mapping tables of section 3.2 in the GPU's memory. Block size and layout of the mapping tables can
+//! be chosen, as in the paper. The engine is deliberately not tuned: it shows what the published
+//! algorithm costs.
 //!
-//! [`tables`] lays out the buffers and the record of each launch, [`gpu`] does the launches and
-//! [`twin`] does the same on the CPU.
+//! [`buffers`] has the contents of all buffers and the record of each launch, [`gpu`] launches the
+//! kernels, and [`twin`] does the same on the CPU.
 
+mod buffers;
 mod gpu;
 mod records;
-mod tables;
 #[cfg(test)]
 mod twin;
 
@@ -17,8 +18,8 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::buffers::Buffers;
 use self::gpu::Gpu;
-use self::tables::Tables;
 use super::device::device;
 use crate::engine::{
     Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
@@ -27,7 +28,7 @@ use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Posteriors, Stage, Watch};
 
-/// See the module.
+/// The engine `gpu-paper`.
 pub struct GpuPaper;
 
 impl Engine for GpuPaper {
@@ -42,7 +43,7 @@ impl Engine for GpuPaper {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let largest = compiled.statistics().max_clique_entries;
         let unsupported = crate::engine::too_many_entries("clique", largest, u32::MAX);
-        crate::engine::forecast(self, compiled, precision, unsupported, || tables::bytes(compiled))
+        crate::engine::forecast(self, compiled, precision, unsupported, || buffers::bytes(compiled))
     }
 
     fn load(
@@ -56,47 +57,52 @@ impl Engine for GpuPaper {
         let forecast = self.forecast(compiled, options.precision);
         let bytes = forecast.bytes;
         forecast.check(options.memory)?;
-        let tables = Tables::new(compiled, options.paper);
-        let gpu = Gpu::load(device, &tables)
+        let buffers = Buffers::new(compiled, options.paper);
+        let gpu = Gpu::load(device, &buffers)
             .map_err(|error| device.refusal(self.name(), bytes, &error))?;
-        Ok(Box::new(Loaded { compiled: Arc::clone(compiled), tables, executor: gpu, bytes }))
+        Ok(Box::new(PaperPropagator {
+            compiled: Arc::clone(compiled),
+            buffers,
+            executor: gpu,
+            bytes,
+        }))
     }
 }
 
-/// What does the launches: the GPU, or its twin.
+/// Runs the kernels of a propagation: on the GPU, or on the CPU twin.
 trait Executor: Send {
-    /// Sets all tables to the prior and enters the findings, packed by [`Tables::pack`].
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError>;
+    /// Sets all tables to the prior and enters `evidence`, packed by [`Buffers::pack`].
+    fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError>;
 
     /// Passes message number `index` of the plan.
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError>;
+    fn message(&mut self, buffers: &Buffers, index: usize) -> Result<(), RunError>;
 
-    /// Notes the time at which all that was asked for so far is done.
+    /// Records the time at which all work enqueued so far has ended.
     fn mark(&mut self) -> Result<(), RunError>;
 
-    /// Waits until all is done, and reads the marginals; see [`Tables::readings`].
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError>;
+    /// Waits for all work and reads the marginals; see [`Buffers::marginals`].
+    fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError>;
 
-    /// Waits until all is done.
+    /// Waits for all work.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// The times of all marks, counted from the first, and forgets them.
+    /// The times of all marks since the first. Removes them.
     fn marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
     /// The time of all launches and copies of a propagation with empty kernels, the median of
     /// `repeat` runs.
-    fn empty_run(&mut self, tables: &Tables, evidence: &[u32], repeat: u32) -> Option<Duration>;
+    fn empty_run(&mut self, buffers: &Buffers, evidence: &[u32], repeat: u32) -> Option<Duration>;
 }
 
 /// A compiled network with its tables on the GPU.
-struct Loaded<E> {
+struct PaperPropagator<E> {
     compiled: Arc<CompiledNetwork>,
-    tables: Tables,
+    buffers: Buffers,
     executor: E,
     bytes: u64,
 }
 
-impl<E: Executor> Propagator for Loaded<E> {
+impl<E: Executor> Propagator for PaperPropagator<E> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
         if watch.times_messages() {
@@ -115,40 +121,41 @@ impl<E: Executor> Propagator for Loaded<E> {
     }
 }
 
-impl<E: Executor> GpuPropagator for Loaded<E> {
+impl<E: Executor> GpuPropagator for PaperPropagator<E> {
     fn set_block_size(&mut self, threads: u32) -> bool {
         // The buffers are the same for all sizes.
-        self.tables.set_block_size(threads);
+        self.buffers.set_block_size(threads);
         true
     }
 
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
-        let packed = self.tables.pack(&Evidence::none());
-        self.executor.empty_run(&self.tables, &packed, repeat)
+        let packed = self.buffers.pack(&Evidence::none());
+        self.executor.empty_run(&self.buffers, &packed, repeat)
     }
 }
 
-impl<E: Executor> Loaded<E> {
+impl<E: Executor> PaperPropagator<E> {
+    /// A propagation without times.
     fn plain(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        let packed = self.tables.pack(evidence);
-        self.executor.initialise(&self.tables, &packed)?;
-        for index in 0..self.tables.messages.len() {
+        let packed = self.buffers.pack(evidence);
+        self.executor.initialise(&self.buffers, &packed)?;
+        for index in 0..self.buffers.messages.len() {
             watch.check()?;
-            self.executor.message(&self.tables, index)?;
+            self.executor.message(&self.buffers, index)?;
         }
-        let read = self.executor.read(&self.tables)?;
+        let read = self.executor.read(&self.buffers)?;
         watch.check()?;
-        posteriors(&self.compiled, &self.tables, read)
+        posteriors(&self.compiled, &self.buffers, read)
     }
 
-    /// The same with the time noted before and after every message, which takes longer.
+    /// A propagation with the time recorded before and after every message, which takes longer.
     fn traced(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.stage(Stage::Initialise, || {
-            let packed = self.tables.pack(evidence);
-            self.executor.initialise(&self.tables, &packed)?;
+            let packed = self.buffers.pack(evidence);
+            self.executor.initialise(&self.buffers, &packed)?;
             self.executor.wait()
         })?;
-        let messages = self.tables.messages.len();
+        let messages = self.buffers.messages.len();
         self.executor.mark()?;
         for index in 0..messages {
             if let Err(cancelled) = watch.check() {
@@ -156,11 +163,11 @@ impl<E: Executor> Loaded<E> {
                 self.executor.marks()?;
                 return Err(cancelled.into());
             }
-            self.executor.message(&self.tables, index)?;
+            self.executor.message(&self.buffers, index)?;
             self.executor.mark()?;
         }
         self.executor.wait()?;
-        // The GPU has a clock of its own: its last mark is no later than now.
+        // The GPU's clock is aligned with that of `watch`: its last mark is now.
         let now = watch.elapsed();
         let marks = self.executor.marks()?;
         let at = |mark: usize| (now + marks[mark]).saturating_sub(marks[messages]);
@@ -171,31 +178,31 @@ impl<E: Executor> Loaded<E> {
         watch.note_stage(Stage::Distribute, at(messages / 2), at(messages));
         watch.check()?;
         watch.stage(Stage::Read, || {
-            posteriors(&self.compiled, &self.tables, self.executor.read(&self.tables)?)
+            posteriors(&self.compiled, &self.buffers, self.executor.read(&self.buffers)?)
         })
     }
 }
 
-/// The posteriors from what was `read`.
+/// The posteriors from the marginals that were `read`: see [`Buffers::marginals`].
 fn posteriors(
     compiled: &CompiledNetwork,
-    tables: &Tables,
+    buffers: &Buffers,
     read: &[f64],
 ) -> Result<Posteriors, RunError> {
-    let [total, exponent] = read[tables.states..] else { unreachable!("two numbers for P(e)") };
+    let [total, exponent] = read[buffers.states..] else { unreachable!("two numbers for P(e)") };
     if total.is_nan() || total <= 0.0 {
         return Err(RunError::Impossible);
     }
-    let ln_p_evidence = near_one(total, exponent);
+    let ln_p_evidence = ln_scaled(total, exponent);
     Ok(Posteriors::new(compiled.network(), ln_p_evidence, |variable, states| {
-        let first = tables.readings[variable.index()].out as usize;
+        let first = buffers.marginals[variable.index()].out as usize;
         states.copy_from_slice(&read[first..first + states.len()]);
     }))
 }
 
-/// ln(`total` 2^`exponent`). The number is brought near one first: a logarithm near zero has the
-/// more digits.
-fn near_one(total: f64, exponent: f64) -> f64 {
+/// ln(`total` 2^`exponent`). It scales `total` to near one first: where the logarithm is near zero it has
+/// the smallest absolute error.
+fn ln_scaled(total: f64, exponent: f64) -> f64 {
     let power = total.log2().round();
     (total * (-power).exp2()).ln() + (exponent + power) * LN_2
 }
@@ -204,17 +211,17 @@ fn near_one(total: f64, exponent: f64) -> f64 {
 mod tests {
     use super::twin::Twin;
     use super::*;
-    use crate::engine::cuda::device::tests::on_the_gpu;
+    use crate::engine::cuda::device::tests::has_gpu;
     use crate::engine::cuda::fixtures::{
         assert_as_sequential, assert_as_twin, load_options, networks,
     };
     use crate::engine::{MappingLayout, PaperOptions};
     use crate::potential::{MappingTables, Scope};
 
-    fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> Loaded<Twin> {
-        let tables = Tables::new(compiled, options);
-        let executor = Twin::new(&tables);
-        Loaded { compiled: Arc::clone(compiled), tables, executor, bytes: 0 }
+    fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> PaperPropagator<Twin> {
+        let buffers = Buffers::new(compiled, options);
+        let executor = Twin::new(&buffers);
+        PaperPropagator { compiled: Arc::clone(compiled), buffers, executor, bytes: 0 }
     }
 
     const LAYOUTS: [PaperOptions; 3] = [
@@ -233,15 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn a_block_size_that_is_set_is_as_one_that_was_loaded() {
+    fn setting_the_block_size_equals_loading_with_it() {
         let compiled = &networks()[0].0;
         let options = PaperOptions::default();
         for block_size in [1, 16, 192, 1024, 5000] {
             let mut set = twin(compiled, options);
             assert!(set.set_block_size(block_size));
             let loaded = twin(compiled, PaperOptions { block_size, ..options });
-            assert_eq!(set.tables.block_size, loaded.tables.block_size);
-            assert!((16..=1024).contains(&set.tables.block_size));
+            assert_eq!(set.buffers.block_size, loaded.buffers.block_size);
+            assert!((16..=1024).contains(&set.buffers.block_size));
         }
     }
 
@@ -249,21 +256,21 @@ mod tests {
     fn both_layouts_hold_the_same_mapping_tables() {
         for (compiled, _) in networks() {
             let [a, b] = MappingLayout::ALL.map(|layout| {
-                Tables::new(&compiled, PaperOptions { layout, ..PaperOptions::default() })
+                Buffers::new(&compiled, PaperOptions { layout, ..PaperOptions::default() })
             });
             for (a_message, b_message) in a.messages.iter().zip(&b.messages) {
-                let of = |tables: &Tables, m: &records::Message| -> Vec<Vec<u32>> {
+                let mapping_tables = |buffers: &Buffers, m: &records::Message| -> Vec<Vec<u32>> {
                     let element = |j: u32, n: u32| {
                         let at = j * m.from_table_stride + n * m.from_stride;
-                        tables.mappings[m.from_mapping as usize + at as usize]
+                        buffers.mappings[m.from_mapping as usize + at as usize]
                     };
                     (0..m.entries)
                         .map(|j| (0..m.from_count).map(|n| element(j, n)).collect())
                         .collect()
                 };
-                let lists = of(&a, a_message);
-                assert_eq!(lists, of(&b, b_message));
-                // As the arithmetic has it that shows them where there is no GPU.
+                let lists = mapping_tables(&a, a_message);
+                assert_eq!(lists, mapping_tables(&b, b_message));
+                // The same as the arithmetic that the window shows them with.
                 let message = compiled.plan()[MessageId::new(a_message.index as usize)];
                 let scope =
                     |variables: &[_]| Scope::of(compiled.network(), variables.iter().copied());
@@ -273,18 +280,18 @@ mod tests {
                     &scope(&compiled.tree()[message.separator].variables),
                 );
                 let (entries, count) = (arithmetic.entries(), arithmetic.count());
-                for (tables, m, layout) in
+                for (buffers, m, layout) in
                     [(&a, a_message, MappingLayout::ALL[0]), (&b, b_message, MappingLayout::ALL[1])]
                 {
                     for n in 0..count.min(40) {
                         let words = layout.words_of_warp(entries, count, 0, n);
                         for (j, word) in words.into_iter().enumerate() {
-                            let stored = tables.mappings[m.from_mapping as usize + word];
+                            let stored = buffers.mappings[m.from_mapping as usize + word];
                             assert_eq!(stored as usize, arithmetic.element(j, n));
                         }
                     }
                 }
-                // Each entry of the clique is in one of them.
+                // Each entry of the clique is in exactly one of them.
                 let mut all: Vec<u32> = lists.into_iter().flatten().collect();
                 all.sort_unstable();
                 assert!(all.into_iter().eq(0..a_message.entries * a_message.from_count));
@@ -293,8 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn the_gpu_does_what_the_twin_does() {
-        if !on_the_gpu("the_gpu_does_what_the_twin_does") {
+    fn the_gpu_agrees_with_the_twin() {
+        if !has_gpu("paper: the_gpu_agrees_with_the_twin") {
             return;
         }
         for (compiled, cases) in networks() {

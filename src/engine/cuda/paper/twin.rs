@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Executor;
-use super::records::{Chunk, Message, Reading};
-use super::tables::{Exponent, PEAK, Tables};
+use super::buffers::{Buffers, Exponent, NEGLIGIBLE, PEAK};
+use super::records::{Chunk, Marginal, Message};
 use crate::clock::Instant;
 use crate::engine::RunError;
 use crate::potential::{Real, ratio};
@@ -21,27 +21,28 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    pub fn new(tables: &Tables) -> Self {
-        let slots = tables.cliques + tables.messages.len();
+    pub fn new(buffers: &Buffers) -> Self {
+        let slots = buffers.cliques + buffers.messages.len();
         Self {
-            // What is not written first must not matter.
-            cliques: vec![f32::NAN; tables.prior.len()],
-            separators: vec![f64::NAN; tables.separator_entries],
+            // NaN: an entry that is read before it is written spoils the result.
+            cliques: vec![f32::NAN; buffers.prior.len()],
+            separators: vec![f64::NAN; buffers.separator_entries],
             largest: vec![0; slots],
             exponents: vec![i32::MIN; slots],
-            separator_exponents: vec![i32::MIN; tables.messages.len()],
-            out: vec![f64::NAN; tables.states + 2],
+            separator_exponents: vec![i32::MIN; buffers.messages.len()],
+            out: vec![f64::NAN; buffers.states + 2],
             marks: Vec::new(),
         }
     }
 
-    fn initialise_chunk(&mut self, tables: &Tables, evidence: &[u32], chunk: Chunk) {
-        let start = &evidence[tables.cliques..];
-        let findings = &start[tables.cliques + 1..];
-        let weights = &findings[3 * tables.variables..];
+    /// One block of `initialise`.
+    fn initialise_chunk(&mut self, buffers: &Buffers, evidence: &[u32], chunk: Chunk) {
+        let start = &evidence[buffers.cliques..];
+        let findings = &start[buffers.cliques + 1..];
+        let weights = &findings[3 * buffers.variables..];
         let clique = chunk.clique as usize;
         for entry in chunk.first..chunk.first + chunk.entries {
-            let mut value = f64::from(tables.prior[(chunk.table + u64::from(entry)) as usize]);
+            let mut value = f64::from(buffers.prior[(chunk.table + u64::from(entry)) as usize]);
             for finding in start[clique]..start[clique + 1] {
                 let finding = &findings[3 * finding as usize..][..3];
                 let weight = weights[(finding[2] + entry / finding[0] % finding[1]) as usize];
@@ -56,22 +57,22 @@ impl Twin {
         }
     }
 
-    /// What thread `j` of a message does. Returns the bits of the largest entry that it wrote.
-    fn message_thread(&mut self, tables: &Tables, m: &Message, j: u32) -> u32 {
+    /// Thread `j` of `message`. Returns the bits of the largest entry that it writes.
+    fn message_thread(&mut self, buffers: &Buffers, m: &Message, j: u32) -> u32 {
         let mapping = |first: u64, table_stride: u32, stride: u32, n: u32| -> usize {
             let at = first + u64::from(j) * u64::from(table_stride);
-            tables.mappings[(at + u64::from(n) * u64::from(stride)) as usize] as usize
+            buffers.mappings[(at + u64::from(n) * u64::from(stride)) as usize] as usize
         };
         let sender = |n| mapping(m.from_mapping, m.from_table_stride, m.from_stride, n);
         let from = &self.cliques[m.from as usize..];
         let sum: f64 = (0..m.from_count).map(|n| f64::from(from[sender(n)])).sum();
         let separator = sum.scale(-exponent_of(self.largest[m.from_slot as usize]));
-        let separator = if separator < 1e-300 { 0.0 } else { separator };
+        let separator = if separator < NEGLIGIBLE { 0.0 } else { separator };
         let stored = &mut self.separators[m.separator as usize + j as usize];
         let old = std::mem::replace(stored, separator);
-        let quotient = ratio(separator, old);
+        let ratio = ratio(separator, old);
 
-        let factor = quotient.scale(PEAK - exponent_of(self.largest[m.to_slot as usize]));
+        let factor = ratio.scale(PEAK - exponent_of(self.largest[m.to_slot as usize]));
         let mut largest = 0;
         for n in 0..m.to_count {
             let entry = mapping(m.to_mapping, m.to_table_stride, m.to_stride, n);
@@ -84,26 +85,26 @@ impl Twin {
 }
 
 impl Executor for Twin {
-    fn initialise(&mut self, tables: &Tables, evidence: &[u32]) -> Result<(), RunError> {
+    fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError> {
         self.largest.fill(0);
         self.separators.fill(1.0);
-        for &chunk in &tables.chunks {
-            self.initialise_chunk(tables, evidence, chunk);
+        for &chunk in &buffers.chunks {
+            self.initialise_chunk(buffers, evidence, chunk);
         }
         Ok(())
     }
 
-    fn message(&mut self, tables: &Tables, index: usize) -> Result<(), RunError> {
-        let m = tables.messages[index];
-        let largest = (0..m.entries).map(|j| self.message_thread(tables, &m, j)).max();
+    fn message(&mut self, buffers: &Buffers, index: usize) -> Result<(), RunError> {
+        let m = buffers.messages[index];
+        let largest = (0..m.entries).map(|j| self.message_thread(buffers, &m, j)).max();
         let from_power = exponent_of(self.largest[m.from_slot as usize]);
         let to_power = exponent_of(self.largest[m.to_slot as usize]);
-        let before = usize::try_from(m.before).map_or(0, |m| self.separator_exponents[m]);
-        let after = self.exponents[m.from_slot as usize] + from_power;
-        self.separator_exponents[m.index as usize] = after;
+        let previous = usize::try_from(m.previous).map_or(0, |m| self.separator_exponents[m]);
+        let exponent = self.exponents[m.from_slot as usize] + from_power;
+        self.separator_exponents[m.index as usize] = exponent;
         self.largest[m.out_slot as usize] = largest.unwrap_or(0);
         self.exponents[m.out_slot as usize] =
-            self.exponents[m.to_slot as usize] + to_power - PEAK + after - before;
+            self.exponents[m.to_slot as usize] + to_power - PEAK + exponent - previous;
         Ok(())
     }
 
@@ -112,23 +113,23 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn read(&mut self, tables: &Tables) -> Result<&[f64], RunError> {
-        let value = |reading: &Reading, entry: u64| match reading.is_separator {
-            0 => f64::from(self.cliques[(reading.table + entry) as usize]),
-            _ => self.separators[(reading.table + entry) as usize],
+    fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError> {
+        let value = |marginal: &Marginal, entry: u64| match marginal.is_separator {
+            0 => f64::from(self.cliques[(marginal.table + entry) as usize]),
+            _ => self.separators[(marginal.table + entry) as usize],
         };
-        for reading in &tables.readings {
-            for state in 0..u64::from(reading.states) {
-                let of_state = 0..reading.entries / u64::from(reading.states);
+        for marginal in &buffers.marginals {
+            for state in 0..u64::from(marginal.states) {
+                let in_state = 0..marginal.entries / u64::from(marginal.states);
                 let entry = |i: u64| {
-                    let (outer, inner) = (i / reading.stride, i % reading.stride);
-                    (outer * u64::from(reading.states) + state) * reading.stride + inner
+                    let (outer, inner) = (i / marginal.stride, i % marginal.stride);
+                    (outer * u64::from(marginal.states) + state) * marginal.stride + inner
                 };
-                self.out[reading.out as usize + state as usize] =
-                    of_state.map(|i| value(reading, entry(i))).sum();
+                self.out[marginal.out as usize + state as usize] =
+                    in_state.map(|i| value(marginal, entry(i))).sum();
             }
         }
-        self.out[tables.states + 1] = f64::from(match tables.total_exponent {
+        self.out[buffers.states + 1] = f64::from(match buffers.total_exponent {
             Exponent::Clique(slot) => self.exponents[slot],
             Exponent::Separator(message) => self.separator_exponents[message],
         });
@@ -144,12 +145,12 @@ impl Executor for Twin {
         Ok(marks.iter().map(|mark| mark.duration_since(marks[0])).collect())
     }
 
-    fn empty_run(&mut self, _: &Tables, _: &[u32], _: u32) -> Option<Duration> {
+    fn empty_run(&mut self, _: &Buffers, _: &[u32], _: u32) -> Option<Duration> {
         None
     }
 }
 
-/// As in `kernels/numbers.cuh`.
+/// The exponent of the non-negative float with these bits, as in `kernels/numbers.cuh`.
 fn exponent_of(bits: u32) -> i32 {
     if bits == 0 { 0 } else { (bits >> 23).max(1) as i32 - 127 }
 }
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exponent_of_a_float() {
+    fn exponents_of_zero_normal_and_subnormal_floats() {
         for (value, exponent) in
             [(0.0_f32, 0), (1.0, 0), (1.99, 0), (2.0, 1), (0.3, -2), (1e-42, -126)]
         {

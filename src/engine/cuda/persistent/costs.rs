@@ -1,50 +1,53 @@
-//! What things are thought to take, in nanoseconds. Items as measured on an NVIDIA H200 from the stamps of
-//! all of them (see `explain`): how many words of messages a thread brings to the stage decides most of it.
+//! Estimated durations, in nanoseconds, from which the schedule is made. They affect only speed.
+//!
+//! The constants were fitted on an NVIDIA H200 to the timestamps of all work items (see `explain`).
+//! The number of message words that each thread loads into the staging buffer dominates.
 
-use super::items::THREADS;
+use super::work_items::THREADS;
 
-/// How much earlier than what it waits for a block takes up an item.
-pub(super) const AHEAD: u64 = 1000;
+/// How long before its inputs are complete a block should begin a work item, so that its record is
+/// ready by then.
+pub(super) const PREPARATION_LEAD: u64 = 1000;
 
-/// For each variable of a report, until the host has read it.
-pub(super) const READING: u64 = 12;
+/// The time in which the host reads one variable of a report.
+pub(super) const HOST_READ_PER_VARIABLE: u64 = 12;
 
-/// Of a report, where each thread has to bring so many posteriors.
-pub(super) fn of_report(rounds: usize) -> u32 {
+/// The time of a report in which each group of threads normalises `rounds` variables.
+pub(super) fn report_time(rounds: usize) -> u32 {
     500 + 500 * rounds as u32
 }
 
-/// What an item costs.
+/// The cost of a work item.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
-    /// Words of messages on the stage.
-    pub words: u32,
-    /// From when the stage is full until the item has ended.
-    pub sums: u32,
+    /// Message words in the staging buffer.
+    pub staged_words: u32,
+    /// Nanoseconds from a full staging buffer to the end of the work item.
+    pub sum_time: u32,
 }
 
 impl Cost {
-    /// Of sums in so many steps, each over so many pairs of factors.
-    pub fn of_sums(steps: usize, pairs: usize) -> u32 {
+    /// The time of sums in which each thread takes `steps` entries, each with `pairs` pairs of factors.
+    pub fn sum_time(steps: usize, pairs: usize) -> u32 {
         400 + 15 * (steps * (1 + pairs)) as u32
     }
 
-    fn words_of_thread(self) -> u64 {
-        u64::from(self.words.div_ceil(THREADS as u32))
+    fn words_per_thread(self) -> u64 {
+        u64::from(self.staged_words.div_ceil(THREADS as u32))
     }
 
-    /// From when a block takes up the item until the stage is full, where all messages are there.
-    pub fn preparation(self) -> u64 {
-        450 + 270 * self.words_of_thread()
+    /// From the start of the work item to a full staging buffer, if all messages are there.
+    pub fn time_to_stage(self) -> u64 {
+        450 + 270 * self.words_per_thread()
     }
 
-    /// From the end of what is waited for last until the stage is full.
-    pub fn hand_over(self) -> u64 {
-        250 + 210 * self.words_of_thread()
+    /// From the end of the last input to a full staging buffer, if the block is waiting for it.
+    pub fn time_to_stage_after_wait(self) -> u64 {
+        250 + 210 * self.words_per_thread()
     }
 
-    /// From the end of what is waited for last until the item has ended.
-    pub fn hop(self) -> u64 {
-        self.hand_over() + u64::from(self.sums)
+    /// From the end of the last input to the end of the work item, if the block is waiting for it.
+    pub fn latency(self) -> u64 {
+        self.time_to_stage_after_wait() + u64::from(self.sum_time)
     }
 }

@@ -1,100 +1,120 @@
-//! Where the time of a propagation goes, from the stamps of all items. On a machine with a GPU:
+//! Prints where the time of a propagation goes, from the timestamps of all work items. On a machine
+//! with a GPU:
 //!
 //! ```text
 //! cargo test --release --lib -- --ignored --nocapture where_the_time_goes
 //! ```
 
-use super::tests::{OF_THE_PAPER, flow, sample};
+use super::tests::{PAPER_NETWORKS, program, sample};
 use super::*;
-use crate::engine::cuda::device::tests::on_the_gpu;
+use crate::engine::cuda::device::tests::has_gpu;
 
-/// Runs of which the shortest is told of.
+/// Runs per network; the shortest is printed.
 const RUNS: usize = 20;
 
 #[test]
 #[ignore = "prints, and checks nothing"]
 fn where_the_time_goes() {
-    if !on_the_gpu("where_the_time_goes") {
+    if !has_gpu("where_the_time_goes") {
         return;
     }
-    for name in OF_THE_PAPER {
-        let (flow, _) = flow(&sample(name));
-        let mut gpu = Gpu::load(device().unwrap(), &flow).unwrap();
+    for name in PAPER_NETWORKS {
+        let (program, _) = program(&sample(name));
+        let mut gpu = Gpu::load(device().unwrap(), &program).unwrap();
         let mut run = || {
-            gpu.start(&flow, false, true).unwrap();
-            gpu.stamps(&flow).unwrap()
+            gpu.start(&program, false, true).unwrap();
+            gpu.timestamps(&program).unwrap()
         };
         let runs = (0..RUNS).map(|_| run());
-        let shortest = runs.min_by_key(|stamps| length(stamps)).unwrap();
-        println!("{name}, no evidence: {} items", flow.items.len());
-        tell(&flow, &shortest, gpu.lists());
+        let shortest = runs.min_by_key(|timestamps| length(timestamps)).unwrap();
+        println!("{name}, no evidence: {} work items", program.items.len());
+        print_shares(&shortest, gpu.blocks());
+        print_costs(&program.items, &shortest, program.operations.all.len());
+        print_critical_path(&program.items, &shortest, gpu.blocks());
     }
 }
 
-/// When the first item was taken up.
-fn start(stamps: &[Stamp]) -> u64 {
-    stamps.iter().map(|stamp| stamp.began).min().unwrap_or(0)
+/// When the first work item began.
+fn start(timestamps: &[Timestamps]) -> u64 {
+    timestamps.iter().map(|times| times.began).min().unwrap_or(0)
 }
 
-/// From the first item to the end of the last.
-fn length(stamps: &[Stamp]) -> u64 {
-    stamps.iter().map(|stamp| stamp.end).max().unwrap_or(0) - start(stamps)
+/// From the start of the first work item to the end of the last.
+fn length(timestamps: &[Timestamps]) -> u64 {
+    timestamps.iter().map(|times| times.end).max().unwrap_or(0) - start(timestamps)
 }
 
-/// Prints what all blocks do and the items on which the end depends: of what an item waited for, each
-/// time what ended last.
-fn tell(flow: &Flow, stamps: &[Stamp], lists: usize) {
-    let items = &flow.items;
-    let (length, start) = (length(stamps), start(stamps));
-    let all = (lists as u64 * length) as f64 / 100.0;
-    let waiting: u64 = stamps.iter().map(|stamp| stamp.ready - stamp.began).sum();
-    let working: u64 = stamps.iter().map(|stamp| stamp.end - stamp.ready).sum();
+/// The operation or report of each work item.
+fn operation_of_items(items: &WorkItems) -> Vec<usize> {
+    let operations = items.offsets.windows(2).enumerate();
+    operations.flat_map(|(operation, of)| (of[0]..of[1]).map(move |_| operation)).collect()
+}
+
+/// The work items that compute the inputs of `operation`.
+fn input_items(items: &WorkItems, operation: usize) -> impl Iterator<Item = usize> {
+    let inputs = items.inputs[operation].iter();
+    inputs.flat_map(|&input| items.offsets[input]..items.offsets[input + 1])
+}
+
+/// Prints what shares of their time the blocks wait and compute.
+fn print_shares(timestamps: &[Timestamps], blocks: usize) {
+    let length = length(timestamps);
+    let percent = (blocks as u64 * length) as f64 / 100.0;
+    let waiting: u64 = timestamps.iter().map(|times| times.ready - times.began).sum();
+    let summing: u64 = timestamps.iter().map(|times| times.end - times.ready).sum();
     println!(
-        "  {length} ns; of the time of {lists} blocks {:.0}% until messages are on the stage, {:.0}% in sums",
-        waiting as f64 / all,
-        working as f64 / all
+        "  {length} ns; {blocks} blocks: {:.0}% filling staging buffers, {:.0}% in sums",
+        waiting as f64 / percent,
+        summing as f64 / percent
     );
-    let operations = items.first.windows(2).enumerate();
-    let operation: Vec<usize> =
-        operations.flat_map(|(operation, of)| (of[0]..of[1]).map(move |_| operation)).collect();
-    // Of items of so many words a thread, and whether they came later than the item was taken up: how many,
-    // and nanoseconds until they were there, on the stage, and summed.
+}
+
+/// Prints mean times of work items, by the words that each thread stages and by whether an input was
+/// completed after the work item began.
+fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) {
+    let operation = operation_of_items(items);
+    // Number of work items, and the sums of three times: waiting for inputs, staging, summing.
     let mut classes = std::collections::BTreeMap::<_, [u64; 4]>::new();
-    for (item, stamp) in stamps.iter().enumerate().take(items.first[flow.operations.all.len()]) {
-        let needs = items.needs[operation[item]].iter();
-        let needs = needs.flat_map(|&operation| items.first[operation]..items.first[operation + 1]);
-        let there = needs.map(|item| stamps[item].end).max().unwrap_or(0).min(stamp.ready);
+    for (item, times) in timestamps.iter().enumerate().take(items.offsets[operations]) {
+        let inputs = input_items(items, operation[item]);
+        let complete =
+            inputs.map(|input| timestamps[input].end).max().unwrap_or(0).min(times.ready);
         let words = (items.records[item][1] & 0xffff).div_ceil(4);
-        let class = classes.entry((words, there > stamp.began)).or_default();
-        let waited = there.saturating_sub(stamp.began);
-        let staged = stamp.ready - stamp.began - waited;
-        for (sum, of_item) in class.iter_mut().zip([1, waited, staged, stamp.end - stamp.ready]) {
+        let class = classes.entry((words, complete > times.began)).or_default();
+        let waited = complete.saturating_sub(times.began);
+        let staged = times.ready - times.began - waited;
+        for (sum, of_item) in class.iter_mut().zip([1, waited, staged, times.end - times.ready]) {
             *sum += of_item;
         }
     }
     for ((words, waits), [count, waited, staged, summed]) in classes {
         println!(
-            "  {count:>5} items of {words} words a thread, {}: {:>5} ns until they are there, {:>4} on the stage, {:>4} summed",
-            if waits { "which come later" } else { "which are there " },
+            "  {count:>5} work items of {words} words per thread, inputs {}: {:>5} ns waiting, {:>4} staging, {:>4} summing",
+            if waits { "late " } else { "early" },
             waited / count,
             staged / count,
             summed / count
         );
     }
-    // The item before each in its block.
-    let mut before = vec![None; items.len()];
-    let mut in_time: Vec<usize> = (0..items.len()).collect();
-    in_time.sort_by_key(|&item| stamps[item].began);
-    let mut last_of_block = vec![None; lists];
-    for &item in &in_time {
-        before[item] = last_of_block[stamps[item].lane as usize].replace(item);
+}
+
+/// Prints the critical path backwards from the last work item: each time the input, or the previous
+/// work item of the block, that ended last.
+fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usize) {
+    let (operation, start) = (operation_of_items(items), start(timestamps));
+    let mut previous = vec![None; items.len()];
+    let mut start_order: Vec<usize> = (0..items.len()).collect();
+    start_order.sort_by_key(|&item| timestamps[item].began);
+    let mut last_of_block = vec![None; blocks];
+    for &item in &start_order {
+        previous[item] = last_of_block[timestamps[item].block as usize].replace(item);
     }
-    let mut item = (0..items.len()).max_by_key(|&item| stamps[item].end);
+    let mut item = (0..items.len()).max_by_key(|&item| timestamps[item].end);
     while let Some(this) = item {
         let record = &items.records[this];
-        let Stamp { began, ready, end, lane } = stamps[this];
+        let Timestamps { began, ready, end, block } = timestamps[this];
         println!(
-            "  {:>7} to {:>7}, ready {:>7}, block {lane:>4}: operation {}, {} chunks, {} steps in {} passes",
+            "  {:>7} to {:>7}, ready {:>7}, block {block:>4}: operation {}, {} chunks, {} steps in {} passes",
             began - start,
             end - start,
             ready - start,
@@ -103,8 +123,7 @@ fn tell(flow: &Flow, stamps: &[Stamp], lists: usize) {
             record[2] & 0xffff,
             record[3] & 0xffff
         );
-        let needs = items.needs[operation[this]].iter();
-        let needs = needs.flat_map(|&operation| items.first[operation]..items.first[operation + 1]);
-        item = needs.chain(before[this]).max_by_key(|&item| stamps[item].end);
+        let inputs = input_items(items, operation[this]);
+        item = inputs.chain(previous[this]).max_by_key(|&item| timestamps[item].end);
     }
 }

@@ -1,36 +1,37 @@
-//! Engine `gpu`: a whole propagation in one launch, as fast as we can make it.
+//! Engine `gpu`: a whole propagation in one launch of a persistent kernel, tuned for speed.
 //!
-//! [`operations`] writes a propagation as sums of products that depend on one another, [`shortcuts`]
-//! makes the longest way through them shorter, [`items`] cuts them into pieces of work, [`schedule`]
-//! gives each block a list of them by what they are thought to take ([`costs`]), [`tables`] fills the
-//! copies of the potentials, [`words`] is what messages and results are made of, and [`shape`] packs
-//! evidence; [`gpu`] launches the kernel, [`twin`] does the same on the CPU, and [`loaded`] reads what
-//! came of it. [`support`] finds what is zero whatever the evidence. Many cases in one call are
-//! propagated by [`lanes`](super::lanes).
+//! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
+//! another, and [`shortcuts`] shortens the critical path through them. [`sparsity`] finds what is zero
+//! for all evidence, [`tables`] fills the copies of the potentials, and [`work_items`] cuts operations
+//! into work items. [`schedule`] gives each block a list of work items by their estimated [`costs`].
+//!
+//! Running it: [`state_layout`] packs evidence, [`gpu`] launches the kernel, [`twin`] does the same on
+//! the CPU, and [`propagator`] reads the results, whose format is in [`words`]. Batches of cases go to
+//! [`cuda::batch`](super::batch).
 
 mod costs;
 mod gpu;
-mod items;
-mod loaded;
 mod operations;
+mod propagator;
 mod schedule;
-mod shape;
 mod shortcuts;
-mod support;
+mod sparsity;
+mod state_layout;
 mod tables;
 #[cfg(test)]
 mod twin;
 mod words;
+mod work_items;
 
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use self::gpu::Gpu;
-use self::items::{Grain, Items};
-use self::loaded::Loaded;
 use self::operations::Operations;
-use self::shape::Shape;
+use self::propagator::PersistentPropagator;
+use self::state_layout::StateLayout;
 use self::words::Results;
+use self::work_items::{Granularity, WorkItems};
 use super::device::device;
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{
@@ -39,10 +40,11 @@ use crate::engine::{
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
-/// Lists of items there are at most, which is blocks of the launch.
-const MAX_LISTS: usize = 4096;
+/// Blocks of a launch, at most, each with a list of work items. More than any GPU runs at once; it
+/// bounds the memory that the forecast counts for lists.
+const MAX_BLOCKS: usize = 4096;
 
-/// See the module.
+/// The engine `gpu`.
 pub struct GpuPersistent;
 
 impl Engine for GpuPersistent {
@@ -56,7 +58,7 @@ impl Engine for GpuPersistent {
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let bytes = || bytes(compiled, &operations(compiled));
-        crate::engine::forecast(self, compiled, precision, refusal(compiled), bytes)
+        crate::engine::forecast(self, compiled, precision, unsupported(compiled), bytes)
     }
 
     fn load(
@@ -67,152 +69,165 @@ impl Engine for GpuPersistent {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         crate::engine::check_precision(self, options.precision)?;
-        let refused = |obstacle: String| {
-            let forecast = Forecast::unsupported(engine, options.precision, compiled, obstacle);
+        let refused = |reason: String| {
+            let forecast = Forecast::unsupported(engine, options.precision, compiled, reason);
             TooLarge { forecast: Box::new(forecast), limit: options.memory }
         };
-        if let Some(obstacle) = refusal(compiled) {
-            return Err(refused(obstacle).into());
+        if let Some(reason) = unsupported(compiled) {
+            return Err(refused(reason).into());
         }
         let operations = operations(compiled);
         let bytes = bytes(compiled, &operations);
         Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
-        let Some((mut flow, exponent)) = Flow::new(compiled, operations) else {
-            return Err(refused("there are more messages than it can number".to_owned()).into());
+        let Some((mut program, exponent)) = Program::new(compiled, operations) else {
+            return Err(refused(
+                "it has more message entries than this engine can number".to_owned(),
+            )
+            .into());
         };
         let gpu =
-            Gpu::load(device, &flow).map_err(|error| device.refusal(engine, bytes, &error))?;
-        // They are on the GPU now.
-        flow.items.records = Vec::new();
-        Ok(Box::new(Loaded {
+            Gpu::load(device, &program).map_err(|error| device.refusal(engine, bytes, &error))?;
+        // The records have been copied to the GPU.
+        program.items.records = Vec::new();
+        Ok(Box::new(PersistentPropagator {
             compiled: Arc::clone(compiled),
-            flow,
+            program,
             exponent,
             executor: gpu,
             bytes,
             options: *options,
-            lanes: None,
+            batch: None,
         }))
     }
 }
 
-/// Everything about the propagations of one network.
-struct Flow {
-    shape: Shape,
+/// All that the propagations of one network have in common.
+struct Program {
+    states: StateLayout,
     operations: Operations,
-    items: Items,
+    items: WorkItems,
 }
 
-/// Why a network is none for it, however much memory there is: a clique with more entries than it can
-/// number, a variable with more states than an item holds, or numbers further from one than a word holds,
-/// for which it takes tens of thousands of cliques.
-fn refusal(compiled: &CompiledNetwork) -> Option<String> {
+/// Why this engine cannot take a network, however much memory there is: a clique has more entries than
+/// it can number, a variable has more states than a staging buffer holds, or numbers can be further
+/// from one than a word holds, which takes tens of thousands of cliques.
+fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
     if let Some(reason) = too_many_entries("clique", largest, u32::MAX / 8) {
         return Some(reason);
     }
     let network = compiled.network();
-    let most = items::STAGE;
-    if let Some(variable) = network.variables().iter().find(|v| v.cardinality() > most) {
+    let limit = work_items::STAGING;
+    if let Some(variable) = network.variables().iter().find(|v| v.cardinality() > limit) {
         let (name, states) = (variable.name(), variable.cardinality());
-        return Some(format!("variable {name} has {states} states, and it takes up to {most}"));
+        return Some(format!("variable {name} has {states} states; the limit is {limit}"));
     }
-    // Powers of two: the largest sum there can be, and the least product that is not zero.
+    // Powers of two: the largest possible sum, and the smallest nonzero product.
     let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
     let products: f64 =
         network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
-    let powers = sums.max(products);
-    (powers >= words::POWERS).then(|| {
-        let most = words::POWERS;
-        format!("its numbers can be 2^{powers:.0} from one, and it takes up to 2^{most}")
+    let power = sums.max(products);
+    (power >= words::MAX_POWER).then(|| {
+        let limit = words::MAX_POWER;
+        format!(
+            "its numbers can differ from one by a factor of 2^{power:.0}; the limit is 2^{limit}"
+        )
     })
 }
 
-/// The operations of a network that there is no [`refusal`] of.
+/// The operations of a network that is not [`unsupported`].
 fn operations(compiled: &CompiledNetwork) -> Operations {
-    let is_short = |run: usize, parts: &[usize]| items::is_short(run, parts.iter().copied());
-    Operations::new(compiled, &is_short)
+    let row_fits =
+        |entries: usize, factors: &[usize]| work_items::row_fits(entries, factors.iter().copied());
+    Operations::new(compiled, &row_fits)
 }
 
-impl Flow {
-    /// With the power of two that was taken out of all potentials. `None` if there are more messages
-    /// than records can number.
+impl Program {
+    /// The program of a network, and the power of two that was removed from all its potentials. `None`
+    /// if there are more message entries than a record can number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
-        let (copies, starts) = items::copies(network, &operations);
+        let (copies, starts) = work_items::table_copies(network, &operations);
         let (tables, exponent) = tables::fill(network, &operations.potentials, &copies);
-        let items = Items::new(compiled, &operations, &starts, &tables)?;
-        Some((Self { shape: Shape::new(compiled), operations, items }, exponent))
+        let items = WorkItems::new(compiled, &operations, &starts, &tables)?;
+        Some((Self { states: StateLayout::new(compiled), operations, items }, exponent))
     }
 }
 
-/// Bytes that a network with these operations needs at most: those of all buffers on the GPU, and what
-/// they are made of.
+/// Bytes that a network with these operations needs, at most: all buffers on the GPU, and the records
+/// and tables on the host while it is loaded.
 fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
-    let shape = Shape::new(compiled);
+    let states = StateLayout::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
     for operation in &operations.all {
-        let needs = items::needs(operation, compiled.network(), Grain::FINEST);
-        words += needs.words;
-        items += needs.items;
+        let size = work_items::estimate_size(operation, compiled.network(), Granularity::FINEST);
+        words += size.words;
+        items += size.items;
         messages += operation.rows.entries() as u64 + 4;
     }
-    let copies = items::copies(compiled.network(), operations).0;
+    let copies = work_items::table_copies(compiled.network(), operations).0;
     let copies: u64 = copies.iter().map(|(_, scope)| scope.entries() as u64).sum();
-    // Reports: there is one a variable at most, and each is filled up.
+    // There is at most one report per variable, and each is padded.
     let variables = compiled.network().variables().len() as u64;
-    words += 3 * shape.states() as u64 + 64 * variables;
+    words += 3 * states.states() as u64 + 64 * variables;
     items += variables;
-    let states = (shape.evidence_words() + 3 * shape.states()) as u64 + 64 * variables;
-    // On the GPU, and twice on the way there; three times of 8 bytes an item.
-    12 * words + 4 * copies + 8 * messages + 4 * states + 24 * items + 24 * MAX_LISTS as u64
+    let host_words = (states.evidence_words() + 3 * states.states()) as u64 + 64 * variables;
+    // Records: on the GPU, and twice on the host. Three timestamps of 8 bytes per work item.
+    12 * words + 4 * copies + 8 * messages + 4 * host_words + 24 * items + 24 * MAX_BLOCKS as u64
 }
 
-/// When an item was taken up, when it had what it waited for, and when it ended: nanoseconds of the GPU's clock.
+/// The times of a work item, in nanoseconds of the GPU's clock, and the block that computed it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stamp {
+struct Timestamps {
+    /// The block began the work item.
     began: u64,
+    /// Its staging buffer was full.
     ready: u64,
     end: u64,
-    /// The block.
-    lane: u32,
+    block: u32,
 }
 
-/// What runs the items: the GPU, or its twin.
+/// Runs the schedule of a program: on the GPU, or on the CPU twin.
 trait Executor: Send {
-    /// Held from the start of a run until its results are there.
-    fn alone(&self) -> Option<MutexGuard<'static, ()>> {
+    /// The lock that is held from the start of a run until its results have arrived, if runs of
+    /// different executors must not overlap.
+    fn lock(&self) -> Option<MutexGuard<'static, ()>> {
         None
     }
 
-    /// Where evidence is to be packed for the next run.
+    /// The words of packed evidence for the next run.
     fn evidence(&mut self) -> &mut [u32];
 
-    /// Runs all items, and waits for nothing but the stamps.
-    fn start(&mut self, flow: &Flow, has_evidence: bool, stamped: bool) -> Result<(), RunError>;
+    /// Starts a run, without waiting for it.
+    fn start(
+        &mut self,
+        program: &Program,
+        has_evidence: bool,
+        timestamped: bool,
+    ) -> Result<(), RunError>;
 
-    /// The result of the last run: the posteriors of all variables and P(e).
+    /// The results of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
 
-    /// All results of the last run were there.
-    fn have_been_read(&mut self);
+    /// Call this once all results of the last run have arrived.
+    fn finish_reading(&mut self);
 
-    /// The reports in the order in which they are expected.
-    fn reports(&self) -> &[usize];
+    /// The reports in the order in which they are expected to arrive.
+    fn report_order(&self) -> &[usize];
 
-    /// Whether words that are not there may still come.
-    fn may_come(&self) -> Result<bool, RunError>;
+    /// Whether the last run has not ended yet, so that missing results may still arrive.
+    fn is_running(&self) -> Result<bool, RunError>;
 
-    /// The times of all items of the last run, which was stamped.
-    fn stamps(&mut self, flow: &Flow) -> Result<Vec<Stamp>, RunError>;
+    /// The times of all work items of the last run, which was timestamped.
+    fn timestamps(&mut self, program: &Program) -> Result<Vec<Timestamps>, RunError>;
 
-    /// Blocks that run.
-    fn lists(&self) -> usize;
+    /// Blocks of a launch.
+    fn blocks(&self) -> usize;
 
-    /// The time of a run with an empty kernel, the median of `repeat`.
+    /// The time of a run with an empty kernel, the median of `repeat` runs.
     fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// The time of the kernel without and with stamps, medians of `repeat`.
+    /// The time of the kernel without and with timestamps, the medians of `repeat` runs.
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]>;
 }
 

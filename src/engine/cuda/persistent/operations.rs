@@ -5,24 +5,25 @@ use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
-/// Children of a clique whose messages are multiplied at once. Where there are more, groups of
-/// them are multiplied by vertices between them and the clique.
-const CHILDREN: usize = 5;
+/// Messages from children that one operation multiplies, at most. If a clique has more children,
+/// groups of them are multiplied at new vertices between them and the clique. A work item has up to 8
+/// factors; below that it affects only speed. Tuned on the paper's networks.
+const MAX_CHILDREN: usize = 5;
 
-/// Findings that are multiplied at once in an operation of a clique, and in one of no clique: few enough
-/// for the product of small likelihoods to be a number in single precision.
-const FINDINGS: usize = 2;
-const FINDINGS_ALONE: usize = 3;
+/// Findings that are multiplied in one operation, at most: of a clique, and of a vertex that has only
+/// findings. With more, products of small likelihoods could underflow in single precision.
+const MAX_FINDINGS: usize = 2;
+const MAX_FINDINGS_ALONE: usize = 3;
 
 /// One sum of products.
 pub(super) struct Operation {
     /// The variables of the result, slowest index first.
     pub rows: Scope,
     /// The variables that are summed out.
-    pub run: Scope,
-    /// The potential that is a factor, by number.
+    pub summed: Scope,
+    /// The number of the potential that is a factor.
     pub potential: Option<usize>,
-    /// The messages that are factors: the operations that make them, and their variables.
+    /// The messages that are factors: the operations that compute them, and their variables.
     pub factors: Vec<(usize, Scope)>,
     /// The variables whose findings are factors.
     pub findings: Vec<VariableId>,
@@ -32,46 +33,50 @@ pub(super) struct Operation {
 /// What the result of an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A message: toward the root, away from it, or sums of parts on the way to another result.
+    /// A message up or down the tree, or an intermediate sum.
     Message,
     /// A variable's posterior.
     Posterior(VariableId),
     /// P(e).
-    Evidence,
+    PEvidence,
 }
 
-/// The product of the network's factors that are in one clique; where there are none, there is no
-/// potential.
+/// The product of the network's factors in one clique. A clique without factors has no potential.
 pub(super) struct Potential {
     pub factors: Vec<FactorId>,
     pub variables: Vec<VariableId>,
 }
 
-/// All operations, each after those whose results it needs.
+/// All operations of a propagation.
 pub(super) struct Operations {
+    /// Each operation comes after those whose results it needs.
     pub all: Vec<Operation>,
     pub potentials: Vec<Potential>,
-    /// For each separator the operations that make the messages up and down.
-    pub of_separator: Vec<(usize, usize)>,
+    /// For each separator the operations that compute the messages up and down.
+    pub separator_messages: Vec<(usize, usize)>,
 }
 
 impl Operation {
     /// Entries of a factor with this scope that one row needs.
-    fn entries_of_run(&self, factor: &Scope) -> usize {
-        let run = self.run.variables().iter().zip(self.run.cardinalities());
-        run.filter(|(variable, _)| factor.contains(**variable)).map(|(_, &states)| states).product()
+    fn entries_per_row(&self, factor: &Scope) -> usize {
+        let summed = self.summed.variables().iter().zip(self.summed.cardinalities());
+        summed
+            .filter(|(variable, _)| factor.contains(**variable))
+            .map(|(_, &states)| states)
+            .product()
     }
 
-    /// Whether one row of this can be one item.
-    pub fn is_short(&self, network: &Network, is_short: IsShort) -> bool {
-        let parts = self.factors.iter().map(|(_, scope)| self.entries_of_run(scope));
-        let findings = self.findings.iter().map(|&v| self.entries_of_run(&Scope::of(network, [v])));
-        let parts: Vec<usize> = parts.chain(findings).collect();
-        is_short(self.run.entries(), &parts)
+    /// Whether one row of this operation fits into a work item.
+    pub fn row_fits(&self, network: &Network, row_fits: RowFits) -> bool {
+        let factors = self.factors.iter().map(|(_, scope)| self.entries_per_row(scope));
+        let findings =
+            self.findings.iter().map(|&v| self.entries_per_row(&Scope::of(network, [v])));
+        let staged: Vec<usize> = factors.chain(findings).collect();
+        row_fits(self.summed.entries(), &staged)
     }
 
-    /// Puts the variables of rows that few large factors have last, so that consecutive rows share
-    /// entries of the others.
+    /// Orders the variables of the rows by the sizes of the factors that contain them, largest first.
+    /// Consecutive rows then share entries of large factors.
     pub fn order_rows(&mut self, network: &Network) {
         let weight = |variable: &VariableId| -> f64 {
             let with = self.factors.iter().filter(|(_, scope)| scope.contains(*variable));
@@ -83,58 +88,60 @@ impl Operation {
     }
 }
 
-/// Whether a row with so many entries in its run, and so many entries of each factor, can be one item.
-pub(super) type IsShort<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
+/// Whether a row fits into a work item. Arguments: entries of the row, and how many entries of each
+/// factor it needs.
+pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
-/// Adds `operation` to `all` and returns its number. A sum that is too long for an item is made in
-/// two steps, of which the first leaves some of the variables.
+/// Adds `operation` to `all` and returns its number. An operation whose rows do not fit into a work
+/// item is split in two: the first keeps some of the summed variables as rows, the second sums over
+/// them.
 fn push(
     all: &mut Vec<Operation>,
     network: &Network,
     mut operation: Operation,
-    is_short: IsShort,
+    row_fits: RowFits,
 ) -> usize {
-    if !operation.is_short(network, is_short) {
-        let run = operation.run.variables();
-        let largest = run.iter().copied().max_by_key(|&v| network[v].cardinality());
-        let mut parts: Vec<VariableId> = largest.into_iter().collect();
-        let first_step = |parts: &[VariableId]| {
-            let kept = operation.rows.variables().iter().chain(parts).copied();
-            let rest = run.iter().copied().filter(|variable| !parts.contains(variable));
+    if !operation.row_fits(network, row_fits) {
+        let summed = operation.summed.variables();
+        let largest = summed.iter().copied().max_by_key(|&v| network[v].cardinality());
+        let mut kept: Vec<VariableId> = largest.into_iter().collect();
+        let first_step = |kept: &[VariableId]| {
+            let rows = operation.rows.variables().iter().chain(kept).copied();
+            let rest = summed.iter().copied().filter(|variable| !kept.contains(variable));
             Operation {
-                rows: Scope::of(network, kept),
-                run: Scope::of(network, rest),
+                rows: Scope::of(network, rows),
+                summed: Scope::of(network, rest),
                 potential: operation.potential,
                 factors: operation.factors.clone(),
                 findings: operation.findings.clone(),
                 result: Role::Message,
             }
         };
-        let mut first = first_step(&parts);
-        while !first.is_short(network, is_short) {
-            if parts.len() == run.len() {
+        let mut first = first_step(&kept);
+        while !first.row_fits(network, row_fits) {
+            if kept.len() == summed.len() {
                 break;
             }
-            let rest = first.run.variables().iter().copied();
-            parts.extend(rest.max_by_key(|&v| network[v].cardinality()));
-            first = first_step(&parts);
+            let rest = first.summed.variables().iter().copied();
+            kept.extend(rest.max_by_key(|&v| network[v].cardinality()));
+            first = first_step(&kept);
         }
-        let first = push(all, network, first, is_short);
+        let first = push(all, network, first, row_fits);
         operation = Operation {
-            run: Scope::of(network, parts),
+            summed: Scope::of(network, kept),
             potential: None,
             factors: vec![(first, all[first].rows.clone())],
             findings: vec![],
             ..operation
         };
-        return push(all, network, operation, is_short);
+        return push(all, network, operation, row_fits);
     }
     operation.order_rows(network);
     all.push(operation);
     all.len() - 1
 }
 
-/// A vertex of the tree on which messages run: a clique, or a place between cliques.
+/// A vertex of the tree on which messages are passed: a clique, or a vertex inserted below one.
 struct Vertex {
     potential: Option<usize>,
     variables: Vec<VariableId>,
@@ -144,15 +151,14 @@ struct Vertex {
     separator: Vec<VariableId>,
     /// The variables whose findings are entered here.
     findings: Vec<VariableId>,
-    /// Whether it only has findings for its parent.
-    is_alone: bool,
+    /// Whether it was inserted only to multiply findings for its parent.
+    has_only_findings: bool,
 }
 
-/// The junction tree with vertices put in where a clique has many findings or children; and the
-/// potentials.
-fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
+/// The vertices of the cliques, one per clique, with variables, links and the findings entered there.
+fn clique_vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
     let (network, tree) = (compiled.network(), compiled.tree());
-    let of_clique = |clique: CliqueId| Vertex {
+    let vertex = |clique: CliqueId| Vertex {
         potential: None,
         variables: tree[clique].variables.clone(),
         parent: tree.parent(clique).map(|link| link.clique.index()),
@@ -161,25 +167,22 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
             .parent(clique)
             .map_or(vec![], |link| tree[link.separator].variables.clone()),
         findings: vec![],
-        is_alone: false,
+        has_only_findings: false,
     };
-    let put_in = |clique: usize, variables: &[VariableId]| Vertex {
-        potential: None,
-        variables: variables.to_vec(),
-        parent: Some(clique),
-        children: vec![],
-        separator: variables.to_vec(),
-        findings: vec![],
-        is_alone: false,
-    };
-    let mut vertices: Vec<Vertex> = tree.clique_ids().map(of_clique).collect();
+    let mut vertices: Vec<Vertex> = tree.clique_ids().map(vertex).collect();
     for (variable, clique) in network.ids().zip(tree.smallest_cliques(network.variables().len())) {
         vertices[clique.index()].findings.push(variable);
     }
+    vertices
+}
+
+/// Multiplies the factors of each clique into a potential.
+fn add_potentials(compiled: &CompiledNetwork, vertices: &mut [Vertex]) -> Vec<Potential> {
+    let network = compiled.network();
     let mut potentials: Vec<Potential> = Vec::new();
     for factor in network.factor_ids() {
-        let of = &mut vertices[compiled.factor_home(factor).index()].potential;
-        let number = *of.get_or_insert(potentials.len());
+        let potential = &mut vertices[compiled.factor_home(factor).index()].potential;
+        let number = *potential.get_or_insert(potentials.len());
         if number == potentials.len() {
             potentials.push(Potential { factors: vec![], variables: vec![] });
         }
@@ -189,148 +192,221 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
         variables.sort_unstable();
         variables.dedup();
     }
-    for clique in 0..tree.cliques().len() {
-        if vertices[clique].findings.len() > FINDINGS {
-            // Their products come as messages do.
-            let findings = std::mem::take(&mut vertices[clique].findings);
-            for group in findings.chunks(FINDINGS_ALONE) {
-                let child = vertices.len();
-                vertices[clique].children.push(child);
-                let of_group = put_in(clique, group);
-                vertices.push(Vertex { findings: group.to_vec(), is_alone: true, ..of_group });
+    potentials
+}
+
+/// A vertex below `clique` that shares all of its `variables` with it.
+fn inserted(clique: usize, variables: &[VariableId]) -> Vertex {
+    Vertex {
+        potential: None,
+        variables: variables.to_vec(),
+        parent: Some(clique),
+        children: vec![],
+        separator: variables.to_vec(),
+        findings: vec![],
+        has_only_findings: false,
+    }
+}
+
+/// If `clique` has too many findings, moves them to inserted children, whose messages are the products
+/// of findings.
+fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
+    if vertices[clique].findings.len() <= MAX_FINDINGS {
+        return;
+    }
+    let findings = std::mem::take(&mut vertices[clique].findings);
+    for group in findings.chunks(MAX_FINDINGS_ALONE) {
+        let child = vertices.len();
+        vertices[clique].children.push(child);
+        let vertex = inserted(clique, group);
+        vertices.push(Vertex { findings: group.to_vec(), has_only_findings: true, ..vertex });
+    }
+}
+
+/// While `clique` has too many children, inserts vertices between groups of them and the clique.
+fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
+    let mut children = std::mem::take(&mut vertices[clique].children);
+    // Children with the same separator come together, so that their product is small.
+    children.sort_by(|&a, &b| vertices[a].separator.cmp(&vertices[b].separator));
+    while children.len() > MAX_CHILDREN {
+        let mut above = Vec::new();
+        for group in children.chunks(MAX_CHILDREN) {
+            if let &[single] = group {
+                above.push(single);
+                continue;
             }
-        }
-        // Not beyond the cliques: what was put in has few children.
-        // Children that share the same variables come together, so that their product is small.
-        let mut children = std::mem::take(&mut vertices[clique].children);
-        children.sort_by(|&a, &b| vertices[a].separator.cmp(&vertices[b].separator));
-        while children.len() > CHILDREN {
-            let mut above = Vec::new();
-            for group in children.chunks(CHILDREN) {
-                if let &[alone] = group {
-                    above.push(alone);
-                    continue;
-                }
-                let between = vertices.len();
-                let shared = group.iter().flat_map(|&child| vertices[child].separator.clone());
-                let mut variables: Vec<VariableId> = shared.collect();
-                variables.sort_unstable();
-                variables.dedup();
-                for &child in group {
-                    vertices[child].parent = Some(between);
-                }
-                let children = group.to_vec();
-                vertices.push(Vertex { children, ..put_in(clique, &variables) });
-                above.push(between);
+            let between = vertices.len();
+            let shared = group.iter().flat_map(|&child| vertices[child].separator.clone());
+            let mut variables: Vec<VariableId> = shared.collect();
+            variables.sort_unstable();
+            variables.dedup();
+            for &child in group {
+                vertices[child].parent = Some(between);
             }
-            children = above;
+            let children = group.to_vec();
+            vertices.push(Vertex { children, ..inserted(clique, &variables) });
+            above.push(between);
         }
-        vertices[clique].children = children;
+        children = above;
+    }
+    vertices[clique].children = children;
+}
+
+/// The junction tree with vertices inserted where a clique has many findings or children, and the
+/// potentials. The first vertices are the cliques.
+fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
+    let mut vertices = clique_vertices(compiled);
+    let potentials = add_potentials(compiled, &mut vertices);
+    for clique in 0..vertices.len() {
+        limit_findings(&mut vertices, clique);
+        limit_children(&mut vertices, clique);
     }
     (vertices, potentials)
 }
 
 impl Operations {
-    /// Operations of which `is_short` holds.
-    pub fn new(compiled: &CompiledNetwork, is_short: IsShort) -> Self {
+    /// The operations of a propagation, split so that every row of each satisfies `row_fits`.
+    pub fn new(compiled: &CompiledNetwork, row_fits: RowFits) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let (vertices, potentials) = vertices(compiled);
-        let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
-        // Every vertex after its parent.
-        let mut order = vec![tree.root().index()];
-        let mut next = 0;
-        while let Some(&vertex) = order.get(next) {
-            order.extend(&vertices[vertex].children);
-            next += 1;
-        }
-        let mut all: Vec<Operation> = Vec::new();
-        let mut up = vec![usize::MAX; vertices.len()];
-        let mut down = vec![usize::MAX; vertices.len()];
-
-        // The messages that `vertex` has, but for the one from `except`.
-        let inbox = |vertex: usize, except: Option<usize>, up: &[usize], down: &[usize]| {
-            let from_children = vertices[vertex].children.iter().copied();
-            let from_children = from_children.filter(|&child| Some(child) != except);
-            let mut messages: Vec<usize> = from_children.map(|child| up[child]).collect();
-            if vertices[vertex].parent.is_some() && down[vertex] != usize::MAX {
-                messages.push(down[vertex]);
-            }
-            messages
-        };
-        let mut add = |vertex: Option<usize>,
-                       variables: &[VariableId],
-                       rows: &[VariableId],
-                       factors: Vec<usize>,
-                       result| {
-            let rest = variables.iter().copied().filter(|variable| !rows.contains(variable));
-            let factors = factors.into_iter().map(|factor| (factor, all[factor].rows.clone()));
-            let factors = factors.collect();
-            let operation = Operation {
-                rows: scope(rows),
-                run: Scope::of(network, rest),
-                potential: vertex.and_then(|vertex| vertices[vertex].potential),
-                factors,
-                findings: vertex.map_or(vec![], |vertex| vertices[vertex].findings.clone()),
-                result,
-            };
-            push(&mut all, network, operation, is_short)
-        };
-        for &vertex in order.iter().skip(1).rev() {
-            let Vertex { variables, separator, .. } = &vertices[vertex];
-            let factors = inbox(vertex, None, &up, &down);
-            up[vertex] = add(Some(vertex), variables, separator, factors, Role::Message);
-        }
-        for &vertex in &order {
-            let Vertex { variables, children, .. } = &vertices[vertex];
-            for &child in children {
-                if vertices[child].is_alone {
-                    continue;
-                }
-                let factors = inbox(vertex, Some(child), &up, &down);
-                let separator = &vertices[child].separator;
-                down[child] = add(Some(vertex), variables, separator, factors, Role::Message);
-            }
-        }
-        // The product of both messages over the separator above `vertex`.
-        let mut both = |vertex: usize, rows: &[VariableId], result| {
-            add(None, &vertices[vertex].separator, rows, vec![up[vertex], down[vertex]], result)
+        let mut builder = Builder {
+            network,
+            row_fits,
+            all: Vec::new(),
+            up: vec![None; vertices.len()],
+            down: vec![None; vertices.len()],
+            vertices,
         };
         let root = tree.root().index();
-        let entries = |vertex: &usize| scope(&vertices[*vertex].separator).entries();
-        let with_messages = vertices[root].children.iter().copied();
-        let with_messages = with_messages.filter(|&child| down[child] != usize::MAX);
-        let child_of_root = with_messages.min_by_key(entries);
-        if let Some(child) = child_of_root {
-            both(child, &[], Role::Evidence);
+        builder.add_messages(root);
+        builder.add_results(compiled, root);
+        let Builder { all, up, down, .. } = builder;
+        let (all, numbers) = super::shortcuts::add(all, network, row_fits);
+        let messages = |edge: &Separator| {
+            let child = edge.child.index();
+            let number = |message: Option<usize>| numbers[message.expect("both were added")];
+            (number(up[child]), number(down[child]))
+        };
+        let separator_messages = tree.separators().iter().map(messages).collect();
+        Self { all, potentials, separator_messages }
+    }
+}
+
+/// Adds the operations of a propagation.
+struct Builder<'a> {
+    network: &'a Network,
+    row_fits: RowFits<'a>,
+    vertices: Vec<Vertex>,
+    all: Vec<Operation>,
+    /// For each vertex the messages to and from its parent, once they have been added.
+    up: Vec<Option<usize>>,
+    down: Vec<Option<usize>>,
+}
+
+impl Builder<'_> {
+    /// The messages to `vertex`, without the one from `except`.
+    fn inbox(&self, vertex: usize, except: Option<usize>) -> Vec<usize> {
+        let children = self.vertices[vertex].children.iter().copied();
+        let children = children.filter(|&child| Some(child) != except);
+        children.filter_map(|child| self.up[child]).chain(self.down[vertex]).collect()
+    }
+
+    /// Adds an operation over `variables`, which are summed out except for `rows`. Its factors are these
+    /// messages, and the potential and findings of `vertex`. Returns its number.
+    fn add(
+        &mut self,
+        vertex: Option<usize>,
+        variables: &[VariableId],
+        rows: &[VariableId],
+        factors: Vec<usize>,
+        result: Role,
+    ) -> usize {
+        let rest = variables.iter().copied().filter(|variable| !rows.contains(variable));
+        let factors = factors.into_iter().map(|factor| (factor, self.all[factor].rows.clone()));
+        let vertex = vertex.map(|vertex| &self.vertices[vertex]);
+        let operation = Operation {
+            rows: Scope::of(self.network, rows.iter().copied()),
+            summed: Scope::of(self.network, rest),
+            potential: vertex.and_then(|vertex| vertex.potential),
+            factors: factors.collect(),
+            findings: vertex.map_or(vec![], |vertex| vertex.findings.clone()),
+            result,
+        };
+        push(&mut self.all, self.network, operation, self.row_fits)
+    }
+
+    /// Adds an operation over all variables of `vertex`, with all its messages except the one from
+    /// `except`.
+    fn add_at_vertex(
+        &mut self,
+        vertex: usize,
+        except: Option<usize>,
+        rows: &[VariableId],
+        result: Role,
+    ) -> usize {
+        let factors = self.inbox(vertex, except);
+        let variables = self.vertices[vertex].variables.clone();
+        self.add(Some(vertex), &variables, rows, factors, result)
+    }
+
+    /// Adds a sum over the product of both messages over the separator above `vertex`.
+    fn add_at_separator(&mut self, vertex: usize, rows: &[VariableId], result: Role) {
+        let factors = self.up[vertex].into_iter().chain(self.down[vertex]).collect();
+        let variables = self.vertices[vertex].separator.clone();
+        self.add(None, &variables, rows, factors, result);
+    }
+
+    /// Adds all messages: up, then down.
+    fn add_messages(&mut self, root: usize) {
+        // Every vertex after its parent.
+        let mut order = vec![root];
+        let mut next = 0;
+        while let Some(&vertex) = order.get(next) {
+            order.extend(&self.vertices[vertex].children);
+            next += 1;
+        }
+        for &vertex in order.iter().skip(1).rev() {
+            let separator = self.vertices[vertex].separator.clone();
+            self.up[vertex] = Some(self.add_at_vertex(vertex, None, &separator, Role::Message));
+        }
+        for &vertex in &order {
+            for child in self.vertices[vertex].children.clone() {
+                if self.vertices[child].has_only_findings {
+                    continue;
+                }
+                let separator = self.vertices[child].separator.clone();
+                let down = self.add_at_vertex(vertex, Some(child), &separator, Role::Message);
+                self.down[child] = Some(down);
+            }
+        }
+    }
+
+    /// Adds P(e) and all posteriors, each at a separator if possible.
+    fn add_results(&mut self, compiled: &CompiledNetwork, root: usize) {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let entries = |vertex: &usize| {
+            let separator = &self.vertices[*vertex].separator;
+            Scope::of(network, separator.iter().copied()).entries()
+        };
+        let children = self.vertices[root].children.iter().copied();
+        let smallest = children.filter(|&child| self.down[child].is_some()).min_by_key(entries);
+        if let Some(child) = smallest {
+            self.add_at_separator(child, &[], Role::PEvidence);
         }
         for variable in network.ids() {
             if let Home::Separator(edge) = compiled.variable_home(variable) {
-                both(tree[edge].child.index(), &[variable], Role::Posterior(variable));
+                let child = tree[edge].child.index();
+                self.add_at_separator(child, &[variable], Role::Posterior(variable));
             }
         }
-        if child_of_root.is_none() {
-            let factors = inbox(root, None, &up, &down);
-            add(Some(root), &vertices[root].variables, &[], factors, Role::Evidence);
+        if smallest.is_none() {
+            self.add_at_vertex(root, None, &[], Role::PEvidence);
         }
         for variable in network.ids() {
             if let Home::Clique(clique) = compiled.variable_home(variable) {
-                let Vertex { variables, .. } = &vertices[clique.index()];
-                let factors = inbox(clique.index(), None, &up, &down);
-                add(
-                    Some(clique.index()),
-                    variables,
-                    &[variable],
-                    factors,
-                    Role::Posterior(variable),
-                );
+                let posterior = Role::Posterior(variable);
+                self.add_at_vertex(clique.index(), None, &[variable], posterior);
             }
         }
-        let (all, places) = super::shortcuts::add(all, network, is_short);
-        let of_edge = |edge: &Separator| {
-            let child = edge.child.index();
-            (places[up[child]], places[down[child]])
-        };
-        let of_separator = tree.separators().iter().map(of_edge).collect();
-        Self { all, potentials, of_separator }
     }
 }

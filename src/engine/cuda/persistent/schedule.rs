@@ -1,63 +1,81 @@
-//! Which block does which items, in which order.
+//! Which block computes which work items, in which order.
 //!
-//! List scheduling: the run is simulated with what items are thought to cost; whenever a block is
-//! free it takes an item of the operation from which the longest way remains to the end.
+//! This is list scheduling: the run is simulated with the estimated costs of work items. Whenever a
+//! block is free it takes a work item of the operation with the longest remaining path to the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::costs::{AHEAD, READING};
-use super::items::{Items, split};
+use super::costs::{HOST_READ_PER_VARIABLE, PREPARATION_LEAD};
+use super::work_items::{WorkItems, split};
 
-/// A list of items for each block.
+/// A list of work items for each block.
 pub(super) struct Schedule {
-    /// All items, list after list.
+    /// All work items, list after list.
     pub items: Vec<usize>,
-    /// First of each list in `items`, and the end of the last.
+    /// The first of each list in `items`, and the number of all.
     pub starts: Vec<u32>,
-    /// All items in the order in which they begin in the simulation. Each list is in this order,
-    /// and each item comes after those it waits for: that is why blocks that are all running never
-    /// wait for each other in a circle.
-    pub in_time: Vec<usize>,
+    /// All work items in the order of their simulated starts. Each list is in this order, and each work
+    /// item comes after those that it waits for; that is why resident blocks cannot deadlock.
+    pub start_order: Vec<usize>,
 }
 
-impl Schedule {
-    pub fn new(items: &Items, blocks: usize) -> Self {
-        let count = items.needs.len();
-        let has_items = |operation: usize| items.first[operation] < items.first[operation + 1];
+/// Which operations wait for which. An operation without work items is not waited for.
+struct Dependencies {
+    /// For each operation those that read its result.
+    consumers: Vec<Vec<usize>>,
+    /// For each operation how many inputs are not complete yet.
+    pending: Vec<usize>,
+}
+
+impl Dependencies {
+    fn new(items: &WorkItems) -> Self {
+        let count = items.inputs.len();
         let mut consumers = vec![Vec::new(); count];
         let mut pending = vec![0; count];
-        for (consumer, needs) in items.needs.iter().enumerate() {
-            for producer in needs {
-                // Of which nothing is needed, nothing is waited for.
-                if has_items(*producer) {
+        for (consumer, inputs) in items.inputs.iter().enumerate() {
+            for producer in inputs {
+                if has_items(items, *producer) {
                     consumers[*producer].push(consumer);
                     pending[consumer] += 1;
                 }
             }
         }
-        let way = ways_to_the_end(items, &consumers);
+        Self { consumers, pending }
+    }
+}
+
+fn has_items(items: &WorkItems, operation: usize) -> bool {
+    items.offsets[operation] < items.offsets[operation + 1]
+}
+
+impl Schedule {
+    /// The schedule for a launch of `blocks` blocks.
+    pub fn new(items: &WorkItems, blocks: usize) -> Self {
+        let count = items.inputs.len();
+        let Dependencies { consumers, mut pending } = Dependencies::new(items);
+        let remaining = remaining_times(items, &consumers);
 
         let mut lists = vec![Vec::new(); blocks];
-        let mut begun = Vec::with_capacity(items.len());
-        // When all that an operation needs has ended, and when all of its items have.
+        let mut start_order = Vec::with_capacity(items.len());
+        // When all inputs of an operation are complete, and when all of its work items are.
         let mut ready_at = vec![0_u64; count];
         let mut done_at = vec![0_u64; count];
-        // Operations whose items can be taken up, from some time on and now.
+        // Operations whose work items can be started: from a later time on, and now.
         let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
             (0..blocks).map(|block| Reverse((0, block))).collect();
-        let at_once = (0..count).filter(|&op| pending[op] == 0 && has_items(op));
-        later.extend(at_once.map(|op| Reverse((0, op))));
-        let mut next = items.first.clone();
+        let without_inputs = (0..count).filter(|&op| pending[op] == 0 && has_items(items, op));
+        later.extend(without_inputs.map(|op| Reverse((0, op))));
+        let mut next = items.offsets.clone();
         while let Some(Reverse((time, block))) = free.pop() {
             while let Some(&Reverse((at, operation))) = later.peek() {
                 if at > time {
                     break;
                 }
                 later.pop();
-                ready.push((way[operation], Reverse(operation)));
+                ready.push((remaining[operation], Reverse(operation)));
             }
             let Some(&(_, Reverse(operation))) = ready.peek() else {
                 let Some(&Reverse((at, _))) = later.peek() else { break };
@@ -67,39 +85,39 @@ impl Schedule {
             let item = next[operation];
             next[operation] += 1;
             lists[block].push(item);
-            begun.push(item);
+            start_order.push(item);
             let cost = items.costs[item];
-            let stage = (time + cost.preparation()).max(ready_at[operation] + cost.hand_over());
-            let end = stage + u64::from(cost.sums);
+            let staged = (time + cost.time_to_stage())
+                .max(ready_at[operation] + cost.time_to_stage_after_wait());
+            let end = staged + u64::from(cost.sum_time);
             free.push(Reverse((end, block)));
             done_at[operation] = done_at[operation].max(end);
-            if next[operation] == items.first[operation + 1] {
+            if next[operation] == items.offsets[operation + 1] {
                 ready.pop();
                 for &consumer in &consumers[operation] {
                     ready_at[consumer] = ready_at[consumer].max(done_at[operation]);
                     pending[consumer] -= 1;
                     if pending[consumer] == 0 {
-                        // Taken up as early as it can be prepared.
-                        let at = ready_at[consumer].saturating_sub(AHEAD);
+                        let at = ready_at[consumer].saturating_sub(PREPARATION_LEAD);
                         later.push(Reverse((at.max(time), consumer)));
                     }
                 }
             }
         }
-        debug_assert_eq!(begun.len(), items.len(), "operations are in an order without circles");
+        debug_assert_eq!(start_order.len(), items.len(), "operations have no cyclic dependencies");
         let mut starts = vec![0];
         for list in &lists {
             starts.push(starts[starts.len() - 1] + list.len() as u32);
         }
-        Self { items: lists.concat(), starts, in_time: begun }
+        Self { items: lists.concat(), starts, start_order }
     }
-}
 
-impl Schedule {
-    /// The records of all lists, one list after another, as the kernel reads them: the first word of each
-    /// has the length of the next in its upper half, zero at the end of a list. And for each list where
-    /// its first record begins and how long that is, in units of four words.
-    pub fn records(&self, items: &Items) -> (Vec<u32>, Vec<u32>) {
+    /// The records of all lists, one list after another, as the kernel reads them, and two words per
+    /// list: where its first record begins and its length, in units of four words.
+    ///
+    /// The upper half of the first word of each record is the length of the next, zero at the end of a
+    /// list.
+    pub fn records(&self, items: &WorkItems) -> (Vec<u32>, Vec<u32>) {
         let mut records = Vec::with_capacity(items.record_words());
         let mut starts = Vec::with_capacity(2 * self.starts.len());
         for list in self.starts.windows(2) {
@@ -108,9 +126,9 @@ impl Schedule {
             starts.extend([(records.len() / 4) as u32, first]);
             for (n, &item) in list.iter().enumerate() {
                 let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
-                let mut of_item = split(&items.records[item]).peekable();
-                while let Some(record) = of_item.next() {
-                    let next = of_item.peek().map_or(next, |record| record[0]);
+                let mut item_records = split(&items.records[item]).peekable();
+                while let Some(record) = item_records.next() {
+                    let next = item_records.peek().map_or(next, |record| record[0]);
                     records.push(record[0] | next << 16);
                     records.extend(&record[1..]);
                 }
@@ -119,54 +137,58 @@ impl Schedule {
         (records, starts)
     }
 
-    /// For each operation and report, the last place of its items in time; zero if it has none.
-    fn ends(&self, items: &Items) -> Vec<usize> {
-        let mut place = vec![0; items.len()];
-        for (at, &item) in self.in_time.iter().enumerate() {
-            place[item] = at;
+    /// For each operation and report the last position of its work items in `start_order`; 0 if it has
+    /// none.
+    fn last_positions(&self, items: &WorkItems) -> Vec<usize> {
+        let mut position = vec![0; items.len()];
+        for (at, &item) in self.start_order.iter().enumerate() {
+            position[item] = at;
         }
-        let last = |of: &[usize]| place[of[0]..of[1]].iter().copied().max().unwrap_or(0);
-        items.first.windows(2).map(last).collect()
+        let last =
+            |range: &[usize]| position[range[0]..range[1]].iter().copied().max().unwrap_or(0);
+        items.offsets.windows(2).map(last).collect()
     }
 
-    /// The reports in the order in which they are expected.
-    pub fn reports(&self, items: &Items) -> Vec<usize> {
-        let ends = self.ends(items);
-        let ends = &ends[ends.len() - items.reports.len()..];
+    /// The reports in the order in which they are expected to arrive.
+    pub fn report_order(&self, items: &WorkItems) -> Vec<usize> {
+        let positions = self.last_positions(items);
+        let positions = &positions[positions.len() - items.reports.len()..];
         let mut reports: Vec<usize> = (0..items.reports.len()).collect();
-        reports.sort_by_key(|&report| ends[report]);
+        reports.sort_by_key(|&report| positions[report]);
         reports
     }
 }
 
-/// What the longest of an operation's items take, in nanoseconds; nothing if it has none.
-fn hop(items: &Items, operation: usize) -> u64 {
-    let costs = &items.costs[items.first[operation]..items.first[operation + 1]];
-    costs.iter().map(|cost| cost.hop()).max().unwrap_or(0)
+/// The latency of the slowest work item of an operation, in nanoseconds; 0 if it has none.
+fn latency(items: &WorkItems, operation: usize) -> u64 {
+    let costs = &items.costs[items.offsets[operation]..items.offsets[operation + 1]];
+    costs.iter().map(|cost| cost.latency()).max().unwrap_or(0)
 }
 
-/// When each operation could end if there were a block for every item, in nanoseconds.
-pub(super) fn earliest_ends(items: &Items) -> Vec<u64> {
-    let mut ends: Vec<u64> = Vec::with_capacity(items.needs.len());
-    for (operation, needs) in items.needs.iter().enumerate() {
-        let last = needs.iter().map(|&needed| ends[needed]).max().unwrap_or(0);
-        ends.push(last + hop(items, operation));
+/// When each operation would end if there were a block for every work item, in nanoseconds.
+pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
+    let mut ends: Vec<u64> = Vec::with_capacity(items.inputs.len());
+    for (operation, inputs) in items.inputs.iter().enumerate() {
+        let last = inputs.iter().map(|&input| ends[input]).max().unwrap_or(0);
+        ends.push(last + latency(items, operation));
     }
     ends
 }
 
-/// Nanoseconds from the start of each operation until all that needs it has ended and been read.
-fn ways_to_the_end(items: &Items, consumers: &[Vec<usize>]) -> Vec<u64> {
-    let mut way = vec![0; consumers.len()];
-    // The host reads one report after another, and while it does, the blocks have time for the next.
+/// For each operation the nanoseconds from its start until all that depends on it has ended and been
+/// read by the host.
+fn remaining_times(items: &WorkItems, consumers: &[Vec<usize>]) -> Vec<u64> {
+    let mut remaining = vec![0; consumers.len()];
+    // The host reads one report after another. Later reports have less reading after them, so blocks
+    // can finish them later.
     let (mut reading, operations) = (0, consumers.len() - items.reports.len());
-    for (report, way) in items.reports.iter().zip(&mut way[operations..]).rev() {
-        reading += READING * report.variables.len() as u64;
-        *way = reading;
+    for (report, remaining) in items.reports.iter().zip(&mut remaining[operations..]).rev() {
+        reading += HOST_READ_PER_VARIABLE * report.variables.len() as u64;
+        *remaining = reading;
     }
     for operation in (0..consumers.len()).rev() {
-        let after = consumers[operation].iter().map(|&consumer| way[consumer]).max();
-        way[operation] += after.unwrap_or(0) + hop(items, operation);
+        let after = consumers[operation].iter().map(|&consumer| remaining[consumer]).max();
+        remaining[operation] += after.unwrap_or(0) + latency(items, operation);
     }
-    way
+    remaining
 }

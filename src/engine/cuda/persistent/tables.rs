@@ -1,30 +1,33 @@
-//! The copies of potentials.
+//! The copies of potentials that the operations read.
 
 use super::operations::Potential;
 use crate::engine::factors::FactorProduct;
 use crate::network::Network;
 use crate::potential::{Odometer, Real, Scope};
 
-/// Potentials have their largest entry near two to this power, as in the kernel.
+/// Potentials are scaled so that their largest entry is near two to this power. Shared with the kernel.
 pub(super) const PEAK: i32 = 24;
 
-/// All copies one after another, each potential scaled to a largest entry near 2^PEAK, and the power
-/// of two that must be multiplied by, all of them together, once they have lost 2^PEAK each. `copies`:
-/// the number of the potential, and variables, of which it does not need all.
+/// Fills all copies, one after another, and returns them with the power of two that was removed from
+/// all potentials together.
+///
+/// Each potential is scaled to a largest entry near 2^[`PEAK`]; the returned power assumes that the
+/// reader has removed 2^[`PEAK`] from each. `copies`: number of the potential, and the scope of the
+/// copy, which may have variables that the potential does not depend on.
 pub(super) fn fill(
     network: &Network,
     potentials: &[Potential],
     copies: &[(usize, Scope)],
 ) -> (Vec<f32>, i64) {
-    let mut of_potential = vec![Vec::new(); potentials.len()];
+    let mut potential_copies = vec![Vec::new(); potentials.len()];
     let mut start = 0;
     for (potential, scope) in copies {
-        of_potential[*potential].push((start, scope));
+        potential_copies[*potential].push((start, scope));
         start += scope.entries();
     }
     let mut tables = vec![0.0; start];
     let mut exponent = 0;
-    for (potential, copies) in potentials.iter().zip(of_potential) {
+    for (potential, copies) in potentials.iter().zip(potential_copies) {
         let scope = Scope::of(network, potential.variables.iter().copied());
         let factors = potential.factors.iter().copied();
         let (product, power) = FactorProduct::new(network, &scope, factors).table();

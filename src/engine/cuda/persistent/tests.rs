@@ -1,39 +1,43 @@
-use super::loaded::MANY;
+use super::propagator::MIN_BATCH;
 use super::schedule::Schedule;
 use super::twin::Twin;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::cuda::device::tests::on_the_gpu;
+use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
     assert_as_sequential, assert_as_twin, assert_near, load_options, networks,
 };
+use crate::engine::cuda::kernel_source::assert_constants;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Factor, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, Watch, compile};
 
-pub(super) fn flow(compiled: &CompiledNetwork) -> (Flow, i64) {
-    Flow::new(compiled, operations(compiled)).unwrap()
+/// Blocks that are resident at the same time on an H200.
+const BLOCKS_OF_AN_H200: usize = 792;
+
+pub(super) fn program(compiled: &CompiledNetwork) -> (Program, i64) {
+    Program::new(compiled, operations(compiled)).unwrap()
 }
 
-fn twin(compiled: &Arc<CompiledNetwork>, lists: usize) -> Loaded<Twin> {
-    let (flow, exponent) = flow(compiled);
-    let executor = Twin::new(&flow, lists);
+fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<Twin> {
+    let (program, exponent) = program(compiled);
+    let executor = Twin::new(&program, blocks);
     let options = load_options(Precision::F32);
     let compiled = Arc::clone(compiled);
-    Loaded { compiled, flow, exponent, executor, bytes: 0, options, lanes: None }
+    PersistentPropagator { compiled, program, exponent, executor, bytes: 0, options, batch: None }
 }
 
 #[test]
 fn the_twin_agrees_with_the_sequential_engine() {
     for (compiled, cases) in networks() {
-        for lists in [1, 7, 528] {
-            assert_as_sequential(&compiled, &cases, &mut twin(&compiled, lists));
+        for blocks in [1, 7, 528] {
+            assert_as_sequential(&compiled, &cases, &mut twin(&compiled, blocks));
         }
     }
 }
 
 /// The networks of the paper's tables.
-pub(super) const OF_THE_PAPER: [&str; 8] =
+pub(super) const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"];
 
 pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
@@ -41,7 +45,7 @@ pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
     Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())
 }
 
-/// So many cases with a fifth of the variables observed.
+/// `count` random cases in which a fifth of the variables is observed.
 fn drawn(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
     use rand::SeedableRng;
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
@@ -51,8 +55,8 @@ fn drawn(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
 }
 
 #[test]
-fn the_twin_agrees_on_the_papers_networks() {
-    for name in OF_THE_PAPER {
+fn the_twin_agrees_with_the_sequential_engine_on_the_papers_networks() {
+    for name in PAPER_NETWORKS {
         let compiled = sample(name);
         let mut cases = drawn(&compiled, 2);
         cases.push(Evidence::none());
@@ -61,56 +65,60 @@ fn the_twin_agrees_on_the_papers_networks() {
 }
 
 #[test]
-fn a_large_network_has_items_of_every_kind() {
-    let (flow, _) = flow(&sample("barley"));
-    for form in [items::GOES_ON, items::BARE, items::BY_CLASS] {
-        let mut records = flow.items.records.iter().flat_map(|records| items::split(records));
-        assert!(records.any(|record| record[3] & form != 0), "{form:#x}");
+fn a_large_network_has_records_of_every_form() {
+    let (program, _) = program(&sample("barley"));
+    for flag in [work_items::CONTINUED, work_items::NO_TABLE, work_items::BY_CLASS] {
+        let records = &program.items.records;
+        let mut records = records.iter().flat_map(|records| work_items::split(records));
+        assert!(records.any(|record| record[3] & flag != 0), "{flag:#x}");
     }
 }
 
 #[test]
-fn a_long_way_through_the_tree_has_shortcuts() {
+fn shortcuts_make_the_critical_path_shorter_than_the_tree() {
     let compiled = sample("pigs");
-    let mut hops: Vec<usize> = Vec::new();
+    let mut steps: Vec<usize> = Vec::new();
     for operation in operations(&compiled).all {
-        let before = operation.factors.iter().map(|(factor, _)| hops[*factor]).max();
-        hops.push(1 + before.unwrap_or(0));
+        let before = operation.factors.iter().map(|(factor, _)| steps[*factor]).max();
+        steps.push(1 + before.unwrap_or(0));
     }
-    let hops = hops.into_iter().max().unwrap();
-    // A message over each separator of the longest way, and a posterior at its end.
-    let on_the_way = longest_way(compiled.tree(), compiled.tree().root()).1;
-    assert!(3 * hops < 2 * on_the_way, "{hops} hops on a way of {on_the_way} cliques");
+    let steps = steps.into_iter().max().unwrap();
+    // Without shortcuts: a message over each separator of the longest path, and a posterior at its end.
+    let cliques = longest_path(compiled.tree(), compiled.tree().root()).1;
+    assert!(3 * steps < 2 * cliques, "{steps} steps on a path of {cliques} cliques");
 }
 
-/// Cliques on the longest way from `clique` downward, and on the longest of all that is below it.
-fn longest_way(tree: &JunctionTree, clique: CliqueId) -> (usize, usize) {
+/// Cliques on the longest path from `clique` downward, and on the longest path within its subtree.
+fn longest_path(tree: &JunctionTree, clique: CliqueId) -> (usize, usize) {
     let (mut down, mut longest) = (1, 1);
     for link in tree.children(clique) {
-        let (of_child, below) = longest_way(tree, link.clique);
-        longest = longest.max(below).max(down + of_child);
-        down = down.max(1 + of_child);
+        let (child_down, within) = longest_path(tree, link.clique);
+        longest = longest.max(within).max(down + child_down);
+        down = down.max(1 + child_down);
     }
     (down, longest)
 }
 
 #[test]
-fn numbers_that_no_word_holds_are_refused() {
+fn numbers_outside_the_range_of_a_word_are_refused() {
     let compiled = |factors: usize| {
         let variable = Variable::new("X", ["no", "yes"]);
         let factor = Factor::new(vec![VariableId::new(0)], vec![1.0, 1e-300]);
         let network = Network::markov("m", vec![variable], vec![factor; factors]).unwrap();
         compile(Arc::new(network), &CompileOptions::default(), &CancelToken::new()).unwrap()
     };
-    assert_eq!(refusal(&compiled(500)), None);
-    let reason = refusal(&compiled(600)).unwrap();
-    assert_eq!(reason, "its numbers can be 2^597947 from one, and it takes up to 2^524000");
+    assert_eq!(unsupported(&compiled(500)), None);
+    let reason = unsupported(&compiled(600)).unwrap();
+    assert_eq!(
+        reason,
+        "its numbers can differ from one by a factor of 2^597947; the limit is 2^524000"
+    );
     let forecast = GpuPersistent.forecast(&compiled(600), Precision::F32);
     assert_eq!(forecast.unsupported, Some(reason));
 }
 
 #[test]
-fn what_comes_in_single_precision_sums_to_one_in_double() {
+fn posteriors_sum_to_one_in_double_precision() {
     for (compiled, _) in networks() {
         let watch = Watch::untimed(CancelToken::new());
         let Ok(answer) = twin(&compiled, 7).run(&Evidence::none(), &watch) else { continue };
@@ -122,12 +130,12 @@ fn what_comes_in_single_precision_sums_to_one_in_double() {
 }
 
 #[test]
-fn many_cases_are_answered_as_each_alone() {
-    if !on_the_gpu("many_cases_are_answered_as_each_alone") {
+fn a_batch_gives_the_same_answers_as_single_runs() {
+    if !has_gpu("a_batch_gives_the_same_answers_as_single_runs") {
         return;
     }
     for (compiled, cases) in networks() {
-        let many: Vec<Evidence> = cases.iter().cycle().take(MANY + 5).cloned().collect();
+        let many: Vec<Evidence> = cases.iter().cycle().take(MIN_BATCH + 5).cloned().collect();
         let mut engine = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
         let watch = Watch::untimed(CancelToken::new());
         let answers = engine.run_batch(&many, &watch).unwrap();
@@ -141,52 +149,79 @@ fn many_cases_are_answered_as_each_alone() {
 }
 
 #[test]
-fn what_is_zero_is_left_out_and_the_forecast_suffices() {
-    let mut is_less = 0;
+fn zeros_are_left_out_and_the_forecast_suffices() {
+    let mut sparse_operations = 0;
     for (compiled, _) in networks() {
-        let (flow, _) = flow(&compiled);
-        let (items, shape) = (&flow.items, &flow.shape);
-        let words = 2 * items.record_words() + 2 * items.messages + shape.evidence_words();
+        let (program, _) = program(&compiled);
+        let (items, states) = (&program.items, &program.states);
+        let words = 2 * items.record_words() + 2 * items.messages + states.evidence_words();
         let words = words + items.result_words + 6 * items.len();
-        assert!(4 * (words + 6 * MAX_LISTS) as u64 <= bytes(&compiled, &flow.operations));
+        assert!(4 * (words + 6 * MAX_BLOCKS) as u64 <= bytes(&compiled, &program.operations));
         let network = compiled.network();
-        let (copies, starts) = items::copies(network, &flow.operations);
-        let (tables, _) = tables::fill(network, &flow.operations.potentials, &copies);
-        let support = support::Support::new(&flow.operations, &starts, &tables);
-        for (operation, part) in flow.operations.all.iter().zip(&support.parts) {
-            let products = operation.rows.entries() * operation.run.entries();
-            assert!(part.products <= products as u64);
-            is_less += usize::from(part.products < products as u64 && !part.rows.is_empty());
+        let (copies, starts) = work_items::table_copies(network, &program.operations);
+        let (tables, _) = tables::fill(network, &program.operations.potentials, &copies);
+        let sparsity = sparsity::Sparsity::new(&program.operations, &starts, &tables);
+        for (operation, sparsity) in program.operations.all.iter().zip(&sparsity.operations) {
+            let products = operation.rows.entries() * operation.summed.entries();
+            assert!(sparsity.products <= products as u64);
+            let is_sparse = sparsity.products < products as u64 && !sparsity.rows.is_empty();
+            sparse_operations += usize::from(is_sparse);
         }
     }
-    assert!(is_less > 100, "{is_less} operations");
+    assert!(sparse_operations > 100, "{sparse_operations} operations");
 }
 
 #[test]
-fn every_item_is_in_one_list_and_after_what_it_waits_for() {
+fn constants_are_those_of_the_kernel() {
+    let flags = [
+        ("CONTINUED_BIT", work_items::CONTINUED),
+        ("NO_TABLE_BIT", work_items::NO_TABLE),
+        ("BY_CLASS_BIT", work_items::BY_CLASS),
+    ];
+    let constants = [
+        ("THREADS", work_items::THREADS as f64),
+        ("HEADER", work_items::HEADER as f64),
+        ("MAX_RECORD", work_items::MAX_RECORD as f64),
+        ("STAGING_PER_THREAD", work_items::STAGING_PER_THREAD as f64),
+        ("STAGING", work_items::STAGING as f64),
+        ("NO_SOURCE", f64::from(work_items::NO_SOURCE)),
+        ("SOURCE_BITS", f64::from(work_items::SOURCE_BITS)),
+        ("EPOCH_BITS", f64::from(words::EPOCH_BITS)),
+        ("KIND_SHIFT", f64::from(work_items::KIND_SHIFT)),
+        ("DENSE", f64::from(work_items::DENSE)),
+        ("SPARSE", f64::from(work_items::SPARSE)),
+        ("REPORT", f64::from(work_items::REPORT)),
+        ("PEAK", f64::from(tables::PEAK)),
+    ];
+    let flags = flags.map(|(name, flag)| (name, f64::from(flag.ilog2())));
+    assert_constants("persistent", &[&flags[..], &constants].concat());
+}
+
+#[test]
+fn every_work_item_is_in_one_list_and_comes_after_its_inputs() {
     for (compiled, _) in networks() {
-        let (flow, _) = flow(&compiled);
-        for lists in [1, 3, 264] {
-            let schedule = Schedule::new(&flow.items, lists);
-            assert_eq!(schedule.starts.len(), lists + 1);
+        let (program, _) = program(&compiled);
+        let items = &program.items;
+        for blocks in [1, 3, 264] {
+            let schedule = Schedule::new(items, blocks);
+            assert_eq!(schedule.starts.len(), blocks + 1);
             let mut all = schedule.items.clone();
             all.sort_unstable();
-            assert!(all.into_iter().eq(0..flow.items.len()));
-            let mut place = vec![0; flow.items.len()];
-            for (at, &item) in schedule.in_time.iter().enumerate() {
-                place[item] = at;
+            assert!(all.into_iter().eq(0..items.len()));
+            let mut position = vec![0; items.len()];
+            for (at, &item) in schedule.start_order.iter().enumerate() {
+                position[item] = at;
             }
             for list in schedule.starts.windows(2) {
                 let list = &schedule.items[list[0] as usize..list[1] as usize];
-                assert!(list.is_sorted_by_key(|&item| place[item]));
+                assert!(list.is_sorted_by_key(|&item| position[item]));
             }
-            let of = |operation: usize| {
-                let first = &flow.items.first;
-                (first[operation]..first[operation + 1]).map(|item| place[item])
+            let positions = |operation: usize| {
+                (items.offsets[operation]..items.offsets[operation + 1]).map(|item| position[item])
             };
-            for (consumer, needs) in flow.items.needs.iter().enumerate() {
-                for producer in needs {
-                    assert!(of(*producer).max() < of(consumer).min());
+            for (consumer, inputs) in items.inputs.iter().enumerate() {
+                for producer in inputs {
+                    assert!(positions(*producer).max() < positions(consumer).min());
                 }
             }
         }
@@ -194,67 +229,69 @@ fn every_item_is_in_one_list_and_after_what_it_waits_for() {
 }
 
 #[test]
-fn blocks_that_go_through_their_lists_all_come_to_the_end() {
+fn blocks_that_wait_for_each_other_finish_their_lists() {
     for (compiled, _) in networks() {
-        let (flow, _) = flow(&compiled);
-        [1, 2, 7, 264, 792].iter().for_each(|&lists| go_through_lists(&flow.items, lists));
+        let (program, _) = program(&compiled);
+        for blocks in [1, 2, 7, 264, BLOCKS_OF_AN_H200] {
+            simulate_blocks(&program.items, blocks);
+        }
     }
-    for name in OF_THE_PAPER {
-        // As many as run at once on an H200.
-        go_through_lists(&flow(&sample(name)).0.items, 792);
+    for name in PAPER_NETWORKS {
+        simulate_blocks(&program(&sample(name)).0.items, BLOCKS_OF_AN_H200);
     }
 }
 
-/// Reads all that the kernel reads, as blocks do it that wait for one another. What is written stays
-/// written, so that where one order of the blocks comes to the end, all do.
-fn go_through_lists(items: &Items, lists: usize) {
-    let lists = lists.min(items.len()).max(1);
-    let (records, starts) = Schedule::new(items, lists).records(items);
+/// Reads the records as the kernel does, with blocks that wait for each other's messages. Written
+/// messages stay written, so if one interleaving of the blocks ends, all do.
+fn simulate_blocks(items: &WorkItems, blocks: usize) {
+    let blocks = blocks.min(items.len()).max(1);
+    let (records, starts) = Schedule::new(items, blocks).records(items);
     let half = |word: u32, side: u32| (word >> (16 * side) & 0xffff) as usize;
-    // Where the next record of each list begins, and its words; none at the end of the list.
+    // Where the next record of each list begins, and its words: 0 at the end of the list.
     let mut next: Vec<(usize, usize)> =
         starts.chunks(2).map(|start| (4 * start[0] as usize, 4 * start[1] as usize)).collect();
-    assert_eq!(next.len(), lists);
+    assert_eq!(next.len(), blocks);
     let mut is_written = vec![false; items.messages];
-    let (mut read, mut goes_on) = (0, true);
-    while std::mem::take(&mut goes_on) {
+    let (mut words_read, mut has_progress) = (0, true);
+    while std::mem::take(&mut has_progress) {
         for (at, words) in &mut next {
             while *words > 0 {
                 let record = &records[*at..*at + *words];
                 assert_eq!(half(record[0], 0), *words);
-                let (chunks, of_findings) = (half(record[1], 0), half(record[1], 1));
-                let (sources, behind) = record[items::HEADER..].split_at(32 * chunks);
-                let mut needed = sources.iter().map(|source| source & items::NO_SOURCE);
-                let is_there = |place| place == items::NO_SOURCE || is_written[place as usize];
-                if !needed.all(is_there) {
+                let (chunks, finding_chunks) = (half(record[1], 0), half(record[1], 1));
+                let (sources, behind) = record[work_items::HEADER..].split_at(32 * chunks);
+                let mut inputs = sources.iter().map(|source| source & work_items::NO_SOURCE);
+                let has_arrived =
+                    |index| index == work_items::NO_SOURCE || is_written[index as usize];
+                if !inputs.all(has_arrived) {
                     break;
                 }
-                let writes_messages = record[3] >> 24 & 3 != items::REPORT && record[6] & 1 == 0;
-                if writes_messages {
+                let is_report = work_items::kind(record) == work_items::REPORT;
+                if !is_report && record[6] & 1 == 0 {
                     let (passes, threads) = (half(record[3], 0), half(record[2], 1));
                     let rows = (passes * threads) >> (record[3] >> 16 & 0xff);
-                    let of_rows = &behind[32 * of_findings + record[5] as usize..][..rows];
-                    for &place in of_rows.iter().filter(|place| **place != u32::MAX) {
-                        let before = std::mem::replace(&mut is_written[place as usize], true);
+                    let results = &behind[32 * finding_chunks + record[5] as usize..][..rows];
+                    for &index in results.iter().filter(|i| **i != work_items::NOT_COMPUTED) {
+                        let before = std::mem::replace(&mut is_written[index as usize], true);
                         assert!(!before, "each word is written once");
                     }
                 }
-                read += *words;
+                words_read += *words;
                 (*at, *words) = (*at + *words, half(record[0], 1));
-                goes_on = true;
+                has_progress = true;
             }
         }
     }
-    assert!(next.iter().all(|(_, words)| *words == 0), "blocks wait for each other in a circle");
-    assert_eq!(read, records.len(), "every record is in a list");
+    assert!(next.iter().all(|(_, words)| *words == 0), "blocks wait for each other in a cycle");
+    assert_eq!(words_read, records.len(), "every record is in a list");
 }
 
 #[test]
-fn twenty_drawn_cases_of_each_of_the_papers_networks() {
-    if !on_the_gpu("twenty_drawn_cases_of_each_of_the_papers_networks") {
+fn the_gpu_agrees_with_the_sequential_engine_on_the_papers_networks() {
+    if !has_gpu("the_gpu_agrees_with_the_sequential_engine_on_the_papers_networks") {
         return;
     }
-    for name in OF_THE_PAPER {
+    for name in PAPER_NETWORKS {
         let compiled = sample(name);
         let cases = drawn(&compiled, 20);
         let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
@@ -267,8 +304,8 @@ fn twenty_drawn_cases_of_each_of_the_papers_networks() {
 }
 
 #[test]
-fn the_gpu_does_what_the_twin_does() {
-    if !on_the_gpu("the_gpu_does_what_the_twin_does") {
+fn the_gpu_agrees_with_the_twin() {
+    if !has_gpu("the_gpu_agrees_with_the_twin") {
         return;
     }
     for (compiled, cases) in networks() {

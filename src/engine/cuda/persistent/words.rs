@@ -1,38 +1,42 @@
-//! Words of 64 bits: a number, its power of two, and the run that wrote it; as in
-//! `kernels/persistent.cu`.
+//! Words of messages, 64 bits each: a number, its power of two, and the epoch, which is the number of
+//! the run that wrote it. The same as in `kernels/persistent.cu`.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Runs are numbered round from 1 to this.
-pub(super) const MAX_TAG: u32 = 4095;
+/// Bits of the epoch in a word. Shared with the kernel.
+pub(super) const EPOCH_BITS: u32 = 12;
 
-/// Powers of two that a word holds, above and below one; there is room for a few more.
-pub(super) const POWERS: f64 = 524_000.0;
+/// Epochs go from 1 to this, and then start again at 1.
+pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// See the module.
+/// The largest power of two of a number in a word, and of its reciprocal. The 20 bits of the power hold
+/// 2^19 = 524,288; the rest is headroom for the sums in a work item.
+pub(super) const MAX_POWER: f64 = 524_000.0;
+
+/// A number, its power of two and its epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word(pub u64);
 
 impl Word {
-    /// `value` times 2^power, of run `tag`.
+    /// `value` times 2^`power`, written in run `epoch`.
     #[cfg(test)]
-    pub fn new(value: f32, power: i32, tag: u32) -> Self {
-        let high = (power as u32) << 12 | tag;
+    pub fn new(value: f32, power: i32, epoch: u32) -> Self {
+        let high = (power as u32) << EPOCH_BITS | epoch;
         Self(u64::from(high) << 32 | u64::from(value.to_bits()))
     }
 
     #[inline]
-    pub fn tag(self) -> u32 {
-        (self.0 >> 32) as u32 & 0xfff
+    pub fn epoch(self) -> u32 {
+        (self.0 >> 32) as u32 & MAX_EPOCH
     }
 
     #[inline]
     fn power(self) -> i32 {
-        (self.0 >> 32) as i32 >> 12
+        (self.0 >> 32) as i32 >> EPOCH_BITS
     }
 
-    /// The exponent of the number, so that it is in [2^e, 2^(e + 1)); `None` for zero. Subnormal
-    /// numbers count as zero.
+    /// The exponent e of the number, which is in [2^e, 2^(e + 1)); `None` for zero. Subnormal numbers
+    /// count as zero.
     #[inline]
     pub fn exponent(self) -> Option<i32> {
         match (self.0 as u32) >> 23 {
@@ -47,7 +51,7 @@ impl Word {
         Some((f64::from_bits(1023 << 52 | mantissa), self.exponent()?))
     }
 
-    /// The number with exponent `e` instead of its own; what is too small is zero.
+    /// The number with exponent `e` in place of its own; zero if `e` is too small.
     #[cfg(test)]
     pub fn with_exponent(self, e: i32) -> f32 {
         if e < -126 {
@@ -57,53 +61,54 @@ impl Word {
     }
 }
 
-/// What a run brings, some of which is yet to come.
+/// The results of a run, some of which may not have arrived yet.
 #[derive(Clone, Copy)]
 pub(super) struct Results<'a> {
-    /// Those of all reports: probabilities in single precision. The sign says which run wrote it.
+    /// The words of all reports: probabilities in single precision, with the parity of the run that
+    /// wrote them as their sign.
     pub words: &'a [AtomicU32],
-    /// The sign of this run: runs take turns.
-    pub turn: bool,
-    /// A [`Word`].
+    /// The parity of this run. It alternates from run to run.
+    pub parity: bool,
+    /// P(e), as a [`Word`].
     pub p_evidence: &'a AtomicU64,
-    pub tag: u32,
+    pub epoch: u32,
 }
 
 impl Results<'_> {
-    /// Probability `at`, if it is there.
+    /// Probability number `index`, if it has arrived.
     #[inline]
-    pub fn get(self, at: usize) -> Option<f32> {
-        let bits = self.words[at].load(Ordering::Relaxed);
-        (bits >> 31 == u32::from(self.turn)).then_some(f32::from_bits(bits & 0x7fff_ffff))
+    pub fn get(self, index: usize) -> Option<f32> {
+        let bits = self.words[index].load(Ordering::Relaxed);
+        (bits >> 31 == u32::from(self.parity)).then_some(f32::from_bits(bits & 0x7fff_ffff))
     }
 
-    /// P(e), if it is there.
+    /// P(e), if it has arrived.
     #[inline]
     pub fn p_evidence(self) -> Option<Word> {
         let word = Word(self.p_evidence.load(Ordering::Relaxed));
-        (word.tag() == self.tag).then_some(word)
+        (word.epoch() == self.epoch).then_some(word)
     }
 
-    /// Fills `values` with the distribution whose probabilities begin at `first`, so that they sum to
-    /// one as doubles; whether all of them are there.
+    /// Fills `values` with the distribution whose probabilities begin at `first`, scaled to sum to one
+    /// in double precision. Returns false if some have not arrived; `values` is then unspecified.
     #[inline]
     pub fn fill(self, first: usize, values: &mut [f64]) -> bool {
-        let turn = u32::from(self.turn) << 31;
+        let sign = u32::from(self.parity) << 31;
         let words = &self.words[first..first + values.len()];
         let (mut signs, mut sum) = (0, 0.0);
         for word in words {
-            let bits = word.load(Ordering::Relaxed) ^ turn;
+            let bits = word.load(Ordering::Relaxed) ^ sign;
             signs |= bits;
             sum += f64::from(f32::from_bits(bits));
         }
         if signs >> 31 != 0 {
             return false;
         }
-        // Where the evidence is impossible there are only zeros.
+        // If the evidence is impossible, all are zeros.
         let scale = if sum > 0.0 { 1.0 / sum } else { 1.0 };
-        // Read again, which is faster than what has just been written.
+        // Reading the words again is faster than reading back `values`.
         for (value, word) in values.iter_mut().zip(words) {
-            *value = f64::from(f32::from_bits(word.load(Ordering::Relaxed) ^ turn)) * scale;
+            *value = f64::from(f32::from_bits(word.load(Ordering::Relaxed) ^ sign)) * scale;
         }
         true
     }
@@ -115,10 +120,10 @@ mod tests {
     use crate::potential::Real;
 
     #[test]
-    fn a_word_holds_a_number_far_beyond_a_float() {
+    fn a_word_holds_numbers_far_outside_the_range_of_a_float() {
         for (value, power) in [(1.5_f32, 0), (3.0e-30, -500_000), (7.0e30, 500_000)] {
             let word = Word::new(value, power, 4095);
-            assert_eq!(word.tag(), 4095);
+            assert_eq!(word.epoch(), 4095);
             let (mantissa, exponent) = word.parts().unwrap();
             assert_eq!(mantissa.scale(exponent - power) as f32, value);
             assert_eq!(word.with_exponent(3), (mantissa * 8.0) as f32);
@@ -129,11 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_run_is_not_there() {
+    fn results_of_another_run_do_not_count_as_arrived() {
         let words = [0.25_f32, 0.5, -0.25, 0.0, -0.0];
         let words = words.map(|value| AtomicU32::new(value.to_bits()));
         let p_evidence = AtomicU64::new(Word::new(0.5, 1, 7).0);
-        let results = Results { words: &words, turn: false, p_evidence: &p_evidence, tag: 7 };
+        let results = Results { words: &words, parity: false, p_evidence: &p_evidence, epoch: 7 };
         assert_eq!(results.get(1), Some(0.5));
         assert_eq!((results.get(2), results.get(4)), (None, None));
         assert!(results.p_evidence().is_some());
@@ -141,7 +146,7 @@ mod tests {
         assert!(results.fill(0, &mut values));
         assert_eq!(values, [1.0 / 3.0, 2.0 / 3.0]);
         assert!(!results.fill(1, &mut values));
-        let results = Results { turn: true, tag: 8, ..results };
+        let results = Results { parity: true, epoch: 8, ..results };
         assert_eq!(results.get(2), Some(0.25));
         assert_eq!((results.get(0), results.get(4)), (None, Some(0.0)));
         assert!(results.p_evidence().is_none());

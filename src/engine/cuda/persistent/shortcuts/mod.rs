@@ -1,226 +1,247 @@
-//! Shortcuts on the longest way through a propagation.
+//! Shortens the critical path of a propagation by shortcuts past messages.
 //!
-//! However small a message is, whoever reads it waits until one block has handed it to another, and
-//! the longest way through a junction tree is dozens of messages. But a message is linear in each one
-//! that it is made of, so that along a way of cliques it is a product of matrices, and what they are made
-//! of comes from beside the way and is there early. An operation on the longest way is therefore given,
-//! in place of the message that it waits for, what that one waits for in turn, and either a longer sum or
-//! a matrix that is made of those of both cliques. Matrices of matrices make a way of n cliques one of
-//! log n hand-overs (D. M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998). All
-//! messages are still made, but fewer are waited for.
+//! However small a message is, its reader waits until another block has computed and written it, and
+//! the critical path through a junction tree has dozens of messages. But a message is linear in each
+//! message that it is computed from, so along a path of cliques it is a product of matrices, and the
+//! other inputs of these matrices come from outside the path and are complete early. An operation on
+//! the critical path is therefore given, in place of the message that it waits for, the inputs of that
+//! message: either by a longer sum, or by a matrix computed from both cliques. Matrices of matrices turn
+//! a path of n cliques into one of log n messages (D. M. Pennock, Logarithmic time parallel Bayesian
+//! inference, UAI 1998). All messages are still computed, but fewer are waited for.
 
-mod parts;
+mod replace;
 
 use std::collections::{HashMap, HashSet};
 
-use self::parts::Key;
-use super::items::takes;
-use super::operations::{IsShort, Operation};
+use self::replace::MessageKey;
+use super::operations::{Operation, RowFits};
+use super::work_items::estimate_latency;
 use crate::network::Network;
 
-/// Products that shortcuts add in all, at most: so many, or a share of those that there are.
-const ADDED: i64 = 2_000_000;
-const SHARE: i64 = 10;
+// The constants below were tuned on the paper's networks on an H200, and affect only speed.
 
-/// How many times as dear as the cheapest shortcuts may be that are taken together with it.
-const AT_ONCE: f64 = 16.0;
+/// Products that all shortcuts together add, at most: this many, or one part in `ADDED_SHARE` of the
+/// products without them.
+const MAX_ADDED: i64 = 2_000_000;
+const ADDED_SHARE: i64 = 10;
 
-/// Operations that the search goes over in all, at most, so that it ends soon where there are very many.
-const VISITED: usize = 4_000_000;
+/// Shortcuts costing up to this multiple of the cheapest are taken in the same round.
+const MAX_PRICE_RATIO: f64 = 16.0;
 
-/// Nanoseconds that a shortcut saves at least.
-const SAVED: u64 = 500;
+/// Operations that the search visits in all rounds together, at most. Bounds the time of the search in
+/// very large networks.
+const MAX_VISITED: usize = 4_000_000;
 
-/// `all`, of which each comes after those whose results it needs, with shortcuts; and by number
-/// where each is now.
+/// Nanoseconds that a shortcut must save.
+const MIN_SAVED: u64 = 500;
+
+/// Adds shortcuts to `all`, in which each operation comes after those whose results it needs.
+///
+/// Returns the operations, again in such an order, and for each number in `all` the new one.
 pub(super) fn add(
     all: Vec<Operation>,
     network: &Network,
-    is_short: IsShort,
+    row_fits: RowFits,
 ) -> (Vec<Operation>, Vec<usize>) {
     let originals = all.len();
-    let added_at_most = ADDED.max(all.iter().map(products).sum::<i64>() / SHARE);
-    let mut ways = Ways::new(all, network, is_short);
+    let max_added = MAX_ADDED.max(all.iter().map(products).sum::<i64>() / ADDED_SHARE);
+    let mut search = ShortcutSearch::new(all, network, row_fits);
     let (mut added, mut visited) = (0, 0);
-    // What was done since the longest way became shorter.
-    let mut in_vain = Vec::new();
-    let mut shortest = ways.longest();
-    'all: while visited < VISITED {
-        visited += ways.all.len();
-        let found = ways.on_the_longest();
-        let Some(least) = found.first().map(|cheapest| cheapest.price) else { break };
-        // Of neighbours on the way one is enough.
-        let (mut given, mut passed) = (HashSet::new(), HashSet::new());
-        for shortcut in found.iter().take_while(|shortcut| shortcut.price <= AT_ONCE * least) {
-            let is_apart = !passed.contains(&shortcut.of) && !given.contains(&shortcut.past);
-            if !is_apart || !given.insert(shortcut.of) {
+    // The operations replaced since the critical path last became shorter, as they were before.
+    let mut without_gain = Vec::new();
+    let mut shortest = search.critical_path();
+    'rounds: while visited < MAX_VISITED {
+        visited += search.all.len();
+        let found = search.on_critical_path();
+        let Some(lowest_price) = found.first().map(|cheapest| cheapest.price) else { break };
+        // Of two neighbours on the path only one is replaced in a round.
+        let (mut replaced, mut skipped) = (HashSet::new(), HashSet::new());
+        let max_price = MAX_PRICE_RATIO * lowest_price;
+        for shortcut in found.iter().take_while(|shortcut| shortcut.price <= max_price) {
+            let is_apart =
+                !skipped.contains(&shortcut.operation) && !replaced.contains(&shortcut.skipped);
+            if !is_apart || !replaced.insert(shortcut.operation) {
                 continue;
             }
-            passed.insert(shortcut.past);
+            skipped.insert(shortcut.skipped);
             added += shortcut.added;
-            if added > added_at_most {
-                break 'all;
+            if added > max_added {
+                break 'rounds;
             }
-            in_vain.extend(ways.take(shortcut));
+            without_gain.extend(search.take(shortcut));
         }
-        ways.find_ends();
-        let longest = ways.longest();
-        if longest < shortest {
-            shortest = longest;
-            in_vain.clear();
+        search.find_ends();
+        let critical_path = search.critical_path();
+        if critical_path < shortest {
+            shortest = critical_path;
+            without_gain.clear();
         }
     }
-    for (of, before) in in_vain.into_iter().rev() {
-        ways.all[of] = before;
+    for (number, before) in without_gain.into_iter().rev() {
+        search.all[number] = before;
     }
-    in_order(ways.all, originals)
+    sorted(search.all, originals)
 }
 
-/// Products that are summed, if none is zero; or very many.
+/// The products that an operation sums if none is zero, up to 2^48.
 fn products(operation: &Operation) -> i64 {
-    let (rows, run) = (operation.rows.entries() as u64, operation.run.entries() as u64);
-    rows.saturating_mul(run).min(1 << 48) as i64
+    let (rows, entries) = (operation.rows.entries() as u64, operation.summed.entries() as u64);
+    rows.saturating_mul(entries).min(1 << 48) as i64
 }
 
-/// How an operation does without a message.
+/// How an operation does without the message that it skips.
 #[derive(Clone, Copy)]
-enum Means {
-    /// It sums over the variables of that message's clique as well.
+enum ShortcutKind {
+    /// It also sums over the variables of that message's clique.
     LongerSum,
-    /// A matrix has done so.
+    /// It multiplies by a matrix that has summed over them.
     Matrix,
 }
 
-/// What an operation can be given instead of the message that it waits for.
+/// A replacement of one input of an operation.
 struct Shortcut {
-    of: usize,
-    /// The message that it waits for, and the one that this waits for.
-    past: usize,
-    from: usize,
-    means: Means,
-    /// Products more than before, and for each nanosecond that is saved.
+    operation: usize,
+    /// The message that the operation waits for.
+    skipped: usize,
+    /// The message that `skipped` waits for, which the operation reads instead.
+    input: usize,
+    kind: ShortcutKind,
+    /// Additional products, in all and per nanosecond saved.
     added: i64,
     price: f64,
 }
 
-/// The operations, and when they are thought to end.
-struct Ways<'a> {
+/// The operations with their estimated times, and the messages added for shortcuts.
+struct ShortcutSearch<'a> {
     network: &'a Network,
-    is_short: IsShort<'a>,
+    row_fits: RowFits<'a>,
     all: Vec<Operation>,
-    /// Nanoseconds from what it waits for last until it ends, for each.
-    takes: Vec<u64>,
-    /// When each ends.
+    /// For each operation the nanoseconds from the end of its last input to its own end.
+    latencies: Vec<u64>,
+    /// When each operation ends, in nanoseconds.
     ends: Vec<u64>,
-    /// The messages that were added, with what they are known by, in the order of their numbers.
-    keys: Vec<Key>,
-    known: HashMap<Key, usize>,
+    /// The keys of the added messages, in the order of their numbers.
+    keys: Vec<MessageKey>,
+    known: HashMap<MessageKey, usize>,
 }
 
-impl<'a> Ways<'a> {
-    fn new(all: Vec<Operation>, network: &'a Network, is_short: IsShort<'a>) -> Self {
-        let takes = all.iter().map(|operation| takes(operation, network)).collect();
+impl<'a> ShortcutSearch<'a> {
+    fn new(all: Vec<Operation>, network: &'a Network, row_fits: RowFits<'a>) -> Self {
+        let latencies = all.iter().map(|operation| estimate_latency(operation, network)).collect();
         let (keys, known) = (Vec::new(), HashMap::new());
-        let mut ways = Self { network, is_short, all, takes, ends: vec![], keys, known };
-        ways.find_ends();
-        ways
+        let mut search = Self { network, row_fits, all, latencies, ends: vec![], keys, known };
+        search.find_ends();
+        search
     }
 
-    fn longest(&self) -> u64 {
+    /// The length of the critical path in nanoseconds.
+    fn critical_path(&self) -> u64 {
         self.ends.iter().copied().max().unwrap_or(0)
     }
 
+    /// Computes when each operation ends, if there is a free block for every work item.
     fn find_ends(&mut self) {
-        fn find(of: usize, all: &[Operation], takes: &[u64], ends: &mut [u64]) -> u64 {
-            // What is needed and was added comes after what needs it.
-            if ends[of] == 0 {
-                let needed = all[of].factors.iter();
-                let last = needed.map(|&(factor, _)| find(factor, all, takes, ends)).max();
-                ends[of] = last.unwrap_or(0) + takes[of];
+        // Recursive, because added messages have higher numbers than operations that read them.
+        fn find(number: usize, all: &[Operation], latencies: &[u64], ends: &mut [u64]) -> u64 {
+            if ends[number] == 0 {
+                let inputs = all[number].factors.iter();
+                let last = inputs.map(|&(factor, _)| find(factor, all, latencies, ends)).max();
+                ends[number] = last.unwrap_or(0) + latencies[number];
             }
-            ends[of]
+            ends[number]
         }
         self.ends.clear();
         self.ends.resize(self.all.len(), 0);
-        for of in 0..self.all.len() {
-            find(of, &self.all, &self.takes, &mut self.ends);
+        for number in 0..self.all.len() {
+            find(number, &self.all, &self.latencies, &mut self.ends);
         }
     }
 
-    /// The message that operation `of` waits for.
-    fn waited_for(&self, of: usize) -> Option<usize> {
-        let factors = self.all[of].factors.iter().map(|(factor, _)| *factor);
+    /// The input of an operation that ends last.
+    fn last_input(&self, operation: usize) -> Option<usize> {
+        let factors = self.all[operation].factors.iter().map(|(factor, _)| *factor);
         factors.max_by_key(|&factor| self.ends[factor])
     }
 
     /// When `operation` would end.
-    fn end(&self, operation: &Operation, takes: u64) -> u64 {
-        let needed = operation.factors.iter().map(|(factor, _)| self.ends[*factor]);
-        needed.max().unwrap_or(0) + takes
+    fn end(&self, operation: &Operation, latency: u64) -> u64 {
+        let inputs = operation.factors.iter().map(|(factor, _)| self.ends[*factor]);
+        inputs.max().unwrap_or(0) + latency
     }
 
-    /// The shortcuts on the longest way, those that save most for what they add first.
-    fn on_the_longest(&mut self) -> Vec<Shortcut> {
+    /// The shortcuts on the critical path, cheapest first.
+    fn on_critical_path(&mut self) -> Vec<Shortcut> {
         let mut found = Vec::new();
-        let Some(mut of) = (0..self.all.len()).max_by_key(|&of| self.ends[of]) else {
-            return found;
-        };
-        while let Some(past) = self.waited_for(of) {
-            let Some(from) = self.waited_for(past) else { break };
-            for means in [Means::LongerSum, Means::Matrix] {
-                let first = self.all.len();
-                if let Some(operation) = self.with_shortcut(of, past, from, means) {
-                    let end = self.end(&operation, takes(&operation, self.network));
-                    let new: i64 = self.all[first..].iter().map(products).sum();
-                    let added = new + products(&operation) - products(&self.all[of]);
-                    let saved = self.ends[of].saturating_sub(end);
-                    if saved >= SAVED {
-                        let price = (added.max(0) + 1) as f64 / saved as f64;
-                        found.push(Shortcut { of, past, from, means, added, price });
-                    }
-                }
-                self.forget(first);
+        let last = (0..self.all.len()).max_by_key(|&number| self.ends[number]);
+        let Some(mut number) = last else { return found };
+        while let Some(skipped) = self.last_input(number) {
+            let Some(input) = self.last_input(skipped) else { break };
+            for kind in [ShortcutKind::LongerSum, ShortcutKind::Matrix] {
+                found.extend(self.evaluate(number, skipped, input, kind));
             }
-            of = past;
+            number = skipped;
         }
         found.sort_by(|a, b| a.price.total_cmp(&b.price));
         found
     }
 
-    /// Takes `shortcut`, and returns the operation as it was before, with its number.
+    /// The shortcut of `operation` past `skipped` to `input`, if it saves enough time.
+    fn evaluate(
+        &mut self,
+        operation: usize,
+        skipped: usize,
+        input: usize,
+        kind: ShortcutKind,
+    ) -> Option<Shortcut> {
+        let first = self.all.len();
+        let replacement = self.with_shortcut(operation, skipped, input, kind);
+        let shortcut = replacement.and_then(|replacement| {
+            let end = self.end(&replacement, estimate_latency(&replacement, self.network));
+            let new: i64 = self.all[first..].iter().map(products).sum();
+            let added = new + products(&replacement) - products(&self.all[operation]);
+            let saved = self.ends[operation].saturating_sub(end);
+            let price = (added.max(0) + 1) as f64 / saved as f64;
+            let shortcut = Shortcut { operation, skipped, input, kind, added, price };
+            (saved >= MIN_SAVED).then_some(shortcut)
+        });
+        self.forget(first);
+        shortcut
+    }
+
+    /// Takes `shortcut`, and returns the number of the operation and the operation as it was.
     fn take(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
-        let &Shortcut { of, past, from, means, .. } = shortcut;
-        let operation = self.with_shortcut(of, past, from, means)?;
-        self.takes[of] = takes(&operation, self.network);
-        Some((of, std::mem::replace(&mut self.all[of], operation)))
+        let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
+        let operation = self.with_shortcut(number, skipped, input, kind)?;
+        self.latencies[number] = estimate_latency(&operation, self.network);
+        Some((number, std::mem::replace(&mut self.all[number], operation)))
     }
 }
 
-/// The first `originals` operations and what they need, each after those whose results it needs; and
-/// where each of the first is now.
-fn in_order(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
-    fn put(
-        of: usize,
+/// The first `originals` operations and all that they need, each after those whose results it needs;
+/// and the new number of each of the first.
+fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
+    fn visit(
+        number: usize,
         all: &mut [Option<Operation>],
-        places: &mut [usize],
+        new_numbers: &mut [usize],
         sorted: &mut Vec<Operation>,
     ) {
-        let Some(mut operation) = all[of].take() else { return };
+        let Some(mut operation) = all[number].take() else { return };
         for (factor, scope) in &mut operation.factors {
-            put(*factor, all, places, sorted);
-            *factor = places[*factor];
-            // Its rows may have been put in another order.
+            visit(*factor, all, new_numbers, sorted);
+            *factor = new_numbers[*factor];
+            // The order of its rows may have changed.
             scope.clone_from(&sorted[*factor].rows);
         }
-        places[of] = sorted.len();
+        new_numbers[number] = sorted.len();
         sorted.push(operation);
     }
     let mut all: Vec<Option<Operation>> = all.into_iter().map(Some).collect();
-    let mut places = vec![usize::MAX; all.len()];
+    let mut new_numbers = vec![usize::MAX; all.len()];
     let mut sorted = Vec::with_capacity(all.len());
-    for of in 0..originals {
-        put(of, &mut all, &mut places, &mut sorted);
+    for number in 0..originals {
+        visit(number, &mut all, &mut new_numbers, &mut sorted);
     }
-    places.truncate(originals);
-    (sorted, places)
+    new_numbers.truncate(originals);
+    (sorted, new_numbers)
 }

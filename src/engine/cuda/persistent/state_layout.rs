@@ -1,4 +1,4 @@
-//! What evidence and results of a network look like in memory that the GPU shares.
+//! Where the states of each variable are in packed evidence and in results.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
-/// What evidence and results of a network look like.
-pub(super) struct Shape {
+/// The states of all variables, numbered from 0.
+pub(super) struct StateLayout {
     pub(super) variables: usize,
-    /// What the network took out of its factors.
+    /// The logarithm of the scale that the network removed from its factors.
     pub(super) ln_scale: f64,
-    /// First state of each variable, and the end of the last.
+    /// First state of each variable, and the number of states of all.
     pub(super) offsets: Arc<[usize]>,
 }
 
-impl Shape {
+impl StateLayout {
     pub(super) fn new(compiled: &CompiledNetwork) -> Self {
         Self {
             variables: compiled.network().variables().len(),
@@ -32,17 +32,18 @@ impl Shape {
         self.offsets[self.variables]
     }
 
-    /// Words of bits of which there is one for each state.
+    /// Words that hold one bit per state.
     pub(super) fn bit_words(&self) -> usize {
         self.states().div_ceil(32)
     }
 
-    /// Words of packed evidence: a bit for each state that it leaves possible, and a weight for each.
+    /// Words of packed evidence: a bit per state, 1 if the state is possible, then a weight per state.
     pub(super) fn evidence_words(&self) -> usize {
         self.bit_words() + self.states()
     }
 
-    /// The evidence as the words that the kernel reads, and the exponent that it takes out.
+    /// Packs `evidence` for the kernel, and returns the power of two that P(e) must be multiplied by in
+    /// return. Weights are below one, so that products of many do not grow.
     pub(super) fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (bits, weights) = words.split_at_mut(self.bit_words());
         bits.fill(u32::MAX);
@@ -51,19 +52,19 @@ impl Shape {
         for (variable, finding) in evidence.iter() {
             let states = self.offsets[variable.index()]..self.offsets[variable.index() + 1];
             let first = states.start;
-            if let Finding::Observed(state) = finding {
+            if let Finding::Observed(observed) = finding {
                 exponent += 1;
-                for at in states {
-                    weights[at] = if at == first + state { 0.5_f32.to_bits() } else { 0 };
-                    if at != first + state {
-                        bits[at / 32] &= !(1 << (at % 32));
+                for state in states {
+                    let is_observed = state == first + observed;
+                    weights[state] = if is_observed { 0.5_f32.to_bits() } else { 0 };
+                    if !is_observed {
+                        bits[state / 32] &= !(1 << (state % 32));
                     }
                 }
                 continue;
             }
             let all = states.clone().map(|state| finding.weight(state - first));
             let largest = all.clone().fold(0.0, f64::max);
-            // Below one, so that products of many do not grow.
             let scale = largest.scale_exponent().unwrap_or(0) - 1;
             exponent -= i64::from(scale);
             for (state, weight) in states.zip(all) {
@@ -77,7 +78,11 @@ impl Shape {
         exponent
     }
 
-    pub(super) fn finish(
+    /// The posteriors with these `values` and with P(e) = `p_evidence` * 2^`exponent`.
+    ///
+    /// # Errors
+    /// [`RunError::Impossible`] if P(e) is zero.
+    pub(super) fn posteriors(
         &self,
         values: Vec<f64>,
         exponent: i64,

@@ -1,6 +1,6 @@
-//! The flat buffers of a network and the records of all launches, the same for GPU and twin.
+//! The contents of the buffers of a network and the records of all launches, for GPU and twin.
 
-use super::records::{Chunk, Message, Reading};
+use super::records::{Chunk, Marginal, Message};
 use crate::engine::factors::FactorProduct;
 use crate::engine::{MappingLayout, PaperOptions};
 use crate::graph::{CliqueId, JunctionTree};
@@ -8,48 +8,59 @@ use crate::network::{Evidence, VariableId};
 use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
-/// Cliques' tables are kept with their largest entry near two to this power, as in the kernels.
+/// Clique tables are scaled so that their largest entry is near two to this power. Shared with the
+/// kernels.
 pub(super) const PEAK: i32 = 96;
 
-/// Entries that one block sets up.
+/// Separator entries below this count as zero, so that every ratio is finite. Shared with the kernels.
+#[cfg(test)]
+pub(super) const NEGLIGIBLE: f64 = 1e-300;
+
+/// Entries of a clique table that one block of `initialise` fills, at most: only speed.
 const CHUNK: u64 = 4096;
 
-/// Threads of the kernels whose block size nobody chooses.
+/// Threads of a block of `initialise` and `marginals`, whose block size is not an option. Shared with the
+/// kernels.
 pub(super) const THREADS: u32 = 256;
 
-/// See the module.
-pub(super) struct Tables {
-    /// Threads of a block of the message kernel.
+/// Threads of a block that `message` supports: from half a warp to the most that a GPU supports.
+const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 16..=1024;
+
+/// The contents of the buffers of a network, and the records of all launches.
+pub(super) struct Buffers {
+    /// Threads of a block of `message`.
     pub block_size: u32,
     pub cliques: usize,
     pub variables: usize,
-    /// The products of probability tables, and the power of two of each clique.
+    /// The products of the probability tables of each clique, clique after clique, and their powers of
+    /// two.
     pub prior: Vec<f32>,
     exponents: Vec<i32>,
     pub chunks: Vec<Chunk>,
     /// Entries of all separators.
     pub separator_entries: usize,
     pub mappings: Vec<u32>,
-    /// One record a message of the plan, in its order.
+    /// One record per message of the plan, in its order.
     pub messages: Vec<Message>,
-    /// One record a variable, and the sum for P(e).
-    pub readings: Vec<Reading>,
-    /// States of all variables and 1; their sums, the sum for P(e) and its exponent are read.
+    /// One record per variable, and one for the sum that gives P(e).
+    pub marginals: Vec<Marginal>,
+    /// States of all variables. The result has one number for each, then the sum that gives P(e) and its
+    /// exponent.
     pub states: usize,
-    /// Where the exponent of that sum stands.
+    /// Where the exponent of that sum is.
     pub total_exponent: Exponent,
-    /// Where findings on each variable are entered: clique, stride and states.
+    /// Where findings on each variable are entered: clique, stride and number of states.
     entry_points: Vec<(CliqueId, u32, u32)>,
     /// First weight of each variable.
     first_weights: Vec<u32>,
 }
 
-/// Where the power of two of a table stands.
+/// Where the power of two of a table is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exponent {
-    /// Of a clique, by slot.
+    /// In this slot of the cliques' exponents.
     Clique(usize),
-    /// Of a separator, by the message that wrote it.
+    /// In the separator exponent of this message.
     Separator(usize),
 }
 
@@ -71,20 +82,20 @@ pub(super) fn bytes(compiled: &CompiledNetwork) -> u64 {
     let (n, messages) = (tree.cliques().len() as u64, compiled.plan().messages().len() as u64);
     [
         cliques.saturating_mul(8),
-        // Buffers of nothing hold one.
+        // Empty buffers hold one element.
         separators.max(1).saturating_mul(8),
         mapped.max(1).saturating_mul(4),
         chunks.saturating_mul(size_of::<Chunk>() as u64),
         (2 * n + 1 + 3 * variables + states) * 4,
         (n + messages) * 8 + messages.max(1) * 4,
-        (variables + 1) * size_of::<Reading>() as u64,
+        (variables + 1) * size_of::<Marginal>() as u64,
         (states + 2) * 8,
     ]
     .into_iter()
     .fold(0, u64::saturating_add)
 }
 
-impl Tables {
+impl Buffers {
     pub fn new(compiled: &CompiledNetwork, options: PaperOptions) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -103,8 +114,8 @@ impl Tables {
 
         let (mappings, sides) = mappings(tree, &scopes, &separator_scopes, options.layout);
         let messages = messages(compiled, &clique_starts, &separator_starts, &sides);
-        let (readings, total_exponent) =
-            readings(compiled, &scopes, &separator_scopes, &clique_starts, &separator_starts);
+        let (marginals, total_exponent) =
+            marginals(compiled, &scopes, &separator_scopes, &clique_starts, &separator_starts);
         let smallest = tree.smallest_cliques(network.variables().len());
         let entry_points = network.ids().zip(smallest).map(|(variable, clique)| {
             let axis = scopes[clique.index()].axis(variable).expect("it holds the variable");
@@ -112,7 +123,7 @@ impl Tables {
         });
         let first_weights = starts(&mut network.variables().iter().map(|v| v.cardinality() as u64));
         let (prior, exponents) = prior(compiled, &scopes);
-        let mut tables = Self {
+        let mut buffers = Self {
             block_size: 0,
             cliques: tree.cliques().len(),
             variables: network.variables().len(),
@@ -122,22 +133,22 @@ impl Tables {
             separator_entries: separator_starts[separator_starts.len() - 1] as usize,
             mappings,
             messages,
-            states: readings[readings.len() - 1].out as usize,
-            readings,
+            states: marginals[marginals.len() - 1].out as usize,
+            marginals,
             total_exponent,
             entry_points: entry_points.collect(),
             first_weights: first_weights.into_iter().map(|first| first as u32).collect(),
         };
-        tables.set_block_size(options.block_size);
-        tables
+        buffers.set_block_size(options.block_size);
+        buffers
     }
 
-    /// Has the message kernel run with so many threads a block, or the nearest number it can have.
+    /// Sets the threads of a block of `message`, limited to the supported block sizes.
     pub fn set_block_size(&mut self, threads: u32) {
-        self.block_size = threads.clamp(16, 1024);
+        self.block_size = threads.clamp(*BLOCK_SIZES.start(), *BLOCK_SIZES.end());
     }
 
-    /// The evidence as the words that `initialise` reads.
+    /// Packs `evidence` into the words that `initialise` reads.
     pub fn pack(&self, evidence: &Evidence) -> Vec<u32> {
         let mut words = vec![0; self.evidence_words()];
         let mut exponents = self.exponents.clone();
@@ -187,8 +198,9 @@ fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
     (prior, exponents)
 }
 
+/// The chunks of all clique tables.
 fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
-    let of_clique = |clique: CliqueId| {
+    let chunks = |clique: CliqueId| {
         let (table, entries) = (clique_starts[clique.index()], tree[clique].entries);
         (0..entries).step_by(CHUNK as usize).map(move |first| Chunk {
             table,
@@ -198,21 +210,24 @@ fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
             unused: 0,
         })
     };
-    tree.clique_ids().flat_map(of_clique).collect()
+    tree.clique_ids().flat_map(chunks).collect()
 }
 
 /// The mapping tables of one side of a separator.
 #[derive(Clone, Copy)]
 struct Side {
+    /// The first element of all.
     first: u64,
     /// Elements of each.
     count: u32,
+    /// Distance between two mapping tables.
     table_stride: u32,
+    /// Distance between two elements of one.
     stride: u32,
 }
 
-/// The mapping tables of every separator (section 3.2), and where those of its parent and of its
-/// child lie.
+/// The mapping tables of all separators (section 3.2), and for each separator where the tables of its
+/// parent and of its child are.
 fn mappings(
     tree: &JunctionTree,
     scopes: &[Scope],
@@ -247,6 +262,7 @@ fn mappings(
     (all, sides)
 }
 
+/// The record of each message of the plan.
 fn messages(
     compiled: &CompiledNetwork,
     clique_starts: &[u64],
@@ -254,9 +270,9 @@ fn messages(
     sides: &[(Side, Side)],
 ) -> Vec<Message> {
     let tree = compiled.tree();
-    // A clique's scale stands in the slot of the message that changed it last, at first in its own.
+    // The scale of a clique is in the slot of the last message to it; at first in its own slot.
     let mut slots: Vec<u32> = (0..tree.cliques().len() as u32).collect();
-    let mut written = vec![-1; tree.separators().len()];
+    let mut last_message = vec![-1; tree.separators().len()];
     let messages = compiled.plan().messages().iter().enumerate().map(|(index, message)| {
         let edge = message.separator.index();
         let (parent, child) = sides[edge];
@@ -282,24 +298,25 @@ fn messages(
             from_slot: slots[message.from.index()],
             to_slot: std::mem::replace(&mut slots[message.to.index()], out_slot),
             out_slot,
-            before: std::mem::replace(&mut written[edge], index as i32),
+            previous: std::mem::replace(&mut last_message[edge], index as i32),
             index,
         }
     });
     messages.collect()
 }
 
-/// The marginal of each variable from its home, and the sum over the smallest table for P(e):
-/// once all messages have been passed, every table sums to it.
-fn readings(
+/// The record of each variable's marginal, from the table of its home, and that of the sum for P(e); and
+/// where the exponent of the sum is. After all messages every table sums to P(e), so the smallest is
+/// taken.
+fn marginals(
     compiled: &CompiledNetwork,
     scopes: &[Scope],
     separators: &[Scope],
     clique_starts: &[u64],
     separator_starts: &[u64],
-) -> (Vec<Reading>, Exponent) {
+) -> (Vec<Marginal>, Exponent) {
     let (network, tree) = (compiled.network(), compiled.tree());
-    let mut readings = Vec::with_capacity(network.variables().len() + 1);
+    let mut marginals = Vec::with_capacity(network.variables().len() + 1);
     let mut out = 0;
     for variable in network.ids() {
         let (scope, table, is_separator) = match compiled.variable_home(variable) {
@@ -307,7 +324,7 @@ fn readings(
             Home::Separator(edge) => (&separators[edge.index()], separator_starts[edge.index()], 1),
         };
         let axis = scope.axis(variable).expect("a home holds its variable");
-        readings.push(Reading {
+        marginals.push(Marginal {
             table,
             entries: scope.entries() as u64,
             stride: axis.stride as u64,
@@ -318,7 +335,7 @@ fn readings(
         });
         out += axis.cardinality as u32;
     }
-    let total = |table: u64, entries: u64, is_separator: u32| Reading {
+    let total = |table: u64, entries: u64, is_separator: u32| Marginal {
         table,
         entries,
         stride: entries,
@@ -328,15 +345,15 @@ fn readings(
         unused: 0,
     };
     let smallest = tree.separator_ids().min_by_key(|&edge| tree[edge].entries);
-    let (reading, exponent) = match smallest {
+    let (marginal, exponent) = match smallest {
         Some(edge) => {
             let message = compiled.plan().message_over(edge, Phase::Distribute);
             let message = message.expect("a message passes each separator both ways");
-            let reading = total(separator_starts[edge.index()], tree[edge].entries, 1);
-            (reading, Exponent::Separator(message.index()))
+            let marginal = total(separator_starts[edge.index()], tree[edge].entries, 1);
+            (marginal, Exponent::Separator(message.index()))
         }
         None => (total(0, tree[tree.root()].entries, 0), Exponent::Clique(0)),
     };
-    readings.push(reading);
-    (readings, exponent)
+    marginals.push(marginal);
+    (marginals, exponent)
 }

@@ -1,0 +1,165 @@
+//! Reads constants and structs from the sources of the kernels, for tests that compare them with
+//! their counterparts in Rust.
+//!
+//! A paragraph of a source, which is a run of lines without an empty one, is shared if one of its
+//! comments has the word "Shared". All its constants and structs must have counterparts.
+
+use std::collections::BTreeMap;
+
+use super::kernels::tests::folder;
+
+/// The fields of a struct with their offsets, and its size, in bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub name: &'static str,
+    pub size: usize,
+    pub fields: Vec<(&'static str, usize)>,
+}
+
+/// The [`Layout`] of a struct. All its fields must be given.
+macro_rules! layout {
+    ($name:ident { $($field:ident),* $(,)? }) => {{
+        // Does not compile if a field is missing.
+        let $name { $($field: _),* } = <$name as bytemuck::Zeroable>::zeroed();
+        $crate::engine::cuda::kernel_source::Layout {
+            name: stringify!($name),
+            size: size_of::<$name>(),
+            fields: vec![$((stringify!($field), std::mem::offset_of!($name, $field))),*],
+        }
+    }};
+}
+pub(super) use layout;
+
+/// Checks that the shared constants of a kernel are exactly these. `kernel`: the path in kernels/
+/// without extension.
+pub(super) fn assert_constants(kernel: &str, expected: &[(&str, f64)]) {
+    let source = read(kernel);
+    let expected: BTreeMap<String, f64> =
+        expected.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    assert_eq!(shared_constants(&source), expected, "{kernel}.cu");
+}
+
+/// Checks that the only shared struct of a kernel has this layout.
+pub(super) fn assert_layout(kernel: &str, expected: Layout) {
+    let source = read(kernel);
+    let structs = shared_structs(&source);
+    let fields = expected.fields.iter().map(|&(name, offset)| (name.to_owned(), offset));
+    let expected = (expected.name.to_owned(), expected.size, fields.collect());
+    assert_eq!(structs, [expected], "{kernel}.cu");
+}
+
+fn read(kernel: &str) -> String {
+    std::fs::read_to_string(folder().join(kernel).with_extension("cu")).unwrap()
+}
+
+/// The paragraphs of a source, and whether each is shared.
+fn paragraphs(source: &str) -> impl Iterator<Item = (&str, bool)> {
+    source.split("\n\n").map(|paragraph| {
+        let mut lines = paragraph.lines();
+        let is_comment = |line: &str| line.trim_start().starts_with("//");
+        (paragraph, lines.any(|line| is_comment(line) && line.contains("Shared")))
+    })
+}
+
+/// The lines of a paragraph without comments.
+fn code(paragraph: &str) -> impl Iterator<Item = &str> {
+    paragraph.lines().map(|line| line.split("//").next().unwrap_or("").trim())
+}
+
+fn shared_constants(source: &str) -> BTreeMap<String, f64> {
+    let mut known = BTreeMap::new();
+    let mut shared = BTreeMap::new();
+    for (paragraph, is_shared) in paragraphs(source) {
+        for line in code(paragraph) {
+            let Some(definition) = line.strip_prefix("static const ") else { continue };
+            let (declaration, value) =
+                definition.trim_end_matches(';').split_once(" = ").expect("one line per constant");
+            let name = declaration.rsplit(' ').next().unwrap().to_owned();
+            let value = product(value, &known);
+            if is_shared {
+                shared.insert(name.clone(), value);
+            }
+            known.insert(name, value);
+        }
+    }
+    shared
+}
+
+/// The value of a literal, a known constant, or a product or quotient of them.
+fn product(expression: &str, known: &BTreeMap<String, f64>) -> f64 {
+    let mut tokens = expression.split(' ');
+    let mut value = operand(tokens.next().unwrap(), known);
+    while let (Some(operator), Some(next)) = (tokens.next(), tokens.next()) {
+        let next = operand(next, known);
+        value = match operator {
+            "*" => value * next,
+            "/" => value / next,
+            _ => panic!("unknown operator in {expression}"),
+        };
+    }
+    value
+}
+
+fn operand(token: &str, known: &BTreeMap<String, f64>) -> f64 {
+    let (sign, digits) = match token.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, token),
+    };
+    let magnitude = match digits.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex.trim_end_matches('u'), 16).unwrap() as f64,
+        None => digits.parse().unwrap_or_else(|_| known[digits]),
+    };
+    sign * magnitude
+}
+
+/// Name, size, and fields with offsets.
+type Struct = (String, usize, Vec<(String, usize)>);
+
+fn shared_structs(source: &str) -> Vec<Struct> {
+    let mut found = Vec::new();
+    for (paragraph, _) in paragraphs(source).filter(|(_, is_shared)| *is_shared) {
+        let mut lines = code(paragraph);
+        while let Some(line) = lines.next() {
+            let Some(name) = line.strip_prefix("struct ") else { continue };
+            let name = name.trim_end_matches(" {").to_owned();
+            let body = lines.by_ref().take_while(|line| *line != "};");
+            let body: String = body.collect::<Vec<_>>().join(" ");
+            found.push(with_offsets(name, &body));
+        }
+    }
+    found
+}
+
+/// Lays out the fields as C does: each at the next multiple of its size.
+fn with_offsets(name: String, body: &str) -> Struct {
+    let (mut fields, mut size, mut alignment) = (Vec::new(), 0_usize, 1);
+    for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+        let types = [("unsigned long long ", 8), ("unsigned ", 4), ("int ", 4)];
+        let (names, bytes) = types
+            .iter()
+            .find_map(|(prefix, bytes)| Some((declaration.strip_prefix(prefix)?, *bytes)))
+            .unwrap_or_else(|| panic!("unknown type in {declaration}"));
+        alignment = alignment.max(bytes);
+        for name in names.split(", ") {
+            let (name, count) = match name.trim_end_matches(']').split_once('[') {
+                Some((name, count)) => (name, count.parse().unwrap()),
+                None => (name, 1),
+            };
+            let offset = size.next_multiple_of(bytes);
+            fields.push((name.to_owned(), offset));
+            size = offset + bytes * count;
+        }
+    }
+    (name, size.next_multiple_of(alignment), fields)
+}
+
+#[test]
+fn constants_and_structs_of_shared_paragraphs_are_read() {
+    let source = "// Shared.\nstatic const unsigned A = 0x10;\nstatic const int B = -A;\n\n\
+        static const unsigned HALF = A / 2;\n\n// Shared\nstatic const double C = 3 * HALF;\n\n\
+        // Shared\nstruct S {\n    unsigned a;  // first\n    unsigned long long b;\n    int c[3];\n};";
+    let constants = [("A", 16.0), ("B", -16.0), ("C", 24.0)];
+    assert_eq!(shared_constants(source), constants.map(|(n, v)| (n.to_owned(), v)).into());
+    let fields = [("a", 0), ("b", 8), ("c", 16)].map(|(n, at)| (n.to_owned(), at));
+    assert_eq!(shared_structs(source), [("S".to_owned(), 32, fields.into())]);
+}

@@ -1,0 +1,205 @@
+//! A network loaded into engine `gpu`: evidence in, posteriors out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::words::Word;
+use super::{Executor, Program};
+use crate::cancel::Cancelled;
+use crate::engine::cuda::batch::BatchPropagator;
+use crate::engine::{
+    BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time, rerun_impossible,
+};
+use crate::graph::SeparatorId;
+use crate::network::{Evidence, Finding};
+use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
+
+/// Reports that the host polls: those expected next. Tuned on the paper's networks: only speed.
+const REPORT_WINDOW: usize = 8;
+
+/// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks: only speed.
+pub(super) const MIN_BATCH: usize = 16;
+
+/// Attempts to read a result between two questions to the driver whether the kernel still runs, which
+/// are slow. It delays only the report of a failure.
+const ATTEMPTS_PER_CHECK: u32 = 1 << 16;
+
+/// A compiled network with its tables on the GPU.
+pub(super) struct PersistentPropagator<E> {
+    pub(super) compiled: Arc<CompiledNetwork>,
+    pub(super) program: Program,
+    /// The power of two that was removed from all potentials.
+    pub(super) exponent: i64,
+    pub(super) executor: E,
+    pub(super) bytes: u64,
+    pub(super) options: LoadOptions,
+    /// Made for the first batch; the inner `None` means that it could not be made.
+    pub(super) batch: Option<Option<BatchPropagator>>,
+}
+
+impl<E: Executor> Propagator for PersistentPropagator<E> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        watch.check()?;
+        let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
+            true => 0,
+            false => self.program.states.pack(evidence, self.executor.evidence()),
+        });
+        watch.check()?;
+        let timestamped = watch.times_messages();
+        let _lock = self.executor.lock();
+        self.executor.start(&self.program, !evidence.is_empty(), timestamped)?;
+        let launched = watch.elapsed();
+        let posteriors = self.read(evidence, self.exponent + exponent);
+        watch.check()?;
+        // Copying the timestamps is not part of the propagation.
+        watch.note_end();
+        if timestamped {
+            self.trace(watch, launched)?;
+        }
+        posteriors
+    }
+
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        if cases.len() >= MIN_BATCH {
+            let LoadOptions { threads, memory, .. } = self.options;
+            let bytes = memory.bytes().saturating_sub(self.bytes);
+            let load = || BatchPropagator::load(&self.compiled, threads, bytes);
+            if let Some(batch) = self.batch.get_or_insert_with(load) {
+                let answers = batch.run(cases, watch)?;
+                return rerun_impossible(answers, cases, watch, |case, watch| {
+                    self.run(case, watch)
+                });
+            }
+        }
+        one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        let batch = self.batch.as_ref().and_then(Option::as_ref);
+        self.bytes + batch.map_or(0, BatchPropagator::bytes)
+    }
+
+    fn threads(&self) -> usize {
+        self.executor.blocks()
+    }
+
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        Some(self)
+    }
+}
+
+impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
+    fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
+        self.executor.empty_run(repeat)
+    }
+
+    fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
+        let _lock = self.executor.lock();
+        self.executor.kernel_times(repeat)
+    }
+}
+
+impl<E: Executor> PersistentPropagator<E> {
+    /// Polls until `poll` returns a value. Now and then it asks the driver whether the kernel still
+    /// runs, because a kernel that failed delivers nothing.
+    #[inline]
+    fn wait_for<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Result<T, RunError> {
+        for attempt in 1_u32.. {
+            if let Some(found) = poll() {
+                return Ok(found);
+            }
+            if attempt.is_multiple_of(ATTEMPTS_PER_CHECK) && !self.executor.is_running()? {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        // It may have arrived between the last attempt and the end of the kernel.
+        let ended = || RunError::Device("the kernel ended without a result".to_owned());
+        poll().ok_or_else(ended)
+    }
+
+    /// Waits for the results and makes posteriors of them.
+    ///
+    /// It reads one report after another as they arrive. The kernel writes them to host memory, well
+    /// before the driver would say that the launch has ended.
+    pub(super) fn read(
+        &mut self,
+        evidence: &Evidence,
+        exponent: i64,
+    ) -> Result<Posteriors, RunError> {
+        let (states, items) = (&self.program.states, &self.program.items);
+        let results = self.executor.results();
+        let mut values = vec![0.0; states.states()];
+        let mut expected = self.executor.report_order().to_vec();
+        while !expected.is_empty() {
+            let has_arrived = |&report: &usize| {
+                let last = items.reports[report].last as usize;
+                results.get(last).is_some()
+            };
+            let window = || expected.iter().take(REPORT_WINDOW).position(has_arrived);
+            let next = self.wait_for(window)?;
+            let report = expected.remove(next);
+            // Waits for every word, so that none of this run can arrive during the next.
+            for &(variable, first) in &items.reports[report].variables {
+                let (variable, first) = (variable as usize, first as usize);
+                let values = &mut values[states.offsets[variable]..states.offsets[variable + 1]];
+                self.wait_for(|| results.fill(first, values).then_some(()))?;
+            }
+        }
+        for (variable, finding) in evidence.iter() {
+            // The kernel skips work items that the evidence excludes, so other states may be wrong.
+            if let Finding::Observed(state) = finding {
+                let first = states.offsets[variable.index()];
+                values[first..states.offsets[variable.index() + 1]].fill(0.0);
+                values[first + state] = 1.0;
+            }
+        }
+        let p_evidence = match items.is_possible {
+            true => self.wait_for(|| results.p_evidence())?,
+            false => Word::default(),
+        };
+        self.executor.finish_reading();
+        self.program.states.posteriors(values, exponent, p_evidence)
+    }
+
+    /// Notes in `watch` when each message was computed.
+    ///
+    /// The GPU's clock is aligned with that of `watch` so that the first block began at `launched`.
+    /// Reading begins when the last work item ends.
+    pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
+        let end_of_run = watch.trace().elapsed;
+        let timestamps = self.executor.timestamps(&self.program)?;
+        let Some(began) = timestamps.iter().map(|times| times.began).min() else { return Ok(()) };
+        let on_watch = |time: u64| {
+            let since = Duration::from_nanos(time.saturating_sub(began));
+            (launched + since).min(end_of_run)
+        };
+        let offsets = &self.program.items.offsets;
+        let mut bounds = [None::<(Duration, Duration)>; 2];
+        for (edge, &(up, down)) in self.program.operations.separator_messages.iter().enumerate() {
+            for (phase, operation) in [(Phase::Collect, up), (Phase::Distribute, down)] {
+                let timestamps = &timestamps[offsets[operation]..offsets[operation + 1]];
+                let Some(first) = timestamps.iter().min_by_key(|times| times.ready) else {
+                    continue;
+                };
+                let end = timestamps.iter().map(|times| times.end).max().unwrap_or(0);
+                let (start, end) = (on_watch(first.ready), on_watch(end));
+                let id = self.compiled.plan().message_over(SeparatorId::new(edge), phase);
+                if let Some(id) = id {
+                    let wait = Duration::from_nanos(first.ready.saturating_sub(first.began));
+                    watch.note_message(id, first.block, wait, start, end);
+                }
+                let bounds = &mut bounds[usize::from(phase == Phase::Distribute)];
+                let (from, to) = bounds.unwrap_or((start, end));
+                *bounds = Some((from.min(start), to.max(end)));
+            }
+        }
+        for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
+            let (start, end) = bounds.unwrap_or((launched, launched));
+            watch.note_stage(stage, start, end);
+        }
+        let last = timestamps.iter().map(|times| times.end).max().map_or(end_of_run, on_watch);
+        watch.note_stage(Stage::Read, last, end_of_run);
+        Ok(())
+    }
+}

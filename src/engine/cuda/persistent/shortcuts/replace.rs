@@ -1,0 +1,148 @@
+//! Replaces an input of an operation by a shortcut, and adds the messages that it needs.
+
+use super::{ShortcutKind, ShortcutSearch, products};
+use crate::engine::cuda::persistent::operations::{Operation, Role};
+use crate::engine::cuda::persistent::work_items::estimate_latency;
+use crate::network::{Network, VariableId};
+use crate::potential::Scope;
+
+/// Messages that an operation with a shortcut multiplies, at most. A work item has up to 8 factors.
+const MAX_FACTORS: usize = 6;
+
+/// Products of such an operation or of a matrix, at most: larger ones take longer than they save. Tuned
+/// on the paper's networks on an H200: only speed.
+const MAX_PRODUCTS: i64 = 200_000;
+
+/// Identifies an added message, so that it is added once. The lists of factors and rows are sorted.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct MessageKey {
+    potential: Option<usize>,
+    findings: Vec<VariableId>,
+    factors: Vec<usize>,
+    rows: Vec<VariableId>,
+}
+
+impl ShortcutSearch<'_> {
+    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that this
+    /// needs. `None` if it would be too large.
+    pub(super) fn with_shortcut(
+        &mut self,
+        number: usize,
+        skipped: usize,
+        input: usize,
+        kind: ShortcutKind,
+    ) -> Option<Operation> {
+        let rest_of_skipped = self.without(skipped, input)?;
+        let (rows, result) = (self.all[number].rows.clone(), self.all[number].result);
+        let (input_rows, skipped_rows) =
+            (self.all[input].rows.clone(), self.all[skipped].rows.clone());
+        let operation = match kind {
+            ShortcutKind::LongerSum => {
+                let Operation { summed, potential, factors, findings, .. } = &self.all[number];
+                let summed = union(self.network, [summed, &input_rows]);
+                let others = factors.iter().map(|(factor, _)| *factor).filter(|f| *f != skipped);
+                let factors = self.with_scopes(others.chain(rest_of_skipped).chain([input]));
+                let (potential, findings) = (*potential, findings.clone());
+                let summed = difference(self.network, &summed, &rows);
+                Operation { rows, summed, potential, factors, findings, result }
+            }
+            ShortcutKind::Matrix => {
+                let rest = self.without(number, skipped)?;
+                let matrix_rows = union(self.network, [&rows, &input_rows]);
+                let summed = difference(self.network, &skipped_rows, &matrix_rows);
+                let factors = rest.into_iter().chain(rest_of_skipped).collect();
+                let matrix = self.message(None, vec![], factors, matrix_rows, summed)?;
+                let factors = self.with_scopes(matrix.into_iter().chain([input]));
+                let summed = difference(self.network, &input_rows, &rows);
+                Operation { rows, summed, potential: None, factors, findings: vec![], result }
+            }
+        };
+        self.checked(operation)
+    }
+
+    /// The product of operation `number` without its factor `left_out`: a message over the rows of both.
+    /// The outer `None` means that it would be too large, the inner that there is nothing else in the
+    /// product.
+    fn without(&mut self, number: usize, left_out: usize) -> Option<Option<usize>> {
+        let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
+        let both = union(self.network, [rows, &self.all[left_out].rows]);
+        let summed = difference(self.network, summed, &both);
+        let factors = factors.iter().map(|(factor, _)| *factor).filter(|f| *f != left_out);
+        let (factors, findings) = (factors.collect(), findings.clone());
+        self.message(*potential, findings, factors, both, summed)
+    }
+
+    /// The number of the message with these factors and rows. Adds it unless an equal one was added
+    /// before. For the `None`s see [`Self::without`].
+    fn message(
+        &mut self,
+        potential: Option<usize>,
+        findings: Vec<VariableId>,
+        mut factors: Vec<usize>,
+        rows: Scope,
+        summed: Scope,
+    ) -> Option<Option<usize>> {
+        let is_trivial = potential.is_none() && findings.is_empty() && summed.entries() == 1;
+        if is_trivial && factors.len() < 2 {
+            return Some(factors.pop());
+        }
+        factors.sort_unstable();
+        let mut variables = rows.variables().to_vec();
+        variables.sort_unstable();
+        let key = MessageKey { potential, findings, factors, rows: variables };
+        if let Some(&known) = self.known.get(&key) {
+            return Some(Some(known));
+        }
+        let factors = self.with_scopes(key.factors.iter().copied());
+        let (findings, result) = (key.findings.clone(), Role::Message);
+        let operation = Operation { rows, summed, potential, factors, findings, result };
+        let operation = self.checked(operation)?;
+        let latency = estimate_latency(&operation, self.network);
+        self.ends.push(self.end(&operation, latency));
+        self.latencies.push(latency);
+        self.all.push(operation);
+        self.keys.push(key.clone());
+        self.known.insert(key, self.all.len() - 1);
+        Some(Some(self.all.len() - 1))
+    }
+
+    fn with_scopes(&self, factors: impl Iterator<Item = usize>) -> Vec<(usize, Scope)> {
+        factors.map(|factor| (factor, self.all[factor].rows.clone())).collect()
+    }
+
+    /// `operation` with its rows ordered, unless it is too large.
+    fn checked(&self, mut operation: Operation) -> Option<Operation> {
+        let is_small =
+            products(&operation) <= MAX_PRODUCTS && operation.factors.len() <= MAX_FACTORS;
+        if !is_small || !operation.row_fits(self.network, self.row_fits) {
+            return None;
+        }
+        operation.order_rows(self.network);
+        Some(operation)
+    }
+
+    /// Removes all messages that were added from number `first` on.
+    pub(super) fn forget(&mut self, first: usize) {
+        for _ in first..self.all.len() {
+            let key = self.keys.pop().expect("every added message has a key");
+            self.known.remove(&key);
+        }
+        self.all.truncate(first);
+        self.latencies.truncate(first);
+        self.ends.truncate(first);
+    }
+}
+
+/// The variables that are in at least one of both scopes, in order of their numbers.
+fn union(network: &Network, scopes: [&Scope; 2]) -> Scope {
+    let mut variables: Vec<VariableId> =
+        scopes.iter().flat_map(|s| s.variables()).copied().collect();
+    variables.sort_unstable();
+    variables.dedup();
+    Scope::of(network, variables)
+}
+
+/// The variables of `scope` that are not in `removed`.
+fn difference(network: &Network, scope: &Scope, removed: &Scope) -> Scope {
+    Scope::of(network, scope.variables().iter().copied().filter(|v| !removed.contains(*v)))
+}

@@ -1,0 +1,316 @@
+//! Operations cut into work items, as the records that the kernel reads.
+//!
+//! [`builder`] gathers the inputs of an operation and decides on the form of its work items: [`dense`],
+//! whose records are written by [`records`], or [`sparse`]. [`report`] makes the work items that send
+//! posteriors to the host. [`estimate`] predicts sizes and latencies for forecasts.
+
+mod builder;
+mod dense;
+mod estimate;
+mod layout;
+mod records;
+mod report;
+mod sparse;
+
+use rayon::prelude::*;
+
+use self::builder::WorkItemBuilder;
+pub(super) use self::estimate::{estimate_latency, estimate_size};
+pub(super) use self::report::Report;
+use crate::network::{Network, VariableId};
+use crate::potential::{Odometer, Scope};
+use crate::propagation::{CompiledNetwork, Posteriors};
+
+use super::costs::Cost;
+use super::operations::{Operation, Operations, Role};
+use super::schedule::earliest_ends;
+use super::sparsity::{Sparsity, state_offsets, table};
+
+// The constants from here to BY_CLASS are shared with `kernels/persistent.cu`: a test compares them.
+
+/// Threads of a block.
+pub(super) const THREADS: usize = 128;
+/// Words of a record before its sources.
+pub(super) const HEADER: usize = 12;
+/// Words of the staging buffer per thread.
+pub(super) const STAGING_PER_THREAD: usize = 6;
+/// Words of the staging buffer, without the one before and the zero behind them.
+pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
+/// Words of a record, at most.
+pub(super) const MAX_RECORD: usize = 2560;
+/// Bits of a source below the number of its factor.
+pub(super) const SOURCE_BITS: u32 = 29;
+/// The source of a word of the staging buffer that has none; also the mask of an index in a source.
+pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
+
+/// Kinds of work items, at this bit of word 3 of a record.
+pub(super) const KIND_SHIFT: u32 = 24;
+/// Every entry of the rows is taken.
+pub(super) const DENSE: u32 = 0;
+/// The products that are taken are listed.
+pub(super) const SPARSE: u32 = 1;
+/// Posteriors are sent to the host.
+pub(super) const REPORT: u32 = 2;
+
+/// In word 3 of a record that continues the work item of the record before.
+pub(super) const CONTINUED: u32 = 1 << 26;
+/// In word 3 of a record whose operation has no table.
+pub(super) const NO_TABLE: u32 = 1 << 27;
+/// In word 3 of a record whose rows share table entries by class.
+pub(super) const BY_CLASS: u32 = 1 << 28;
+
+/// An unused one of the states that all rows of a work item have in common.
+pub(super) const NO_STATE: u32 = 0xffff;
+
+/// Minimum rows per class for grouping rows into classes to pay off: only speed.
+const MIN_ROWS_PER_CLASS: usize = 4;
+
+/// Each message begins at a multiple of this many words, which are a sector of the GPU's L2 cache: only
+/// speed.
+const MESSAGE_ALIGNMENT: usize = 4;
+
+/// Lanes of a warp: those that can share a row.
+const WARP: usize = 32;
+
+/// The result index of a row that is not computed.
+pub(super) const NOT_COMPUTED: u32 = u32::MAX;
+
+/// The kind of the work item that `record` belongs to.
+#[cfg(test)]
+pub(super) fn kind(record: &[u32]) -> u32 {
+    record[3] >> KIND_SHIFT & 3
+}
+
+/// Whether one row with this many entries, which needs this many entries of each factor, fits into a
+/// work item.
+pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> bool {
+    let (mut staged, mut count) = (0, 0);
+    for entries in factors {
+        staged += entries.next_multiple_of(32);
+        count += 1;
+    }
+    // Messages and findings are paired separately, so both can have an incomplete pair.
+    let pairs = (count + 2) / 2;
+    staged <= STAGING && entries.next_multiple_of(WARP) * (1 + pairs) + staged + 256 <= MAX_RECORD
+}
+
+/// From twice this many products per propagation on, work items are made larger. Tuned on the paper's
+/// networks: only speed.
+const LARGE_PROPAGATION: u64 = 1 << 23;
+
+/// How large work items are made. Tuned on the paper's networks on an H200: only speed.
+#[derive(Clone, Copy)]
+pub(super) struct Granularity {
+    /// Work items that a large operation is cut into, so that many blocks share it.
+    pub shares: usize,
+    /// Entries below which a work item is not made smaller for that, and entries of a record, at most.
+    pub entries: (usize, usize),
+    /// How many times larger a work item may be if it has several records, or needs little of a table.
+    pub scale: usize,
+}
+
+impl Granularity {
+    /// The finest that is ever used.
+    pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024), scale: 1 };
+
+    /// The granularity for a propagation of `products` products: the more work there is in parallel,
+    /// the less the latency of one work item matters, and the more its rows should share.
+    pub fn of(products: u64) -> Self {
+        let (finest, most) = Self::FINEST.entries;
+        let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
+        let scale = (products / LARGE_PROPAGATION).clamp(1, 8) as usize;
+        Self {
+            shares: Self::FINEST.shares * 2 / scale.max(2),
+            entries: (least, (2 * least).clamp(most, 2 * most)),
+            scale,
+        }
+    }
+}
+
+/// All work items of a propagation, and where their results are.
+pub(super) struct WorkItems {
+    /// The records of each work item, operation after operation, then those of reports; see [`split`].
+    pub records: Vec<Vec<u32>>,
+    /// First work item of each operation and report, and the number of all.
+    pub offsets: Vec<usize>,
+    /// The operations whose results each operation and report reads.
+    pub inputs: Vec<Vec<usize>>,
+    pub costs: Vec<Cost>,
+    /// Words of all messages.
+    pub messages: usize,
+    /// The reports, which send the posteriors of all variables to the host.
+    pub reports: Vec<Report>,
+    /// Words of all reports.
+    pub result_words: usize,
+    /// Whether some evidence is possible: whether P(e) is computed.
+    pub is_possible: bool,
+}
+
+/// The copies of potentials that the operations read: for each the number of the potential and the
+/// variables in index order. And for each operation the index at which its copy begins, if all copies
+/// are in one array.
+pub(super) fn table_copies(
+    network: &Network,
+    operations: &Operations,
+) -> (Vec<(usize, Scope)>, Vec<Option<usize>>) {
+    let mut known = std::collections::HashMap::new();
+    let (mut copies, mut entries) = (Vec::new(), 0);
+    let start = |operation: &Operation| {
+        let potential = operation.potential?;
+        let (rows, summed) = (operation.rows.variables(), operation.summed.variables());
+        let order: Vec<VariableId> = rows.iter().chain(summed).copied().collect();
+        Some(*known.entry((potential, order.clone())).or_insert_with(|| {
+            let scope = Scope::of(network, order);
+            let start = entries;
+            entries += scope.entries();
+            copies.push((potential, scope));
+            start
+        }))
+    };
+    let starts = operations.all.iter().map(start).collect();
+    (copies, starts)
+}
+
+/// Where the results of all operations are.
+struct ResultIndices {
+    /// For each operation and row the index of the word in the messages, or [`NOT_COMPUTED`].
+    rows: Vec<Vec<u32>>,
+    /// Words of all messages.
+    messages: usize,
+    /// Whether P(e) is computed.
+    is_possible: bool,
+}
+
+impl ResultIndices {
+    /// `None` if an index does not fit into a word.
+    fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
+        let mut indices = Self { rows: Vec::new(), messages: 0, is_possible: false };
+        for (operation, sparsity) in operations.all.iter().zip(&sparsity.operations) {
+            let mut rows = vec![NOT_COMPUTED; operation.rows.entries()];
+            if operation.result == Role::PEvidence {
+                indices.is_possible = !sparsity.rows.is_empty();
+                rows[..sparsity.rows.len()].fill(0);
+            } else {
+                for (n, &row) in sparsity.rows.iter().enumerate() {
+                    rows[row as usize] = word(indices.messages + n)?;
+                }
+                indices.messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
+            }
+            indices.rows.push(rows);
+        }
+        Some(indices)
+    }
+}
+
+impl WorkItems {
+    /// The work items of all `operations`. `starts`: where the table of each operation begins in
+    /// `tables`. `None` if an index does not fit into a record.
+    pub fn new(
+        compiled: &CompiledNetwork,
+        operations: &Operations,
+        starts: &[Option<usize>],
+        tables: &[f32],
+    ) -> Option<Self> {
+        let network = compiled.network();
+        let sparsity = Sparsity::new(operations, starts, tables);
+        let products = sparsity.operations.iter().map(|operation| operation.products).sum();
+        let granularity = Granularity::of(products);
+        let first_states = Posteriors::offsets(network);
+        let states = *first_states.last().unwrap_or(&0);
+        let results = ResultIndices::new(operations, &sparsity)?;
+        if results.messages >= NO_SOURCE as usize || states >= NO_SOURCE as usize {
+            return None;
+        }
+        let build = |index: usize| -> Vec<(Vec<u32>, u32)> {
+            let operation = &operations.all[index];
+            let factors = operation.factors.iter().map(|(f, _)| results.rows[*f].as_slice());
+            let findings = operation.findings.iter();
+            let findings =
+                findings.map(|&v| (first_states[v.index()], state_offsets(operation, v)));
+            let builder = WorkItemBuilder {
+                operation,
+                sparsity: &sparsity.operations[index],
+                table: table(starts[index], operation, tables),
+                factors: factors.collect(),
+                classes: classes(network, operations, operation),
+                findings: findings.collect(),
+                results: &results.rows[index],
+                granularity,
+                first_states: &first_states,
+            };
+            builder.build()
+        };
+        let built: Vec<_> = (0..operations.all.len()).into_par_iter().map(build).collect();
+        let inputs = |operation: &Operation| operation.factors.iter().map(|(f, _)| *f).collect();
+        let mut items = Self {
+            records: vec![],
+            offsets: vec![0],
+            inputs: operations.all.iter().map(inputs).collect(),
+            costs: vec![],
+            messages: results.messages,
+            reports: vec![],
+            result_words: 0,
+            is_possible: results.is_possible,
+        };
+        for built in built {
+            for (record, sum_time) in built {
+                items.push(record, sum_time);
+            }
+            items.offsets.push(items.records.len());
+        }
+        let ends = earliest_ends(&items);
+        let posterior = |(index, operation): (usize, &Operation)| match operation.result {
+            Role::Posterior(variable) => Some((ends[index], (index, variable.index()))),
+            _ => None,
+        };
+        let mut posteriors: Vec<_> =
+            operations.all.iter().enumerate().filter_map(posterior).collect();
+        posteriors.sort_unstable();
+        let posteriors: Vec<_> = posteriors.into_iter().map(|(_, posterior)| posterior).collect();
+        items.add_reports(&posteriors, &results.rows);
+        word(items.record_words())?;
+        Some(items)
+    }
+
+    /// Adds a work item. `sum_time`: the estimated time of its sums, in nanoseconds.
+    fn push(&mut self, record: Vec<u32>, sum_time: u32) {
+        self.costs.push(Cost { staged_words: 32 * (record[1] & 0xffff), sum_time });
+        self.records.push(record);
+    }
+
+    /// Words of all records.
+    pub fn record_words(&self) -> usize {
+        self.records.iter().map(Vec::len).sum()
+    }
+
+    pub fn len(&self) -> usize {
+        self.costs.len()
+    }
+}
+
+/// The class of each row of `operation`, if there are much fewer classes than rows. Rows of one class
+/// agree in the variables of the potential, so they have the same table entries.
+fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
+    let variables = operations.potentials[operation.potential?].variables.iter().copied();
+    let scope = Scope::of(network, variables);
+    let rows = operation.rows.entries();
+    let row_variables = operation.rows.variables().iter().zip(operation.rows.cardinalities());
+    let of_potential = row_variables.filter(|(variable, _)| scope.contains(**variable));
+    let classes: usize = of_potential.map(|(_, &states)| states).product();
+    let all = Odometer::new(&operation.rows, &scope).take(rows);
+    (MIN_ROWS_PER_CLASS * classes <= rows).then(|| all.map(|class| class as u32).collect())
+}
+
+/// The records of a work item, one by one.
+pub(super) fn split(records: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = records;
+    std::iter::from_fn(move || {
+        let (this, after) = rest.split_at_checked((*rest.first()? & 0xffff) as usize)?;
+        rest = after;
+        Some(this)
+    })
+}
+
+fn word(value: usize) -> Option<u32> {
+    u32::try_from(value).ok()
+}

@@ -1,0 +1,89 @@
+//! Reports: work items that send normalised posteriors to the host, many variables each. Few long
+//! writes over the bus arrive sooner than many short ones, and the host reads consecutive words faster.
+
+use super::super::costs::report_time;
+use super::{
+    HEADER, KIND_SHIFT, MAX_RECORD, NO_SOURCE, NO_STATE, NOT_COMPUTED, REPORT, STAGING, THREADS,
+    WARP, WorkItems,
+};
+
+/// Words of a report, unless one variable has more states. The last reports are short, because there is
+/// no other work while they are made. Tuned on the paper's networks: only speed.
+const REPORT_WORDS: std::ops::RangeInclusive<usize> = 64..=256;
+
+/// Within these limits a report has one part in this many of the remaining words: only speed.
+const REPORT_SHARE: usize = 4;
+
+/// States of a variable that one thread normalises, at most, as long as it has fewer than a warp can
+/// share: only speed.
+const STATES_PER_THREAD: usize = 8;
+
+/// The posteriors of some variables, which arrive together.
+pub(in crate::engine::cuda::persistent) struct Report {
+    /// Each variable, and the index of its first word among those of all reports.
+    pub variables: Vec<(u32, u32)>,
+    /// The index of the last word.
+    pub last: u32,
+}
+
+impl WorkItems {
+    /// Adds the reports of `posteriors`: operations in the order in which they are expected to end,
+    /// each with its variable. `results`: for each operation the message index of each row.
+    pub(super) fn add_reports(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
+        let words = |(operation, _): &(usize, usize)| results[*operation].len();
+        let mut remaining: usize = posteriors.iter().map(words).sum();
+        let mut rest = posteriors;
+        while !rest.is_empty() {
+            let limit =
+                (remaining / REPORT_SHARE).clamp(*REPORT_WORDS.start(), *REPORT_WORDS.end());
+            let mut total = 0;
+            let fits = rest.iter().take_while(|posterior| {
+                total += words(posterior);
+                total <= limit
+            });
+            let (these, after) = rest.split_at(fits.count().max(1));
+            remaining -= these.iter().map(words).sum::<usize>();
+            rest = after;
+            self.add_report(these, results);
+        }
+    }
+
+    fn add_report(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
+        let base = self.result_words;
+        let (mut sources, mut list, mut variables) = (Vec::new(), Vec::new(), Vec::new());
+        // Variables with equally many states come together: the host reads them faster.
+        let mut posteriors = posteriors.to_vec();
+        posteriors.sort_by_key(|(operation, _)| results[*operation].len());
+        for &(operation, variable) in &posteriors {
+            let rows = &results[operation];
+            variables.push((variable as u32, (base + sources.len()) as u32));
+            list.push((sources.len() | rows.len() << 16) as u32);
+            sources.extend(rows.iter().map(|&index| match index {
+                NOT_COMPUTED => NO_SOURCE,
+                index => index,
+            }));
+        }
+        let last = (base + sources.len() - 1) as u32;
+        sources.resize(sources.len().next_multiple_of(32), NO_SOURCE);
+        debug_assert!(sources.len() <= STAGING);
+        self.result_words += sources.len();
+        let chunks = sources.len() / 32;
+        let most_states = posteriors.iter().map(|(operation, _)| results[*operation].len()).max();
+        let lanes =
+            most_states.unwrap_or(1).div_ceil(STATES_PER_THREAD).next_power_of_two().min(WARP);
+        let form = REPORT << KIND_SHIFT | lanes.ilog2() << 16;
+        let mut record = vec![0, chunks as u32, 0, form, 0, list.len() as u32, base as u32, 0];
+        record.resize(HEADER, NO_STATE | NO_STATE << 16);
+        record.extend(sources);
+        record.extend(&list);
+        record.resize(record.len().next_multiple_of(4), 0);
+        record[0] = record.len() as u32;
+        // The kernel copies the posteriors to the words behind the record.
+        debug_assert!(record.len() + 64 * chunks <= MAX_RECORD);
+        let rounds = (lanes * list.len()).div_ceil(THREADS);
+        self.push(record, report_time(rounds));
+        self.offsets.push(self.records.len());
+        self.inputs.push(posteriors.iter().map(|(operation, _)| *operation).collect());
+        self.reports.push(Report { variables, last });
+    }
+}
