@@ -14,7 +14,7 @@
 // message by the power of two that brings this entry near 2^PEAK (first factor) or near one (second
 // factor), and adds up the exponents. Sums are in the order of the terms, so two runs are bit-equal.
 //
-// Versions: V = 2. On an H200, V = 1 took a fifth longer and V = 4 as long. There is one launch per
+// Versions: V = 2. When it was tuned, V = 1 took a fifth longer and V = 4 as long. There is one launch per
 // level of the plan, in which each warp computes one work item for one group of cases. Groups are the
 // slow index of the grid, so blocks that run at the same time read the same rows and terms, and
 // messages of few groups.

@@ -163,8 +163,8 @@ static const unsigned FULL_MASK = 0xffffffffu;
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
 // Up to this many words per thread a warp waits by reading all words that it lacks. With more it polls
-// a single word, to leave memory bandwidth to blocks that compute. Tuned on the paper's networks on
-// an H200: only speed.
+// a single word, to leave memory bandwidth to blocks that compute. Tuned on the paper's networks:
+// only speed.
 static const unsigned POLL_ALL_MAX = 2;
 
 // Words per thread for which there is specialised code, next to 1 and STAGING_PER_THREAD: only speed.

@@ -10,7 +10,7 @@ use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
 // The constants below are in units of work: the terms of a row, and ROW_OVERHEAD for each row. They were
-// tuned on the paper's networks on an H200, and affect only speed.
+// tuned on the paper's networks, and affect only speed.
 
 /// Work of a work item, at least. Short ones run in parallel.
 const MIN_WORK: usize = 128;

@@ -16,7 +16,7 @@ const CASES_PER_THREAD: usize = 2;
 /// Cases of a group.
 const GROUP: usize = 32 * CASES_PER_THREAD;
 
-/// Cases of a buffer set, at most: enough to fill an H200, few enough that the host packs and reads
+/// Cases of a buffer set, at most: enough to fill a large GPU, few enough that the host packs and reads
 /// others at the same time. Only speed and memory.
 const MAX_CASES: usize = 2048;
 

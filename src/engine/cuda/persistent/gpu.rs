@@ -49,7 +49,7 @@ pub(super) struct Gpu {
 }
 
 /// Records of more words than this push messages out of the GPU's L2 cache and are marked to be evicted
-/// first. Set for the 50 MiB cache of an H200 (these are 40 MiB): only speed.
+/// first. They have 40 MiB; the cache of an H200 has 50 MiB. Only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
 /// Which kernel is launched.

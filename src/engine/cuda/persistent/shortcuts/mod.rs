@@ -18,7 +18,7 @@ use super::operations::{Operation, RowFits};
 use super::work_items::estimate_latency;
 use crate::network::Network;
 
-// The constants below were tuned on the paper's networks on an H200, and affect only speed.
+// The constants below were tuned on the paper's networks, and affect only speed.
 
 /// Products that all shortcuts together add, at most: this many, or one part in `ADDED_SHARE` of the
 /// products without them.

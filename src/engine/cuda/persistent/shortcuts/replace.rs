@@ -10,7 +10,7 @@ use crate::potential::Scope;
 const MAX_FACTORS: usize = 6;
 
 /// Products of such an operation or of a matrix, at most: larger ones take longer than they save. Tuned
-/// on the paper's networks on an H200: only speed.
+/// on the paper's networks: only speed.
 const MAX_PRODUCTS: i64 = 200_000;
 
 /// Identifies an added message, so that it is added once. The lists of factors and rows are sorted.

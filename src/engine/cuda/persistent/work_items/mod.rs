@@ -98,7 +98,7 @@ pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> 
 /// networks: only speed.
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
-/// How large work items are made. Tuned on the paper's networks on an H200: only speed.
+/// How large work items are made. Tuned on the paper's networks: only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
     /// Work items that a large operation is cut into, so that many blocks share it.
