@@ -1,4 +1,4 @@
-//! Reading BIF: what is understood, and how mistakes are reported.
+//! Reading BIF: valid files, and how mistakes are reported.
 
 use cliquescope::format::{self, Format, NetworkOrigin, OpenError, ReadNetwork, SAMPLES, Warning};
 use cliquescope::network::Network;

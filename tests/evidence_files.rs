@@ -1,5 +1,4 @@
-//! Evidence files in every format: what they say, what is written is read back, and where a
-//! mistake stands.
+//! Evidence files in every format: reading, writing and the places of mistakes.
 
 use cliquescope::format::cases::{self, CaseFile, CaseFormat};
 use cliquescope::network::{Cpt, Evidence, Finding, Network, Variable, VariableId};
@@ -36,7 +35,7 @@ fn refused(file: &str, text: &str) -> String {
     }
 }
 
-/// The cases as our JSON, which shows them at a glance.
+/// The cases as our JSON, which is easy to compare.
 fn as_json(read: &CaseFile) -> String {
     let json = cases::write(CaseFormat::Json, &weather(), &read.cases).unwrap();
     json.split_whitespace().collect()
@@ -253,7 +252,7 @@ fn compressed_files_are_read_and_files_are_written_whole() {
     let packed = packer.finish().unwrap();
     assert_eq!(cases::read("a.hcs.gz", packed, &network).unwrap().cases, [case.clone()]);
 
-    // What cannot be written leaves the file as it was.
+    // A failed write leaves the file unchanged.
     let path = folder.path().join("a.hcs");
     let before = std::fs::read(&path).unwrap();
     let error = cases::write_file(&path, &network, &[case.clone(), case], &[]).unwrap_err();

@@ -1,4 +1,4 @@
-//! Hugin's classes: what an instance stands for.
+//! Classes and instances in Hugin NET.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
@@ -16,7 +16,7 @@ fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     assert_eq!(parents(network, "sold"), ["Bess.foal", "Ann.foal"]);
     assert_close(values(network, "Ann.mother"), &[0.25, 0.75]);
     assert_close(values(network, "Bess.foal"), &[0.5, 0.5, 0.125, 0.875]);
-    // One expression for each state of Ann's foal; the first looks at Bess's.
+    // One expression for each state of Ann's foal; the first depends on Bess's foal.
     assert_close(values(network, "sold"), &[1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
     assert_eq!(warnings(&read), [""; 0]);
     let foal = network.find("Bess.foal").unwrap();
@@ -126,7 +126,7 @@ fn mistakes_are_reported_with_their_place() {
     }
 }
 
-/// Each class holds two of the one before it.
+/// Each class contains two instances of the class before it.
 #[test]
 fn too_many_copies_are_refused_before_they_are_allocated() {
     let chain = |first: &str, length: usize| {

@@ -1,5 +1,5 @@
-//! Every file of a folder beside the repository, where it is there: none may do harm, and every
-//! refusal must name a place.
+//! Every file of a folder next to the repository, if there is one: no file may cause a panic, and every
+//! error must have a place.
 
 use std::path::Path;
 

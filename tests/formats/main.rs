@@ -1,5 +1,4 @@
-//! Reading and writing the formats of other programs: what is understood, and how mistakes are
-//! reported.
+//! Reading and writing network files: valid files, and how mistakes are reported.
 
 mod classes;
 mod corpus;
@@ -16,12 +15,12 @@ mod xmlbif;
 use cliquescope::format::{self, ReadNetwork};
 use cliquescope::network::Network;
 
-/// Reads `text`, which comes under the name `file`.
+/// Reads `text` as the content of `file`.
 fn read(file: &str, text: &str) -> ReadNetwork {
     format::open_bytes(file, text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What is said of `text`, which must not be read.
+/// The error for `text`, which must be refused.
 fn refused(file: &str, text: &str) -> String {
     match format::open_bytes(file, text) {
         Ok(_) => panic!("this was read:\n{text}"),
@@ -42,7 +41,7 @@ fn warnings(read: &ReadNetwork) -> Vec<String> {
     read.warnings.iter().map(ToString::to_string).collect()
 }
 
-/// Asserts that the numbers are those expected, up to rounding.
+/// Asserts that the numbers are as expected, up to rounding.
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{found:?}");
     let far = found.iter().zip(expected).any(|(a, b)| (a - b).abs() > 1e-12);

@@ -1,4 +1,4 @@
-//! Reading Hugin NET: what is understood, and how mistakes are reported.
+//! Reading Hugin NET: valid files, and how mistakes are reported.
 
 use cliquescope::format::{self, Format, ReadNetwork};
 
@@ -14,7 +14,7 @@ fn refused(text: &str) -> String {
     super::refused("a.net", text)
 }
 
-/// Two nodes `a` and `b` of two states, and `rest`.
+/// Two nodes `a` and `b` with two states each, and `rest`.
 fn two(rest: &str) -> String {
     let node = |name| format!("node {name} {{ states = (\"n\" \"y\"); }}\n");
     format!("net {{}}\n{}{}{rest}", node("a"), node("b"))
@@ -226,15 +226,15 @@ fn a_table_is_computed_if_only_its_expression_is_given() {
     assert_eq!(values(&read(&both).network, "faults"), [0.25, 0.25, 0.5], "numbers come first");
 }
 
-/// The fixture of expressions, worked out by hand.
+/// The fixture with expressions; its tables were computed by hand.
 #[test]
 fn expressions_with_causes_and_intervals_become_tables() {
     let read = super::read("no ending", include_str!("../fixtures/expressions.net"));
     let effect = [0.75, 0.25, 0.375, 0.625, 0.1875, 0.8125, 0.09375, 0.90625];
     super::assert_close(values(&read.network, "effect"), &effect);
-    // The triangle over 0 and 3 with its tip at 1 has a third of its area left of the tip.
+    // The triangle from 0 to 3 with its mode at 1 has a third of its area below the mode.
     super::assert_close(values(&read.network, "size"), &[1.0 / 3.0, 2.0 / 3.0]);
-    // Twice 1/8, 3/8, 5/8 and 7/8 lies below 2; twice 1.25, 1.75, 2.25 and 2.75 above, half of it below 4.
+    // Twice 1/8, 3/8, 5/8 and 7/8 is below 2; twice 1.25, 1.75, 2.25 and 2.75 is above, half of them below 4.
     super::assert_close(values(&read.network, "twice"), &[1.0, 0.0, 0.0, 0.0, 0.5, 0.5]);
     assert_eq!(
         super::warnings(&read),

@@ -1,4 +1,4 @@
-//! What is written is read again as it was: numbers, names, states, places.
+//! Networks that are written and read again are unchanged: numbers, names, states, positions.
 
 use cliquescope::format::{self, Format, SAMPLES, WriteError};
 use cliquescope::network::{Annotation, Attribute, Cpt, Network, Variable, VariableId};
@@ -76,7 +76,7 @@ fn bif_properties_are_unchanged() {
     );
 }
 
-/// Two variables, the child first, with names that no identifier has.
+/// Two variables, the child first, whose names are not identifiers.
 fn nasty() -> Network {
     let id = VariableId::new;
     let variables = vec![
@@ -120,7 +120,7 @@ fn text_that_xml_cannot_hold_is_refused() {
             "{} cannot hold the name 'a\u{1}': XML cannot contain control characters",
             format.name()
         );
-        // The id is escaped, but the name that people read is not.
+        // The id is escaped, the display name is not.
         assert_eq!(error.unwrap_err().to_string(), expected);
     }
 }
@@ -141,7 +141,7 @@ fn titles_positions_colours_and_comments_are_unchanged() {
     let without = |note: &Annotation| Annotation { attributes: Vec::new(), ..note.clone() };
     assert_eq!(without(read.annotations().of(id)), without(network.annotations().of(id)));
     assert_eq!(read.annotations().network.comment, network.annotations().network.comment);
-    // And once more, by way of the extension as it was read.
+    // A second time: now the extension is written as it was read.
     let twice = again(&read, Format::Xdsl);
     assert_eq!(twice.annotations(), read.annotations());
 }

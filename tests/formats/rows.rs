@@ -1,8 +1,8 @@
-//! Rows that do not sum to one: percentages, counts, zeros, and what is a mistake.
+//! Rows that do not sum to one: percentages, counts, zeros, and mistakes.
 
 use super::{assert_close, read, refused, values, warnings};
 
-/// Three nodes as BIF: `a`, `b` that follows it, and `c` of both with these rows.
+/// Three variables in BIF with these tables: `a`, its child `b`, and `c`, a child of both.
 fn bif(a: &str, b: &str, c: &str) -> String {
     format!(
         "network n {{ }}\nvariable a {{ type discrete [ 2 ] {{ n, y }}; }}\n\
@@ -94,7 +94,7 @@ fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
         ["t.bif: 2 rows of zeros, the first in line 9, were made uniform: their parents \
              cannot be in these states"]
     );
-    // By a variable above both, in another format and order.
+    // A common ancestor excludes the states; in another format and order.
     let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
         node b { states = (\"n\" \"y\"); }\nnode z { states = (\"0\" \"1\" \"2\"); }\n\
         potential (c | a b) { data = (1 0 1 0 1 0 0 0); }\n\
@@ -124,12 +124,12 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
         "t.bif:8:13: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: nothing in the \
          file excludes these states"
     );
-    // A row of zeros above says nothing, and a default that no row needs does not count.
+    // A row of zeros of an ancestor excludes nothing, and an unused default is not checked.
     let both = bif("0.5 0.5", "(n) 1 0; (y) 0 0;", "default 1 0; (y, n) 0 0;");
     assert!(refused("t.bif", &both).contains("the row of 'b' for a = y has only zeros"));
     let unused = "(n, n) 1 0; (n, y) 1 0; (y, n) 1 0; (y, y) 1 0; default 0 0;";
     assert_eq!(read("t.bif", &bif("0.5 0.5", SAME, unused)).warnings, []);
-    // Cycles are told of as such.
+    // A cycle with rows of zeros is refused too.
     let cycle = "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 0 0 0 4 1 0 0 0";
     assert!(refused("t.uai", cycle).contains("zero"), "{}", refused("t.uai", cycle));
 }

@@ -1,8 +1,8 @@
-//! XDSL.
+//! Reading XDSL.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network of the node `a`, of two states, and `nodes`.
+/// A network of the node `a` with two states, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\" id=\"Net1\">\n<nodes>\n\
@@ -42,7 +42,7 @@ fn noisy_max_is_the_strongest_state_that_any_parent_causes() {
     let b = [[0.2, 0.2, 0.6], [0.0, 0.0, 1.0], [0.5, 0.25, 0.25]]; // of states x, y, z
     let leak = [0.05, 0.1, 0.85];
     let column = |column: &[f64; 3]| column.map(|p| p.to_string()).join(" ");
-    // The columns of b stand in the order z, x, y: from the strongest to the one without effect.
+    // The columns of b are in the order z, x, y: from the strongest to the one without effect.
     let columns = [&a[0], &a[1], &b[2], &b[0], &b[1], &leak].map(column).join(" ");
     let text = with(&format!(
         "{B}\n<noisymax id='n'><state id='high'/><state id='low'/><state id='none'/>\

@@ -1,8 +1,8 @@
-//! XMLBIF.
+//! Reading XMLBIF.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network whose last part is `rest`.
+/// A network with two variables `a` and `b`, and `rest`.
 fn two(rest: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n<NETWORK>\n<NAME>two</NAME>\n\

@@ -1,15 +1,15 @@
-//! Any network, also one that cannot be, as a text in each format.
+//! Writes any network, valid or not, in each format.
 
 use cliquescope::format::Format;
 
-/// A variable of a network that need not be in order.
+/// A variable of a network that may be invalid.
 #[derive(Clone)]
 pub struct Node {
     pub name: String,
-    /// Labels, or how many states there are without labels.
+    /// The labels, or the number of states.
     pub states: States,
     pub parents: Vec<String>,
-    /// The numbers of the table, as they are spelt; `None` for no table.
+    /// The numbers of the table as text; `None` for no table.
     pub table: Option<Vec<String>>,
 }
 
@@ -19,7 +19,7 @@ pub enum States {
     Count(u64),
 }
 
-/// A variable of two states `n` and `y`.
+/// A variable with two states `n` and `y`.
 pub fn node(name: &str, parents: &[&str], table: &[&str]) -> Node {
     Node {
         name: name.to_owned(),
@@ -72,7 +72,7 @@ impl Node {
     }
 }
 
-/// `nodes` as a file of `format`; `None` for formats that this does not know.
+/// The content of a file in `format` with `nodes`; `None` if `format` is not known here.
 pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
     let each = |of: &dyn Fn(&Node) -> String| nodes.iter().map(of).collect::<String>();
     Some(match format.extensions()[0] {
@@ -84,7 +84,7 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
             }) + &each(&|node| {
                 let (name, given) = (&node.name, node.given(" | ", ", "));
                 let rows = node.numbers(", ");
-                // What is no whole table is a row for all configurations.
+                // An incomplete table is written as one row for all configurations.
                 let whole = node.parents.is_empty();
                 let kind = if whole { "table" } else { "default" };
                 rows.map_or(String::new(), |rows| {

@@ -1,4 +1,4 @@
-//! Files as they lie on a disk: spelt in other ways, packed, empty, gone.
+//! Files in other encodings, compressed, empty, unreadable or missing.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cliquescope::format::{Format, open_bytes, open_path};
 use cliquescope::network::Network;
 
-/// The fixtures of networks, by name.
+/// The network fixtures: file name and content.
 pub fn networks() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut all = Vec::new();
@@ -22,18 +22,18 @@ pub fn networks() -> Vec<(String, String)> {
     all
 }
 
-/// The names with states, and the numbers, which do not depend on how a file is spelt.
-type Essence = (Vec<(String, Vec<String>)>, Vec<Vec<f64>>);
+/// Names with states, and numbers: what does not depend on the encoding of a file.
+type Model = (Vec<(String, Vec<String>)>, Vec<Vec<f64>>);
 
-fn essence(network: &Network) -> Essence {
+fn model(network: &Network) -> Model {
     let variables = network.variables().iter();
     let named = variables.map(|variable| (variable.name().to_owned(), variable.states().to_vec()));
     (named.collect(), network.factors().map(|factor| factor.values().to_vec()).collect())
 }
 
-fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Essence {
+fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Model {
     let read = open_bytes(name, bytes).unwrap_or_else(|error| panic!("{error}"));
-    essence(&read.network)
+    model(&read.network)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn encoding_and_compression_change_nothing() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
-        // What the text says of its own encoding no longer holds, and is not heeded.
+        // The encoding in the XML declaration is now wrong, and is ignored.
         let marked = format!("\u{feff}{text}");
         assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
         let twice = format!("\u{feff}{marked}");
@@ -75,7 +75,7 @@ fn encoding_and_compression_change_nothing() {
     }
 }
 
-/// What the fuzz targets have found, so that it is not found again.
+/// Bugs that fuzzing has found.
 #[test]
 fn inputs_that_once_broke_a_reader_are_refused() {
     let found: [&[u8]; 3] = [
@@ -150,7 +150,7 @@ fn a_file_without_read_permission_is_refused() {
     let path = folder.path().join("a.bif");
     fs::write(&path, "variable").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    // Who may do anything may read this, too.
+    // The superuser can read the file anyway.
     if fs::read(&path).is_err() {
         assert!(open_path(&path).unwrap_err().to_string().contains("ermission"));
     }
@@ -167,7 +167,7 @@ fn a_file_that_changes_or_disappears_while_it_is_read_causes_no_panic() {
             let mut length = 0;
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 length = (length + 37) % text.len();
-                // In place, so that a reader sees any part of either.
+                // Written in place, so that a reader may see parts of both versions.
                 let _ = fs::write(&whole, &text.as_bytes()[..length]);
                 let _ = fs::write(&whole, &text);
                 let _ = fs::remove_file(&whole);

@@ -1,5 +1,5 @@
-//! Files that no program should have written: every reader refuses them, with a place and a reason,
-//! before it allocates anything for them.
+//! Invalid files: every reader refuses them with a place and a reason, before it allocates memory for
+//! them.
 
 mod emit;
 mod files;
@@ -10,7 +10,7 @@ mod mutations;
 use cliquescope::format::{Format, OpenError, ReadNetwork, open_bytes};
 use emit::{Node, States, emit, node};
 
-/// Reads `nodes` in each format: what `check` makes of the format and what came of it.
+/// Writes `nodes` in each format, reads them, and passes the format and the result to `check`.
 fn in_each(nodes: &[Node], check: impl Fn(Format, Result<ReadNetwork, OpenError>)) {
     for &format in Format::ALL {
         let text =
@@ -19,15 +19,15 @@ fn in_each(nodes: &[Node], check: impl Fn(Format, Result<ReadNetwork, OpenError>
     }
 }
 
-/// Asserts that `nodes` is refused in each format, for a reason that has one of `parts` in it.
+/// Asserts that `nodes` are refused in each format, with a message that contains one of `parts`.
 fn refused(nodes: &[Node], parts: &[&str]) {
-    refused_but(&[], nodes, parts);
+    refused_except(&[], nodes, parts);
 }
 
-/// As [`refused`], in all formats but those that are called `but`.
-fn refused_but(but: &[&str], nodes: &[Node], parts: &[&str]) {
+/// As [`refused`], in all formats except those called as in `except`.
+fn refused_except(except: &[&str], nodes: &[Node], parts: &[&str]) {
     in_each(nodes, |format, result| {
-        if but.contains(&format.name()) {
+        if except.contains(&format.name()) {
             return;
         }
         let error = match result {
@@ -59,10 +59,10 @@ fn numbers_that_are_not_probabilities_are_refused() {
     for wrong in ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-0.75", "0x1", "1,5", "--1"] {
         refused(&[node("a", &[], &[wrong, "0.25"])], &["", wrong]);
     }
-    // Hugin's data are weights, which need not sum to one.
+    // In Hugin NET the numbers are weights, which need not sum to one.
     let weights = ["Hugin NET"];
-    refused_but(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
-    refused_but(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
+    refused_except(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
+    refused_except(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
     refused(&[node("a", &[], &["1e308", "1e308"])], &["sum"]);
     refused(&[node("a", &[], &["0", "0"])], &["has only zeros"]);
 }
@@ -84,15 +84,20 @@ fn cycles_are_refused() {
     for &format in Format::ALL {
         let table = two(format.name());
         let nodes = [node("a", &["b"], table), node("b", &["c"], table), node("c", &["a"], table)];
-        let but: Vec<_> = Format::ALL.iter().filter(|&&f| f != format).map(|f| f.name()).collect();
-        refused_but(&but, &nodes, &["cycle"]);
+        let except: Vec<_> =
+            Format::ALL.iter().filter(|&&f| f != format).map(|f| f.name()).collect();
+        refused_except(&except, &nodes, &["cycle"]);
         let itself = [node("a", &["a"], table)];
-        refused_but(&but, &itself, &["own parent", "second time", "twice", "cycle"]);
+        refused_except(&except, &itself, &["own parent", "second time", "twice", "cycle"]);
         let all = if table.len() == 2 { table.to_vec() } else { [table, table].concat() };
         let twice = [node("a", &[], &["1", "0"]), node("b", &["a", "a"], &all)];
-        refused_but(&but, &twice, &["a second time", "twice"]);
+        refused_except(&except, &twice, &["a second time", "twice"]);
         let unknown = [node("a", &["x"], table)];
-        refused_but(&but, &unknown, &["no variable", "no node", "not a variable", "unknown", "99"]);
+        refused_except(
+            &except,
+            &unknown,
+            &["no variable", "no node", "not a variable", "unknown", "99"],
+        );
     }
 }
 
@@ -100,15 +105,15 @@ fn cycles_are_refused() {
 fn missing_and_repeated_parts_are_refused() {
     let fine = node("a", &[], &["1", "0"]);
     let without = Node { table: None, ..node("b", &[], &[]) };
-    // Netica and Hugin give each state the same chance where there is no table.
+    // Netica and Hugin use a uniform distribution if there is no table.
     let lenient = ["DNET", "Hugin NET"];
-    refused_but(&lenient, &[fine.clone(), without], &["b", "table", "tables"]);
+    refused_except(&lenient, &[fine.clone(), without], &["b", "table", "tables"]);
     if let Some(uai) = Format::by_name("uai") {
-        // A UAI file gives variables no names.
-        refused_but(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
+        // UAI has no names of variables.
+        refused_except(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
         let alike = Node { states: States::Labels(vec!["x".into(), "x".into()]), ..fine.clone() };
-        // NET numbers labels that come twice.
-        refused_but(&[uai.name(), Format::Net.name()], &[alike], &["second state", "twice"]);
+        // NET numbers repeated labels.
+        refused_except(&[uai.name(), Format::Net.name()], &[alike], &["second state", "twice"]);
     }
     refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
     refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);
@@ -125,7 +130,7 @@ fn unbounded_tables_are_refused_before_they_are_allocated() {
         nodes.push(node("a", &names, &["1", "0"]));
         refused(&nodes, &["more than", "expected"]);
     }
-    // Each has a table that is allowed, all together have not.
+    // Each table is allowed, all together are not.
     let mut nodes: Vec<Node> =
         (0..20).map(|index| node(&format!("v{index}"), &[], &["1", "0"])).collect();
     let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();

@@ -27,7 +27,7 @@ fn check(network: &Network) {
         }
     }
     for format in Format::ALL.iter().copied().filter(|format| format.is_written()) {
-        // Some formats have no spelling for some names.
+        // Some formats cannot hold some names.
         let Ok(written) = write(network, format) else { continue };
         let name = format!("a.{}", format.extensions()[0]);
         let again = open_bytes(&name, written.text.as_str());
