@@ -58,9 +58,9 @@ fn node<'s>(
     let header = block.block("HEADER");
     let name = field.labels.first().or_else(|| header.and_then(|header| header.word("ID")));
     let name =
-        name.ok_or_else(|| source.error(field.at, "expected the name of this node"))?.clone();
+        name.ok_or_else(|| source.error(field.offset, "expected the name of this node"))?.clone();
     let kind = block.word("TYPE").ok_or_else(|| {
-        source.error(field.at, format!("expected TYPE = ... in the node '{}'", name.text))
+        source.error(field.offset, format!("expected TYPE = ... in the node '{}'", name.text))
     })?;
     let empty = Block::default();
     let body = block.block("DEFINITION").unwrap_or(&empty);
@@ -69,50 +69,51 @@ fn node<'s>(
     let parents = words(source, block.list("PARENTS"), "the name of a parent")?;
     let list = |part: &str| {
         body.list(part).ok_or_else(|| {
-            source.error(field.at, format!("expected {part} = (...) in the node '{}'", name.text))
+            source
+                .error(field.offset, format!("expected {part} = (...) in the node '{}'", name.text))
         })
     };
-    let (role, definition, at) = match kind.text.to_ascii_uppercase().as_str() {
+    let (role, definition, offset) = match kind.text.to_ascii_uppercase().as_str() {
         "CPT" | "CHANCE" => {
-            let (entries, at) = list("PROBABILITIES")?;
-            (Role::Chance, Definition::Table(numbers(source, entries)?), at)
+            let (entries, offset) = list("PROBABILITIES")?;
+            (Role::Chance, Definition::Table(numbers(source, entries)?), offset)
         }
         "TRUTHTABLE" | "DETERMINISTIC" => {
-            let (entries, at) = list("RESULTINGSTATES")?;
+            let (entries, offset) = list("RESULTINGSTATES")?;
             let labels = Labels::new(&name.text, &states);
             let outcomes = entries.iter().map(|entry| {
                 let label = text(source, entry, "the label of a state")?;
                 match labels.get(label) {
-                    Some(state) => Ok((Some(state), entry.at)),
-                    None => Err(labels.unknown(source, label, entry.at)),
+                    Some(state) => Ok((Some(state), entry.offset)),
+                    None => Err(labels.unknown(source, label, entry.offset)),
                 }
             });
-            (Role::Chance, Definition::Function(outcomes.collect::<Result<_, _>>()?), at)
+            (Role::Chance, Definition::Function(outcomes.collect::<Result<_, _>>()?), offset)
         }
         "NOISY_MAX" => {
-            let (entries, at) = list("PROBABILITIES")?;
+            let (entries, offset) = list("PROBABILITIES")?;
             let strengths = body.list("STRENGTHS").map_or(&[][..], |(entries, _)| entries);
             let strengths = numbers(source, strengths)?;
             let columns = numbers(source, entries)?;
-            (Role::Chance, Definition::NoisyMax { strengths, columns }, at)
+            (Role::Chance, Definition::NoisyMax { strengths, columns }, offset)
         }
         "NOISY_ADDER" => {
-            let (entries, at) = list("PROBABILITIES")?;
+            let (entries, offset) = list("PROBABILITIES")?;
             let weights = body.list("WEIGHTS").map_or(&[][..], |(entries, _)| entries);
             let weights = numbers(source, weights)?;
             let columns = numbers(source, entries)?;
-            (Role::Chance, Definition::NoisyAdder { weights, columns }, at)
+            (Role::Chance, Definition::NoisyAdder { weights, columns }, offset)
         }
-        "LIST" | "DECISION" => (Role::Decision, Definition::Missing, field.at),
+        "LIST" | "DECISION" => (Role::Decision, Definition::Missing, field.offset),
         "TABLE" | "UTILITY" | "MAU" | "ALU" => {
-            (Role::LeftOut("utility"), Definition::Missing, field.at)
+            (Role::LeftOut("utility"), Definition::Missing, field.offset)
         }
         "EQUATION" => {
             let message = format!(
                 "'{}' is continuous (it is given by an equation), expected a table",
                 name.text
             );
-            return Err(source.error(kind.at, message));
+            return Err(source.error(kind.offset, message));
         }
         _ => {
             let message = format!(
@@ -120,11 +121,11 @@ fn node<'s>(
                  LIST, TABLE or MAU",
                 name.text, kind.text
             );
-            return Err(source.error(kind.at, message));
+            return Err(source.error(kind.offset, message));
         }
     };
     let note = note(block, &name.text);
-    Ok(Node { name, role, states, parents, definition, at, note })
+    Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
 /// Title, comment, position and colour in the block of the network or node called `name`.
@@ -157,7 +158,7 @@ fn text<'e>(
     entry
         .word
         .as_deref()
-        .ok_or_else(|| source.error(entry.at, format!("expected {what}, found ','")))
+        .ok_or_else(|| source.error(entry.offset, format!("expected {what}, found ','")))
 }
 
 /// The words of `list`; none if it is missing. `what` says what each should be.
@@ -168,8 +169,8 @@ fn words<'s>(
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let entries = list.map_or(&[][..], |(entries, _)| entries);
     let words = entries.iter().map(|entry| match &entry.word {
-        Some(text) => Ok(Word { text: text.clone(), at: entry.at }),
-        None => Err(source.error(entry.at, format!("expected {what}, found ','"))),
+        Some(text) => Ok(Word { text: text.clone(), offset: entry.offset }),
+        None => Err(source.error(entry.offset, format!("expected {what}, found ','"))),
     });
     words.collect()
 }
@@ -177,9 +178,10 @@ fn words<'s>(
 fn numbers(source: SourceText<'_>, entries: &[ListEntry<'_>]) -> Result<Vec<Number>, FormatError> {
     let numbers = entries.iter().map(|entry| {
         let word = text(source, entry, "a number")?;
-        let value = number(word)
-            .ok_or_else(|| source.error(entry.at, format!("expected a number, found '{word}'")))?;
-        Ok(Number { value, at: entry.at })
+        let value = number(word).ok_or_else(|| {
+            source.error(entry.offset, format!("expected a number, found '{word}'"))
+        })?;
+        Ok(Number { value, offset: entry.offset })
     });
     numbers.collect()
 }

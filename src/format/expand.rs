@@ -69,10 +69,13 @@ pub(super) fn noisy_adder(
             weights.len(),
             cards.len() + 1
         );
-        return Err((weights[0].at, message));
+        return Err((weights[0].offset, message));
     }
     if let Some(bad) = weights.iter().find(|w| !(w.value.is_finite() && w.value >= 0.0)) {
-        return Err((bad.at, format!("'{name}' has the weight {}, expected 0 or more", bad.value)));
+        return Err((
+            bad.offset,
+            format!("'{name}' has the weight {}, expected 0 or more", bad.value),
+        ));
     }
     let weights: Vec<f64> = match weights {
         [] => vec![1.0; cards.len() + 1],
@@ -81,7 +84,7 @@ pub(super) fn noisy_adder(
     let sum: f64 = weights.iter().sum();
     if !(sum.is_normal()) {
         return Err((
-            node.at,
+            node.offset,
             format!("the weights of '{name}' sum to {sum}, expected a sum above 0"),
         ));
     }
@@ -112,12 +115,12 @@ impl Columns {
                 numbers.len(),
                 columns * states
             );
-            return Err((node.at, message));
+            return Err((node.offset, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
         for (values, numbers) in values.chunks_mut(states).zip(numbers.chunks(states)) {
             normalise_row(values).map_err(|error| {
-                (numbers[0].at, format!("these {states} parameters of '{name}': {error}"))
+                (numbers[0].offset, format!("these {states} parameters of '{name}': {error}"))
             })?;
         }
         if !complete {
@@ -141,7 +144,7 @@ impl Columns {
                 "'{name}' has {} strengths, expected {total}, one for each state of each parent",
                 strengths.len()
             );
-            return Err((first.at, message));
+            return Err((first.offset, message));
         }
         let given = self.values.clone();
         let mut base = 0;
@@ -157,7 +160,7 @@ impl Columns {
                         node.parents[parent].text,
                         card - 1
                     );
-                    return Err((strength.at, message));
+                    return Err((strength.offset, message));
                 }
                 let to = (base + state as usize) * self.states;
                 let from = (base + column) * self.states;

@@ -23,7 +23,7 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
 /// Adds the entries of a table to `counted`, the entries of the file so far, and returns its number
 /// of rows. Called before the table is allocated.
 ///
-/// The table is that of `child`, at byte `at`, which has this many `states`; `cards` are the numbers
+/// The table is that of `child`, at byte `offset`, which has this many `states`; `cards` are the numbers
 /// of states of its parents.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
 pub(super) fn count_entries(
     source: SourceText<'_>,
     counted: &mut usize,
-    (child, at): (&str, usize),
+    (child, offset): (&str, usize),
     cards: &[usize],
     states: usize,
 ) -> Result<usize, FormatError> {
@@ -45,7 +45,7 @@ pub(super) fn count_entries(
             Ok(rows)
         }
         _ => Err(source.error(
-            at,
+            offset,
             format!(
                 "with the table of '{child}', which has {} parents, the file has more than {limit} \
                  table entries, the maximum",
@@ -55,7 +55,7 @@ pub(super) fn count_entries(
     }
 }
 
-/// Adds `more` states to `states`, the states of the file so far. The node is at byte `at`.
+/// Adds `more` states to `states`, the states of the file so far. The node is at byte `offset`.
 ///
 /// # Errors
 /// If the file has too many states.
@@ -63,13 +63,13 @@ pub(super) fn count_states(
     source: SourceText<'_>,
     states: &mut usize,
     more: usize,
-    at: usize,
+    offset: usize,
 ) -> Result<(), FormatError> {
     *states = states.saturating_add(more);
     let limit = (source.text.len() / 2).max(MAX_UNWRITTEN_STATES);
     if *states > limit {
         let message = format!("with this node the file has more than {limit} states, the maximum");
-        return Err(source.error(at, message));
+        return Err(source.error(offset, message));
     }
     Ok(())
 }

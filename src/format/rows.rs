@@ -38,16 +38,16 @@ pub(super) struct ZeroRow {
     pub child: VariableId,
     /// The index of the row in its table; `None` for the default row.
     pub row: Option<usize>,
-    pub at: usize,
+    pub offset: usize,
 }
 
 impl RowAudit {
-    /// Determines the scale of the table of `child` from its `rows`. The table is at byte `at`.
+    /// Determines the scale of the table of `child` from its `rows`. The table is at byte `offset`.
     pub fn scale<'r>(
         &mut self,
         rows: impl Iterator<Item = &'r [f64]> + Clone,
         child: &str,
-        at: usize,
+        offset: usize,
     ) -> Scale {
         let scale = Scale::of(rows);
         let rescaled = match scale {
@@ -55,12 +55,17 @@ impl RowAudit {
             Scale::Percent => &mut self.percent,
             Scale::Counts => &mut self.counts,
         };
-        rescaled.push((child.to_owned(), at));
+        rescaled.push((child.to_owned(), offset));
         scale
     }
 
-    /// Normalises one `row`, at byte `at`, of a table with this `scale`.
-    pub fn normalise(&mut self, row: &mut [f64], scale: Scale, at: usize) -> Result<(), RowError> {
+    /// Normalises one `row`, at byte `offset`, of a table with this `scale`.
+    pub fn normalise(
+        &mut self,
+        row: &mut [f64],
+        scale: Scale,
+        offset: usize,
+    ) -> Result<(), RowError> {
         match scale {
             Scale::Probabilities => {}
             Scale::Percent => row.iter_mut().for_each(|number| *number /= 100.0),
@@ -72,37 +77,37 @@ impl RowAudit {
             }
         }
         let deviation = normalise_row(row)?;
-        self.count_row(deviation, at);
+        self.count_row(deviation, offset);
         Ok(())
     }
 
-    fn count_row(&mut self, deviation: f64, at: usize) {
+    fn count_row(&mut self, deviation: f64, offset: usize) {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
             // All rows of one list have the offset of the list.
-            if self.off_at.last() != Some(&at) {
-                self.off_at.push(at);
+            if self.off_at.last() != Some(&offset) {
+                self.off_at.push(offset);
             }
             if deviation > self.worst {
-                (self.worst, self.worst_at) = (deviation, at);
+                (self.worst, self.worst_at) = (deviation, offset);
             }
         }
     }
 
-    /// Normalises one `row` of weights, at byte `at`. Weights may have any sum above zero.
-    pub fn weigh(&mut self, row: &mut [f64], at: usize) -> Result<(), RowError> {
+    /// Normalises one `row` of weights, at byte `offset`. Weights may have any sum above zero.
+    pub fn weigh(&mut self, row: &mut [f64], offset: usize) -> Result<(), RowError> {
         let sum: f64 = row.iter().sum();
         if sum.is_finite() && sum > 0.0 && row.iter().all(|weight| *weight >= 0.0) {
             let deviation = (sum - 1.0).abs();
             if deviation > ROW_TOLERANCE {
                 row.iter_mut().for_each(|weight| *weight /= sum);
-                self.count_row(deviation, at);
+                self.count_row(deviation, offset);
                 normalise_row(row)?;
                 return Ok(());
             }
         }
-        self.normalise(row, Scale::Probabilities, at)
+        self.normalise(row, Scale::Probabilities, offset)
     }
 
     /// Passes on `result`, except that a row of zeros is recorded as `row` instead of refused.
@@ -136,19 +141,21 @@ impl RowAudit {
         let mut warnings = Vec::new();
         for (percent, tables) in [(true, &self.percent), (false, &self.counts)] {
             if !tables.is_empty() {
-                let lines = tables.iter().take(LISTED).map(|&(_, at)| source.line(at)).collect();
+                let lines =
+                    tables.iter().take(LISTED).map(|&(_, offset)| source.line(offset)).collect();
                 let nodes = tables.iter().map(|(child, _)| child.clone()).collect();
                 warnings.push(Warning::TablesRescaled { file: file(), percent, nodes, lines });
             }
         }
-        if let Some(first) = self.zeros.iter().map(|zero| zero.at).min() {
+        if let Some(first) = self.zeros.iter().map(|zero| zero.offset).min() {
             let (rows, line) = (self.zeros.len(), source.line(first));
             warnings.push(Warning::ZeroRows { file: file(), rows, line });
         }
         let mut off_at = self.off_at.clone();
         off_at.sort_unstable();
         off_at.dedup();
-        let mut lines: Vec<_> = off_at.iter().take(LISTED).map(|&at| source.line(at)).collect();
+        let mut lines: Vec<_> =
+            off_at.iter().take(LISTED).map(|&offset| source.line(offset)).collect();
         lines.dedup();
         if self.off > 0 {
             warnings.push(Warning::RowsNormalised {

@@ -100,16 +100,16 @@ impl Dialect {
         let mut bytes = [ByteClass::Word; 256];
         // The last is the end-of-file character of DOS.
         let spaces = [b' ', b'\t', b'\r', b'\n', 0x0b, 0x0c, 0x1a];
-        let mut at = 0;
-        while at < spaces.len() {
-            bytes[spaces[at] as usize] = ByteClass::Space;
-            at += 1;
+        let mut index = 0;
+        while index < spaces.len() {
+            bytes[spaces[index] as usize] = ByteClass::Space;
+            index += 1;
         }
-        at = 0;
-        while at < punctuation.len() {
-            assert!(Token::from_sign(punctuation[at]).is_some());
-            bytes[punctuation[at] as usize] = ByteClass::Sign;
-            at += 1;
+        index = 0;
+        while index < punctuation.len() {
+            assert!(Token::from_sign(punctuation[index]).is_some());
+            bytes[punctuation[index] as usize] = ByteClass::Sign;
+            index += 1;
         }
         bytes[b'"' as usize] = ByteClass::Sign;
         bytes[b'/' as usize] = ByteClass::Slash;
@@ -152,14 +152,14 @@ pub(super) struct Tokens<'s, 'd> {
     source: SourceText<'s>,
     dialect: &'d Dialect,
     /// The byte offset of the end of the last token.
-    at: usize,
+    offset: usize,
     peeked: Option<(Token<'s>, usize)>,
 }
 
 impl<'s, 'd> Tokens<'s, 'd> {
     /// Starts at the beginning of `source`.
     pub fn new(source: SourceText<'s>, dialect: &'d Dialect) -> Self {
-        Self { source, dialect, at: 0, peeked: None }
+        Self { source, dialect, offset: 0, peeked: None }
     }
 
     /// The next token and its byte offset.
@@ -168,22 +168,22 @@ impl<'s, 'd> Tokens<'s, 'd> {
             return Ok(next);
         }
         self.skip_to_token()?;
-        let (text, start) = (self.source.text, self.at);
+        let (text, start) = (self.source.text, self.offset);
         let bytes = text.as_bytes();
         let Some(&first) = bytes.get(start) else { return Ok((Token::End, start)) };
         if self.dialect.bytes[usize::from(first)] != ByteClass::Sign {
-            self.at = self.end_of_word(start);
-            return Ok((Token::Word(&text[start..self.at]), start));
+            self.offset = self.end_of_word(start);
+            return Ok((Token::Word(&text[start..self.offset]), start));
         }
         if let Some(sign) = Token::from_sign(first) {
-            self.at += 1;
+            self.offset += 1;
             return Ok((sign, start));
         }
         let mut end = start + 1;
         while let Some(&byte) = bytes.get(end) {
             match byte {
                 b'"' => {
-                    self.at = end + 1;
+                    self.offset = end + 1;
                     return Ok((Token::Quoted(&text[start + 1..end]), start));
                 }
                 b'\\' if self.dialect.escapes => end += 2,
@@ -203,43 +203,43 @@ impl<'s, 'd> Tokens<'s, 'd> {
     /// Consumes the next token, which must be `sign`, and returns its byte offset.
     pub fn sign(&mut self, sign: Token<'s>) -> Result<usize, FormatError> {
         match self.next()? {
-            (token, at) if token == sign => Ok(at),
-            (found, at) => Err(self.expected(&sign.to_string(), found, at)),
+            (token, offset) if token == sign => Ok(offset),
+            (found, offset) => Err(self.expected(&sign.to_string(), found, offset)),
         }
     }
 
-    /// The error that `found`, at byte `at`, is not `what` was expected.
-    pub fn expected(&self, what: &str, found: Token<'_>, at: usize) -> FormatError {
-        self.source.error(at, format!("expected {what}, found {found}"))
+    /// The error that `found`, at byte `offset`, is not `what` was expected.
+    pub fn expected(&self, what: &str, found: Token<'_>, offset: usize) -> FormatError {
+        self.source.error(offset, format!("expected {what}, found {found}"))
     }
 
     /// The byte offset of the end of the last token, including a peeked one.
     pub fn end(&self) -> usize {
-        self.at
+        self.offset
     }
 
     /// The text after the last token.
     pub fn rest(&self) -> &'s str {
-        &self.source.text[self.at..]
+        &self.source.text[self.offset..]
     }
 
     /// Skips the next `bytes` of the text.
     pub fn skip(&mut self, bytes: usize) {
         debug_assert!(self.peeked.is_none());
-        self.at += bytes;
+        self.offset += bytes;
     }
 
     /// Skips white space and comments.
     fn skip_to_token(&mut self) -> Result<(), FormatError> {
         let text = self.source.text;
         let bytes = text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            let rest = || &bytes[self.at + 2..];
+        while let Some(&byte) = bytes.get(self.offset) {
+            let rest = || &bytes[self.offset + 2..];
             match self.dialect.bytes[usize::from(byte)] {
-                ByteClass::Space => self.at += 1,
+                ByteClass::Space => self.offset += 1,
                 ByteClass::LineComment => self.skip_line(),
-                ByteClass::Slash if self.dialect.is_comment(bytes.get(self.at + 1)) => {
-                    let length = match bytes[self.at + 1] {
+                ByteClass::Slash if self.dialect.is_comment(bytes.get(self.offset + 1)) => {
+                    let length = match bytes[self.offset + 1] {
                         b'/' => {
                             self.skip_line();
                             continue;
@@ -248,16 +248,17 @@ impl<'s, 'd> Tokens<'s, 'd> {
                         _ => nested_comment(rest()),
                     };
                     let Some(length) = length else {
-                        return Err(self.source.error(self.at, "this comment is not closed"));
+                        return Err(self.source.error(self.offset, "this comment is not closed"));
                     };
-                    self.at += 2 + length;
+                    self.offset += 2 + length;
                 }
                 ByteClass::Word if !byte.is_ascii() => {
-                    let Some(space) = text[self.at..].chars().next().filter(|c| c.is_whitespace())
+                    let Some(space) =
+                        text[self.offset..].chars().next().filter(|c| c.is_whitespace())
                     else {
                         break;
                     };
-                    self.at += space.len_utf8();
+                    self.offset += space.len_utf8();
                 }
                 _ => break,
             }
@@ -266,15 +267,15 @@ impl<'s, 'd> Tokens<'s, 'd> {
     }
 
     fn skip_line(&mut self) {
-        self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+        self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
     }
 
     /// The end of the word that begins at `start`: the next white space, punctuation or comment.
     fn end_of_word(&self, start: usize) -> usize {
         let bytes = self.source.text.as_bytes();
-        let ends = |at: &usize| match self.dialect.bytes[usize::from(bytes[*at])] {
+        let ends = |offset: &usize| match self.dialect.bytes[usize::from(bytes[*offset])] {
             ByteClass::Word => false,
-            ByteClass::Slash => self.dialect.is_comment(bytes.get(at + 1)),
+            ByteClass::Slash => self.dialect.is_comment(bytes.get(offset + 1)),
             ByteClass::Space | ByteClass::Sign | ByteClass::LineComment => true,
         };
         (start + 1..bytes.len()).find(ends).unwrap_or(bytes.len())
@@ -283,15 +284,15 @@ impl<'s, 'd> Tokens<'s, 'd> {
 
 /// The length of the rest of a nested comment, whose `/#` was read; `None` if it is not closed.
 fn nested_comment(rest: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (1_usize, 0);
+    let (mut depth, mut offset) = (1_usize, 0);
     while depth > 0 {
-        match rest.get(at..at + 2)? {
-            b"/#" => (depth, at) = (depth + 1, at + 2),
-            b"#/" => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
+        match rest.get(offset..offset + 2)? {
+            b"/#" => (depth, offset) = (depth + 1, offset + 2),
+            b"#/" => (depth, offset) = (depth - 1, offset + 2),
+            _ => offset += 1,
         }
     }
-    Some(at)
+    Some(offset)
 }
 
 #[cfg(test)]
@@ -308,8 +309,8 @@ mod tests {
         let mut words = Vec::new();
         loop {
             match tokens.next() {
-                Ok((Token::End, at)) => {
-                    assert_eq!(at, text.len());
+                Ok((Token::End, offset)) => {
+                    assert_eq!(offset, text.len());
                     return words;
                 }
                 Ok((token, _)) => words.push(token.to_string()),

@@ -81,7 +81,7 @@ fn refusal(
     let child = variables[zero.child.index()].name();
     if fixed.is_empty() {
         let message = format!("the table of '{child}' has only zeros, expected a sum of 1");
-        return source.error(zero.at, message);
+        return source.error(zero.offset, message);
     }
     let state = |&(parent, state): &(VariableId, usize)| {
         let parent = &variables[parent.index()];
@@ -93,7 +93,7 @@ fn refusal(
          excludes these states",
         parents.join(", ")
     );
-    source.error(zero.at, message)
+    source.error(zero.offset, message)
 }
 
 /// The states of the parents in row `row` of a table.

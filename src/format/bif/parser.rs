@@ -48,7 +48,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     let mut document = Document::default();
     let mut blocks = 0;
     loop {
-        let (token, at) = parser.tokens.next()?;
+        let (token, offset) = parser.tokens.next()?;
         match keyword(token) {
             Token::Word("network") => document.name = parser.network(&mut document.note)?,
             Token::Word("variable") => document.variables.push(parser.variable()?),
@@ -57,7 +57,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
             Token::Semicolon if blocks > 0 => continue,
             _ => {
                 let expected = "'network', 'variable' or 'probability'";
-                return Err(parser.tokens.expected(expected, token, at));
+                return Err(parser.tokens.expected(expected, token, offset));
             }
         }
         blocks += 1;
@@ -77,11 +77,11 @@ impl<'s> Parser<'s> {
         };
         self.tokens.sign(Token::OpenBrace)?;
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match keyword(token) {
-                Token::Word("property") => properties::note(note, PROPERTY, self.property(at)?),
+                Token::Word("property") => properties::note(note, PROPERTY, self.property(offset)?),
                 Token::CloseBrace => return Ok(name),
-                _ => return Err(self.tokens.expected("'property' or '}'", token, at)),
+                _ => return Err(self.tokens.expected("'property' or '}'", token, offset)),
             }
         }
     }
@@ -92,15 +92,15 @@ impl<'s> Parser<'s> {
         self.tokens.sign(Token::OpenBrace)?;
         let (mut states, mut note) = (None, Annotation::default());
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match keyword(token) {
                 Token::Word("property") => {
-                    properties::note(&mut note, PROPERTY, self.property(at)?);
+                    properties::note(&mut note, PROPERTY, self.property(offset)?);
                 }
                 Token::Word("type") => {
                     if states.replace(self.states()?).is_some() {
                         let message = format!("variable '{name}' has a second type");
-                        return Err(self.source.error(at, message));
+                        return Err(self.source.error(offset, message));
                     }
                 }
                 Token::CloseBrace => {
@@ -108,31 +108,32 @@ impl<'s> Parser<'s> {
                     return Ok(Node {
                         name: word(name, name_at),
                         role: Role::Chance,
-                        states: states.ok_or_else(|| self.source.error(at, message()))?,
+                        states: states.ok_or_else(|| self.source.error(offset, message()))?,
                         parents: Vec::new(),
                         definition: Definition::Missing,
-                        at: name_at,
+                        offset: name_at,
                         note,
                     });
                 }
-                _ => return Err(self.tokens.expected("'type', 'property' or '}'", token, at)),
+                _ => return Err(self.tokens.expected("'type', 'property' or '}'", token, offset)),
             }
         }
     }
 
     /// `discrete [ N ] { STATES };`
     fn states(&mut self) -> Result<Vec<Word<'s>>, FormatError> {
-        let (token, at) = self.tokens.next()?;
+        let (token, offset) = self.tokens.next()?;
         if keyword(token) != Token::Word("discrete") {
-            return Err(self.tokens.expected("'discrete'", token, at));
+            return Err(self.tokens.expected("'discrete'", token, offset));
         }
         self.tokens.sign(Token::OpenBracket)?;
-        let (token, at) = self.tokens.next()?;
+        let (token, offset) = self.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
             _ => None,
         };
-        let count = count.ok_or_else(|| self.tokens.expected("the number of states", token, at))?;
+        let count =
+            count.ok_or_else(|| self.tokens.expected("the number of states", token, offset))?;
         self.tokens.sign(Token::CloseBracket)?;
         self.tokens.sign(Token::OpenBrace)?;
         let mut states = Vec::new();
@@ -140,7 +141,7 @@ impl<'s> Parser<'s> {
         self.tokens.sign(Token::Semicolon)?;
         if states.len() != count {
             let message = format!("expected {count} states, found {}", states.len());
-            return Err(self.source.error(at, message));
+            return Err(self.source.error(offset, message));
         }
         Ok(states)
     }
@@ -160,10 +161,10 @@ impl<'s> Parser<'s> {
         let mut rows = LabelledRows::default();
         let mut table: Option<(Vec<Number>, usize)> = None;
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             let labels = match keyword(token) {
                 Token::Word("property") => {
-                    properties::note(&mut note, TABLE_PROPERTY, self.property(at)?);
+                    properties::note(&mut note, TABLE_PROPERTY, self.property(offset)?);
                     continue;
                 }
                 Token::CloseBrace => break,
@@ -171,30 +172,30 @@ impl<'s> Parser<'s> {
                 Token::OpenParenthesis => Some(self.row_labels(&mut rows.labels)?),
                 _ => {
                     let expected = "'(', 'table', 'default', 'property' or '}'";
-                    return Err(self.tokens.expected(expected, token, at));
+                    return Err(self.tokens.expected(expected, token, offset));
                 }
             };
             let is_table = keyword(token) == Token::Word("table");
             if table.is_some() || (is_table && !rows.rows.is_empty()) {
                 let message = "'table' gives the whole table, so there can be no other entry";
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             }
             if is_table {
                 let mut numbers = Vec::new();
-                self.numbers(|value| numbers.push(Number { value, at }))?;
-                table = Some((numbers, at));
+                self.numbers(|value| numbers.push(Number { value, offset }))?;
+                table = Some((numbers, offset));
             } else {
                 let first = rows.numbers.len();
                 self.numbers(|value| rows.numbers.push(value))?;
-                rows.rows.push(LabelledRow { at, labels, numbers: first..rows.numbers.len() });
+                rows.rows.push(LabelledRow { offset, labels, numbers: first..rows.numbers.len() });
             }
         }
-        let (definition, at) = match table {
-            Some((numbers, at)) => (Definition::TableByState(numbers), at),
+        let (definition, offset) = match table {
+            Some((numbers, offset)) => (Definition::TableByState(numbers), offset),
             None => (Definition::Rows(rows), block_at),
         };
         let child = word(child, block_at);
-        Ok(Distribution { child, parents, definition, block_at, at, note })
+        Ok(Distribution { child, parents, definition, block_at, offset, note })
     }
 
     /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
@@ -209,15 +210,15 @@ impl<'s> Parser<'s> {
     /// Calls `push` with each number up to a semicolon.
     fn numbers(&mut self, mut push: impl FnMut(f64)) -> Result<(), FormatError> {
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match token {
                 Token::Comma => {}
                 Token::Semicolon => return Ok(()),
                 Token::Word(word) => match number(word) {
                     Some(value) => push(value),
-                    None => return Err(self.tokens.expected("a number or ';'", token, at)),
+                    None => return Err(self.tokens.expected("a number or ';'", token, offset)),
                 },
-                found => return Err(self.tokens.expected("a number or ';'", found, at)),
+                found => return Err(self.tokens.expected("a number or ';'", found, offset)),
             }
         }
     }
@@ -230,32 +231,34 @@ impl<'s> Parser<'s> {
         mut push: impl FnMut(Word<'s>),
     ) -> Result<(), FormatError> {
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match token {
-                Token::Word(text) | Token::Quoted(text) => push(word(text, at)),
+                Token::Word(text) | Token::Quoted(text) => push(word(text, offset)),
                 Token::Comma => {}
                 found if found == end => return Ok(()),
-                found => return Err(self.tokens.expected(&format!("{what} or {end}"), found, at)),
+                found => {
+                    return Err(self.tokens.expected(&format!("{what} or {end}"), found, offset));
+                }
             }
         }
     }
 
     fn name(&mut self, what: &str) -> Result<(&'s str, usize), FormatError> {
         match self.tokens.next()? {
-            (Token::Word(text) | Token::Quoted(text), at) => Ok((text, at)),
-            (found, at) => Err(self.tokens.expected(what, found, at)),
+            (Token::Word(text) | Token::Quoted(text), offset) => Ok((text, offset)),
+            (found, offset) => Err(self.tokens.expected(what, found, offset)),
         }
     }
 
-    /// The rest of a property. Its keyword, at byte `at`, has been read.
+    /// The rest of a property. Its keyword, at byte `offset`, has been read.
     ///
     /// A property is free text that may hold an apostrophe or an address with `//`, so it is not
     /// split into tokens. A double quote that is not closed on its line is an ordinary character.
-    fn property(&mut self, at: usize) -> Result<&'s str, FormatError> {
+    fn property(&mut self, offset: usize) -> Result<&'s str, FormatError> {
         let rest = self.tokens.rest();
         let mut skipped = 0;
-        while let Some(offset) = rest[skipped..].find([';', '"']) {
-            let found = skipped + offset;
+        while let Some(next) = rest[skipped..].find([';', '"']) {
+            let found = skipped + next;
             skipped = found + 1;
             if rest.as_bytes()[found] == b';' {
                 self.tokens.skip(skipped);
@@ -264,10 +267,10 @@ impl<'s> Parser<'s> {
             let line = rest[skipped..].lines().next().unwrap_or_default();
             skipped += line.find('"').map_or(0, |close| close + 1);
         }
-        Err(self.source.error(at, "this property is not ended by ';'"))
+        Err(self.source.error(offset, "this property is not ended by ';'"))
     }
 }
 
-fn word(text: &str, at: usize) -> Word<'_> {
-    Word { text: Cow::Borrowed(text), at }
+fn word(text: &str, offset: usize) -> Word<'_> {
+    Word { text: Cow::Borrowed(text), offset }
 }

@@ -27,7 +27,7 @@ pub(in crate::format) struct Block<'s> {
 pub(in crate::format) struct Field<'s> {
     pub name: &'s str,
     /// The byte offset of the name.
-    pub at: usize,
+    pub offset: usize,
     /// The words between the name and the block: `link 2 {`, `node A (class) {`.
     pub labels: Vec<Word<'s>>,
     pub value: FieldValue<'s>,
@@ -46,7 +46,7 @@ pub(in crate::format) enum FieldValue<'s> {
 #[derive(Debug)]
 pub(in crate::format) struct ListEntry<'s> {
     pub word: Option<Cow<'s, str>>,
-    pub at: usize,
+    pub offset: usize,
 }
 
 impl<'s> Block<'s> {
@@ -67,7 +67,7 @@ impl<'s> Block<'s> {
     pub fn list(&self, name: &str) -> Option<(&[ListEntry<'s>], usize)> {
         let field = self.field(name)?;
         match &field.value {
-            FieldValue::List(entries) => Some((entries, field.at)),
+            FieldValue::List(entries) => Some((entries, field.offset)),
             _ => None,
         }
     }
@@ -110,13 +110,13 @@ impl<'s> Parser<'s> {
 
     /// Reads `keyword name { ... }` up to the end of the file: a whole Netica or GeNIe file.
     pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
-        let (token, at) = self.tokens.next()?;
+        let (token, offset) = self.tokens.next()?;
         match token {
             Token::Word(word) if word.eq_ignore_ascii_case(keyword) => {}
-            found => return Err(self.tokens.expected(&format!("'{keyword}'"), found, at)),
+            found => return Err(self.tokens.expected(&format!("'{keyword}'"), found, offset)),
         }
         let name = match self.tokens.peek()?.0 {
-            Token::OpenBrace => Word { text: Cow::Borrowed(""), at },
+            Token::OpenBrace => Word { text: Cow::Borrowed(""), offset },
             _ => self.word("the network's name")?,
         };
         let (open, open_at) = self.tokens.next()?;
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
         }
         match self.tokens.next()? {
             (Token::End, _) => Ok((name, block)),
-            (found, at) => Err(self.tokens.expected("the end of the file", found, at)),
+            (found, offset) => Err(self.tokens.expected("the end of the file", found, offset)),
         }
     }
 
@@ -144,16 +144,23 @@ impl<'s> Parser<'s> {
             match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(block),
                 (Token::Semicolon, _) => {}
-                (Token::Word(name), at) => block.fields.push(self.field(name, at, depth)?),
+                (Token::Word(name), offset) => block.fields.push(self.field(name, offset, depth)?),
                 (Token::End, _) => {
                     return Err(self.source.error(open_at, "this '{' is not closed"));
                 }
-                (found, at) => return Err(self.tokens.expected("a name or '}'", found, at)),
+                (found, offset) => {
+                    return Err(self.tokens.expected("a name or '}'", found, offset));
+                }
             }
         }
     }
 
-    fn field(&mut self, name: &'s str, at: usize, depth: usize) -> Result<Field<'s>, FormatError> {
+    fn field(
+        &mut self,
+        name: &'s str,
+        offset: usize,
+        depth: usize,
+    ) -> Result<Field<'s>, FormatError> {
         let mut labels = Vec::new();
         let value = loop {
             let (token, token_at) = self.tokens.next()?;
@@ -165,10 +172,10 @@ impl<'s> Parser<'s> {
                 }
                 Token::OpenBrace => break FieldValue::Block(self.block(token_at, depth + 1)?),
                 Token::Word(text) => {
-                    labels.push(Word { text: Cow::Borrowed(text), at: token_at });
+                    labels.push(Word { text: Cow::Borrowed(text), offset: token_at });
                 }
                 Token::Quoted(raw) => {
-                    labels.push(Word { text: Cow::Owned(unquote(raw)), at: token_at });
+                    labels.push(Word { text: Cow::Owned(unquote(raw)), offset: token_at });
                 }
                 Token::OpenParenthesis | Token::CloseParenthesis | Token::Comma
                     if !labels.is_empty() => {}
@@ -178,23 +185,25 @@ impl<'s> Parser<'s> {
                 }
             }
         };
-        Ok(Field { name, at, labels, value })
+        Ok(Field { name, offset, labels, value })
     }
 
     fn value(&mut self, depth: usize) -> Result<FieldValue<'s>, FormatError> {
-        let (token, at) = self.tokens.next()?;
+        let (token, offset) = self.tokens.next()?;
         match token {
-            Token::Quoted(raw) => Ok(FieldValue::Word(Word { text: Cow::Owned(unquote(raw)), at })),
+            Token::Quoted(raw) => {
+                Ok(FieldValue::Word(Word { text: Cow::Owned(unquote(raw)), offset }))
+            }
             Token::Word(text) => match self.tokens.peek()? {
                 (Token::OpenBrace, open_at) => {
                     self.tokens.next()?;
                     Ok(FieldValue::Block(self.block(open_at, depth + 1)?))
                 }
-                _ => Ok(FieldValue::Word(Word { text: Cow::Borrowed(text), at })),
+                _ => Ok(FieldValue::Word(Word { text: Cow::Borrowed(text), offset })),
             },
-            Token::OpenBrace => Ok(FieldValue::Block(self.block(at, depth + 1)?)),
-            Token::OpenParenthesis => Ok(FieldValue::List(self.list(at)?)),
-            found => Err(self.tokens.expected("a value", found, at)),
+            Token::OpenBrace => Ok(FieldValue::Block(self.block(offset, depth + 1)?)),
+            Token::OpenParenthesis => Ok(FieldValue::List(self.list(offset)?)),
+            found => Err(self.tokens.expected("a value", found, offset)),
         }
     }
 
@@ -206,7 +215,7 @@ impl<'s> Parser<'s> {
                 Ok(())
             }
             (Token::CloseBrace, _) => Ok(()),
-            (found, at) => Err(self.tokens.expected("';'", found, at)),
+            (found, offset) => Err(self.tokens.expected("';'", found, offset)),
         }
     }
 
@@ -218,12 +227,12 @@ impl<'s> Parser<'s> {
         let mut after_comma = false;
         let mut at_start = true;
         while depth > 0 {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             if self.list_entries + entries.len() > MAX_LIST_ENTRIES {
                 let message = format!(
                     "the lists of this file have more than {MAX_LIST_ENTRIES} entries, the maximum"
                 );
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             }
             match token {
                 Token::OpenParenthesis => {
@@ -237,21 +246,21 @@ impl<'s> Parser<'s> {
                 }
                 Token::Comma => {
                     if after_comma || at_start {
-                        entries.push(ListEntry { word: None, at });
+                        entries.push(ListEntry { word: None, offset });
                     }
                     after_comma = true;
                     at_start = false;
                 }
                 Token::Word(text) => {
-                    entries.push(ListEntry { word: Some(Cow::Borrowed(text)), at });
+                    entries.push(ListEntry { word: Some(Cow::Borrowed(text)), offset });
                     (after_comma, at_start) = (false, false);
                 }
                 Token::Quoted(raw) => {
-                    entries.push(ListEntry { word: Some(Cow::Owned(unquote(raw))), at });
+                    entries.push(ListEntry { word: Some(Cow::Owned(unquote(raw))), offset });
                     (after_comma, at_start) = (false, false);
                 }
                 Token::End => return Err(self.source.error(open_at, "this '(' is not closed")),
-                found => return Err(self.tokens.expected("',' or ')'", found, at)),
+                found => return Err(self.tokens.expected("',' or ')'", found, offset)),
             }
         }
         self.list_entries += entries.len();
@@ -261,9 +270,9 @@ impl<'s> Parser<'s> {
     /// A name, with or without quotes. `what` says what is expected.
     pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
-            (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
-            (Token::Quoted(raw), at) => Ok(Word { text: Cow::Owned(unquote(raw)), at }),
-            (found, at) => Err(self.tokens.expected(what, found, at)),
+            (Token::Word(text), offset) => Ok(Word { text: Cow::Borrowed(text), offset }),
+            (Token::Quoted(raw), offset) => Ok(Word { text: Cow::Owned(unquote(raw)), offset }),
+            (found, offset) => Err(self.tokens.expected(what, found, offset)),
         }
     }
 }
@@ -275,9 +284,9 @@ impl<'s> Parser<'s> {
 fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        text.push_str(&rest[..at]);
-        let mut characters = rest[at + 1..].chars();
+    while let Some(offset) = rest.find('\\') {
+        text.push_str(&rest[..offset]);
+        let mut characters = rest[offset + 1..].chars();
         match characters.next() {
             Some('n') => text.push('\n'),
             Some('t') => text.push('\t'),

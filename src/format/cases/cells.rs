@@ -20,7 +20,7 @@ pub(super) struct Cell<'t> {
     /// The content, without quotes and trimmed.
     pub text: Cow<'t, str>,
     /// Its byte offset.
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// Reads the rows of a text. Empty lines and comments are skipped.
@@ -29,7 +29,7 @@ pub(super) struct Rows<'t> {
     separator: Separator,
     /// What starts a line comment.
     comment: Option<&'static str>,
-    at: usize,
+    offset: usize,
 }
 
 impl<'t> Rows<'t> {
@@ -39,7 +39,7 @@ impl<'t> Rows<'t> {
         separator: Separator,
         comment: Option<&'static str>,
     ) -> Self {
-        Self { source, separator, comment, at: 0 }
+        Self { source, separator, comment, offset: 0 }
     }
 
     /// The next row, of at least one cell; `None` at the end.
@@ -49,10 +49,10 @@ impl<'t> Rows<'t> {
             let start = line.trim_start();
             let comment = self.comment.is_some_and(|comment| start.starts_with(comment));
             if start.is_empty() || comment {
-                if self.at + line.len() >= self.source.text.len() {
+                if self.offset + line.len() >= self.source.text.len() {
                     return Ok(None);
                 }
-                self.at += line.len() + 1;
+                self.offset += line.len() + 1;
                 continue;
             }
             return self.row().map(Some);
@@ -70,7 +70,7 @@ impl<'t> Rows<'t> {
             self.skip_blanks();
             match self.separator {
                 Separator::Sign(sign) if self.rest().starts_with(sign) => {
-                    self.at += sign.len_utf8()
+                    self.offset += sign.len_utf8()
                 }
                 Separator::Sign(_) => break,
                 Separator::Space => {}
@@ -79,16 +79,16 @@ impl<'t> Rows<'t> {
         if !self.at_end_of_row() {
             let found: String = self.rest().chars().take(1).collect();
             let message = format!("expected the next cell after a closing quote, found '{found}'");
-            return Err(self.source.error(self.at, message));
+            return Err(self.source.error(self.offset, message));
         }
-        self.at += self.line().len() + 1;
-        self.at = self.at.min(self.source.text.len());
+        self.offset += self.line().len() + 1;
+        self.offset = self.offset.min(self.source.text.len());
         Ok(cells)
     }
 
     /// A cell in double quotes. Two quotes in it stand for one.
     fn quoted(&mut self) -> Result<Cell<'t>, FormatError> {
-        let start = self.at;
+        let start = self.offset;
         let inside = start + 1;
         let mut end = inside;
         loop {
@@ -101,10 +101,10 @@ impl<'t> Rows<'t> {
             }
             end += 2;
         }
-        self.at = end + 1;
+        self.offset = end + 1;
         let text = &self.source.text[inside..end];
         let text = if text.contains('"') { text.replace("\"\"", "\"").into() } else { text.into() };
-        Ok(Cell { text, at: start })
+        Ok(Cell { text, offset: start })
     }
 
     /// A cell without quotes. Separators inside brackets do not end it.
@@ -127,8 +127,8 @@ impl<'t> Rows<'t> {
         if let Some(comment) = self.comment.and_then(|comment| line[group..end].find(comment)) {
             end = group + comment;
         }
-        let cell = Cell { text: line[..end].trim_end().into(), at: self.at };
-        self.at += end;
+        let cell = Cell { text: line[..end].trim_end().into(), offset: self.offset };
+        self.offset += end;
         cell
     }
 
@@ -143,11 +143,11 @@ impl<'t> Rows<'t> {
             Separator::Space => c.is_whitespace() && c != '\n',
         };
         let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches(blank).len();
+        self.offset += rest.len() - rest.trim_start_matches(blank).len();
     }
 
     fn rest(&self) -> &'t str {
-        &self.source.text[self.at..]
+        &self.source.text[self.offset..]
     }
 
     /// The rest of the line, without its end.

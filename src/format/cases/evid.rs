@@ -41,12 +41,12 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     } else if let Some(cases) = split(&all[1..], first) {
         cases
     } else {
-        let (last, at) = (all.len() - 1, all[0].1);
+        let (last, offset) = (all.len() - 1, all[0].1);
         let message = format!(
             "{last} numbers follow the number of findings, {first}; expected two for each finding: \
              the indices of the variable and the state"
         );
-        return Err(source.error(at, message).into());
+        return Err(source.error(offset, message).into());
     };
     let several = cases.len() > 1;
     let read = |(index, numbers): (usize, &&[PlacedInteger])| {
@@ -63,11 +63,11 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
         let mut numbers = Vec::new();
         for word in line.split_whitespace() {
             // The word is a slice of the text.
-            let at = word.as_ptr() as usize - source.text.as_ptr() as usize;
+            let offset = word.as_ptr() as usize - source.text.as_ptr() as usize;
             let number = word.parse().map_err(|_| {
-                source.error(at, format!("expected a whole number, found '{word}'"))
+                source.error(offset, format!("expected a whole number, found '{word}'"))
             })?;
-            numbers.push((number, at));
+            numbers.push((number, offset));
         }
         if !numbers.is_empty() {
             lines.push(numbers);

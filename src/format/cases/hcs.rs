@@ -25,44 +25,44 @@ pub(super) fn recognise(text: &str) -> bool {
 
 /// Reads the case in `source`.
 pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence, CaseError> {
-    let mut reader = Reader { source, at: 0 };
+    let mut reader = Reader { source, offset: 0 };
     let mut evidence = Evidence::none();
     let mut seen = std::collections::HashSet::new();
     while !reader.skip_to_end() {
-        let at = reader.at;
+        let offset = reader.offset;
         let name = reader.name()?;
         let Some(variable) = network.find(&name) else {
             let error = Evidence::none().observe_named(network, &name, "");
             let message = error.err().as_ref().map(EvidenceError::to_string).unwrap_or_default();
-            return Err(source.error(at, message).into());
+            return Err(source.error(offset, message).into());
         };
         if !seen.insert(variable) {
-            return Err(source.error(at, format!("variable '{name}' is given twice")).into());
+            return Err(source.error(offset, format!("variable '{name}' is given twice")).into());
         }
-        let at = reader.after_colon(&name)?;
+        let offset = reader.after_colon(&name)?;
         let text = reader.value()?;
         value::enter(&mut evidence, network, variable, &text, false)
-            .map_err(|message| source.error(at, message))?;
+            .map_err(|message| source.error(offset, message))?;
     }
     Ok(evidence)
 }
 
 struct Reader<'s> {
     source: SourceText<'s>,
-    at: usize,
+    offset: usize,
 }
 
 impl Reader<'_> {
     /// Skips white space and comments. Returns whether this is the end of the file.
     fn skip_to_end(&mut self) -> bool {
         loop {
-            let rest = &self.source.text[self.at..];
-            self.at += rest.len() - rest.trim_start().len();
+            let rest = &self.source.text[self.offset..];
+            self.offset += rest.len() - rest.trim_start().len();
             let rest = rest.trim_start();
             if !rest.starts_with('%') {
                 return rest.is_empty();
             }
-            self.at += rest.find('\n').unwrap_or(rest.len());
+            self.offset += rest.find('\n').unwrap_or(rest.len());
         }
     }
 
@@ -73,28 +73,28 @@ impl Reader<'_> {
     /// Consumes the colon and returns the byte offset of the value.
     fn after_colon(&mut self, name: &str) -> Result<usize, FormatError> {
         let end = self.skip_to_end();
-        if !self.source.text[self.at..].starts_with(':') {
-            let found = self.source.text[self.at..].chars().next();
+        if !self.source.text[self.offset..].starts_with(':') {
+            let found = self.source.text[self.offset..].chars().next();
             let found = found.map_or("the end of the file".to_owned(), |c| format!("'{c}'"));
             let message = format!("expected ':' and a value for '{name}', found {found}");
-            return Err(self.source.error(self.at, message));
+            return Err(self.source.error(self.offset, message));
         }
         debug_assert!(!end);
-        self.at += 1;
+        self.offset += 1;
         if self.skip_to_end() {
             let message = format!("expected a value for '{name}', found the end of the file");
-            return Err(self.source.error(self.at, message));
+            return Err(self.source.error(self.offset, message));
         }
-        Ok(self.at)
+        Ok(self.offset)
     }
 
     fn value(&mut self) -> Result<String, FormatError> {
-        let rest = &self.source.text[self.at..];
+        let rest = &self.source.text[self.offset..];
         if rest.starts_with('(') {
             let Some(end) = rest.find(')') else {
-                return Err(self.source.error(self.at, "this '(' is not closed"));
+                return Err(self.source.error(self.offset, "this '(' is not closed"));
             };
-            self.at += end + 1;
+            self.offset += end + 1;
             return Ok(rest[..=end].to_owned());
         }
         self.word(|c| c.is_whitespace() || c == '%')
@@ -102,17 +102,17 @@ impl Reader<'_> {
 
     /// A word up to a character that `ends` it, or in double quotes. Two quotes in it stand for one.
     fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<String, FormatError> {
-        let rest = &self.source.text[self.at..];
+        let rest = &self.source.text[self.offset..];
         let Some(inside) = rest.strip_prefix('"') else {
             let end = rest.find(ends).unwrap_or(rest.len());
-            self.at += end;
+            self.offset += end;
             return Ok(rest[..end].to_owned());
         };
         let mut word = String::new();
         let mut left = inside;
         loop {
             let Some((text, after)) = left.split_once('"') else {
-                return Err(self.source.error(self.at, "this quote is not closed"));
+                return Err(self.source.error(self.offset, "this quote is not closed"));
             };
             word.push_str(text);
             left = after;
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 None => break,
             }
         }
-        self.at = self.source.text.len() - left.len();
+        self.offset = self.source.text.len() - left.len();
         Ok(word)
     }
 }

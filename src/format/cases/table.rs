@@ -97,9 +97,9 @@ fn separator(
 fn split_off_count(header: &mut Vec<Cell<'_>>) {
     let Some(first) = header.first_mut() else { return };
     if let Some(name) = first.text.strip_prefix("# ").map(|name| name.trim_start().to_owned()) {
-        let at = first.at;
+        let offset = first.offset;
         first.text = name.into();
-        header.insert(0, Cell { text: "#".into(), at });
+        header.insert(0, Cell { text: "#".into(), offset });
     }
 }
 
@@ -119,7 +119,7 @@ fn columns(
             Some(variable) => {
                 if std::mem::replace(&mut seen[variable.index()], true) {
                     let message = format!("column '{name}' occurs twice");
-                    return Err(source.error(cell.at, message).into());
+                    return Err(source.error(cell.offset, message).into());
                 }
                 ColumnKind::Variable(variable)
             }
@@ -137,8 +137,8 @@ fn columns(
             listed(header.iter().map(|cell| &*cell.text)),
             listed(network.variables().iter().map(|variable| variable.name()))
         );
-        let at = header.first().map_or(0, |cell| cell.at);
-        return Err(source.error(at, message).into());
+        let offset = header.first().map_or(0, |cell| cell.offset);
+        return Err(source.error(offset, message).into());
     }
     // A first column without a name is a row number.
     if format == CaseFormat::Csv && unknown.first() == Some(&"") && header[0].text.is_empty() {
@@ -177,8 +177,8 @@ fn case(
 ) -> Result<Evidence, CaseError> {
     if row.len() != columns.len() {
         let message = format!("the row has {} cells, expected {}", row.len(), columns.len());
-        let at = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.at);
-        return Err(source.error(at, message).into());
+        let offset = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.offset);
+        return Err(source.error(offset, message).into());
     }
     let mut evidence = Evidence::none();
     for (column, cell) in columns.iter().zip(row) {
@@ -186,7 +186,7 @@ fn case(
             ColumnKind::Variable(variable) => {
                 let bare_index = format == CaseFormat::Netica;
                 value::enter(&mut evidence, network, *variable, &cell.text, bare_index)
-                    .map_err(|message| source.error(cell.at, message))?;
+                    .map_err(|message| source.error(cell.offset, message))?;
             }
             ColumnKind::Count(name) if cell.text.parse() != Ok(1.0) => {
                 counted.get_or_insert_with(|| name.clone());

@@ -56,7 +56,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
             continue;
         };
         let named =
-            named.ok_or_else(|| source.error(field.at, "expected the name of this node"))?;
+            named.ok_or_else(|| source.error(field.offset, "expected the name of this node"))?;
         let parent = labels.get(if class { 2 } else { 1 });
         classes.insert(named.text.as_ref(), (inner, parent));
         if !class {
@@ -68,7 +68,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     for (field, named, inner, parent) in blocks {
         let fields = NodeFields::new(source, &classes, named, inner, parent)?;
         let partial = node::partial(source, field, named, fields)?;
-        limits::count_states(source, &mut states, partial.states(), field.at)?;
+        limits::count_states(source, &mut states, partial.states(), field.offset)?;
         partial_nodes.push(partial);
     }
     let observed: Vec<String> =
@@ -109,15 +109,15 @@ impl<'b, 's> NodeFields<'b, 's> {
             let Some(&(inherited, next)) = classes.get(name.text.as_ref()) else {
                 let message =
                     format!("'{}' inherits from '{}', which is not defined", node.text, name.text);
-                return Err(source.error(name.at, message));
+                return Err(source.error(name.offset, message));
             };
             if inherited.fields.len() > MAX_CLASS_FIELDS {
                 let message = format!("'{}' has more than {MAX_CLASS_FIELDS} fields", name.text);
-                return Err(source.error(name.at, message));
+                return Err(source.error(name.offset, message));
             }
             if blocks.len() > MAX_ANCESTORS {
                 let message = format!("'{}' inherits from itself, or too deeply", node.text);
-                return Err(source.error(name.at, message));
+                return Err(source.error(name.offset, message));
             }
             blocks.push(inherited);
             class = next;
@@ -140,7 +140,7 @@ impl<'b, 's> NodeFields<'b, 's> {
     fn list(&self, name: &str) -> Option<(Vec<&'b ListEntry<'s>>, usize)> {
         let field = self.field(name)?;
         match &field.value {
-            FieldValue::List(entries) => Some((entries.iter().collect(), field.at)),
+            FieldValue::List(entries) => Some((entries.iter().collect(), field.offset)),
             _ => None,
         }
     }

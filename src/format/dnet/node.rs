@@ -36,12 +36,12 @@ pub(super) fn partial<'b, 's>(
         "ASSUME" | "CONSTANT" => Role::LeftOut("constant"),
         "DISCONNECTED" => Role::LeftOut("disconnected"),
         _ => {
-            let at = fields.word("kind").map_or(field.at, |kind| kind.at);
+            let offset = fields.word("kind").map_or(field.offset, |kind| kind.offset);
             let message = format!(
                 "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
                 name.text
             );
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
     };
     let left_out = matches!(role, Role::LeftOut(_));
@@ -51,7 +51,7 @@ pub(super) fn partial<'b, 's>(
         states: Vec::new(),
         parents: Vec::new(),
         definition: Definition::Missing,
-        at: name.at,
+        offset: name.offset,
         note: note(&fields),
     };
     if left_out {
@@ -62,12 +62,12 @@ pub(super) fn partial<'b, 's>(
             "'{}' is continuous, expected 'levels' that divide it into intervals",
             name.text
         );
-        return Err(source.error(name.at, message));
+        return Err(source.error(name.offset, message));
     };
     if states.is_empty() {
-        return Err(source.error(name.at, format!("'{}' has no states", name.text)));
+        return Err(source.error(name.offset, format!("'{}' has no states", name.text)));
     }
-    if let Some((entries, at)) = fields.list("delays")
+    if let Some((entries, offset)) = fields.list("delays")
         && role == Role::Chance
         && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))
     {
@@ -75,14 +75,14 @@ pub(super) fn partial<'b, 's>(
             "'{}' has delays, expected none: dynamic networks are not supported",
             name.text
         );
-        return Err(source.error(at, message));
+        return Err(source.error(offset, message));
     }
     for entry in fields.list("parents").map(|(entries, _)| entries).unwrap_or_default() {
         let text = entry.word.clone().ok_or_else(|| {
             let message = format!("expected a parent of '{}', found ','", name.text);
-            source.error(entry.at, message)
+            source.error(entry.offset, message)
         })?;
-        node.parents.push(Word { text, at: entry.at });
+        node.parents.push(Word { text, offset: entry.offset });
     }
     node.states = states;
     Ok(PartialNode { node, levels, fields })
@@ -130,7 +130,7 @@ pub(super) fn complete<'s>(
             let rows = node.parents.iter().fold(1_usize, |rows, parent| {
                 rows.saturating_mul(states.get(parent.text.as_ref()).copied().unwrap_or(1))
             });
-            (node.definition, node.at) =
+            (node.definition, node.offset) =
                 definition(source, &node, &levels, &fields, rows, &mut expanded)?;
         }
         nodes.push(node);
@@ -150,21 +150,21 @@ fn definition(
         fields.word("chance").is_some_and(|chance| chance.text.eq_ignore_ascii_case("DETERMIN"));
     let (table, function) = (fields.list("probs"), fields.list("functable"));
     match (table, function) {
-        (Some((entries, at)), None) => {
-            Ok((probabilities(source, node, &entries, rows, expanded)?, at))
+        (Some((entries, offset)), None) => {
+            Ok((probabilities(source, node, &entries, rows, expanded)?, offset))
         }
-        (Some((entries, at)), Some(_)) if !determined => {
-            Ok((probabilities(source, node, &entries, rows, expanded)?, at))
+        (Some((entries, offset)), Some(_)) if !determined => {
+            Ok((probabilities(source, node, &entries, rows, expanded)?, offset))
         }
-        (_, Some((entries, at))) => Ok((outcomes(source, node, levels, &entries)?, at)),
+        (_, Some((entries, offset))) => Ok((outcomes(source, node, levels, &entries)?, offset)),
         (None, None) => match fields.field("equation") {
-            None => Ok((Definition::Missing, node.name.at)),
+            None => Ok((Definition::Missing, node.name.offset)),
             Some(equation) => {
                 let message = format!(
                     "'{}' is given by an equation, expected a table: 'probs' or 'functable'",
                     node.name.text
                 );
-                Err(source.error(equation.at, message))
+                Err(source.error(equation.offset, message))
             }
         },
     }
@@ -193,11 +193,11 @@ fn probabilities(
              maximum",
             node.name.text
         );
-        return Err(source.error(node.name.at, message));
+        return Err(source.error(node.name.offset, message));
     }
     let mut numbers = Vec::with_capacity(entries.len());
     for &entry in entries {
-        let (text, at) = (word(entry), entry.at);
+        let (text, offset) = (word(entry), entry.offset);
         if let Some(index) = text.strip_prefix('#') {
             let state = index.parse::<usize>().ok().filter(|&state| state < states);
             let state = state.ok_or_else(|| {
@@ -206,20 +206,20 @@ fn probabilities(
                     node.name.text,
                     states - 1
                 );
-                source.error(at, message)
+                source.error(offset, message)
             })?;
             let row = (0..states).map(|other| f64::from(u8::from(other == state)));
-            numbers.extend(row.map(|value| Number { value, at }));
+            numbers.extend(row.map(|value| Number { value, offset }));
         } else if is_undefined(text) {
             let count = if whole { states } else { 1 };
-            numbers.extend(std::iter::repeat_n(Number { value: UNDEFINED, at }, count));
+            numbers.extend(std::iter::repeat_n(Number { value: UNDEFINED, offset }, count));
         } else {
             let value = number(text).ok_or_else(|| {
                 let message =
                     format!("expected a probability of '{}', found '{text}'", node.name.text);
-                source.error(at, message)
+                source.error(offset, message)
             })?;
-            numbers.push(Number { value, at });
+            numbers.push(Number { value, offset });
         }
     }
     Ok(Definition::Table(numbers))
@@ -235,7 +235,7 @@ fn outcomes(
     let labels = Labels::new(&node.name.text, &node.states);
     let mut outcomes = Vec::with_capacity(entries.len());
     for &entry in entries {
-        let (text, at) = (word(entry), entry.at);
+        let (text, offset) = (word(entry), entry.offset);
         let by_position = || {
             let state = text.strip_prefix('#')?.parse::<usize>().ok()?;
             (state < node.states.len()).then_some(state)
@@ -243,9 +243,9 @@ fn outcomes(
         let by_value = || levels.state_of(number(text)?);
         let state = labels.get(text).or_else(by_position).or_else(by_value);
         if state.is_none() && !is_undefined(text) {
-            return Err(labels.unknown(source, text, at));
+            return Err(labels.unknown(source, text, offset));
         }
-        outcomes.push((state, at));
+        outcomes.push((state, offset));
     }
     Ok(Definition::Function(outcomes))
 }

@@ -57,7 +57,7 @@ pub(super) fn states<'s>(
         }
         // Two levels are only the range.
         Some((levels, _)) if levels.len() < 3 && labels.is_none() => Levels::None,
-        Some((levels, at)) => {
+        Some((levels, offset)) => {
             if let Some(labels) = &labels
                 && labels.len() + 1 != levels.len()
             {
@@ -67,7 +67,7 @@ pub(super) fn states<'s>(
                     levels.len(),
                     labels.len() + 1
                 );
-                return Err(source.error(at, message));
+                return Err(source.error(offset, message));
             }
             Levels::Bounds(levels)
         }
@@ -75,7 +75,7 @@ pub(super) fn states<'s>(
     if let Some(labels) = labels {
         return Ok(Some((labels, levels)));
     }
-    let at = name.at;
+    let offset = name.offset;
     let labels = match &levels {
         Levels::Points(points) => points.iter().map(f64::to_string).collect(),
         Levels::Bounds(bounds) => {
@@ -85,12 +85,13 @@ pub(super) fn states<'s>(
             Some(count) if discrete => unnamed(source, name, count)?,
             _ if discrete => {
                 let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
-                return Err(source.error(at, message));
+                return Err(source.error(offset, message));
             }
             _ => return Ok(None),
         },
     };
-    let labels = labels.into_iter().map(|text: String| Word { text: text.into(), at }).collect();
+    let labels =
+        labels.into_iter().map(|text: String| Word { text: text.into(), offset }).collect();
     Ok(Some((labels, levels)))
 }
 
@@ -99,17 +100,17 @@ fn levels(
     name: &Word<'_>,
     fields: &NodeFields<'_, '_>,
 ) -> Result<Option<(Vec<f64>, usize)>, FormatError> {
-    let Some((entries, at)) = fields.list("levels") else { return Ok(None) };
+    let Some((entries, offset)) = fields.list("levels") else { return Ok(None) };
     let mut levels = Vec::with_capacity(entries.len());
     for entry in entries {
         let word = entry.word.as_deref().unwrap_or(",");
         let level = level(word).ok_or_else(|| {
             let message = format!("expected a level of '{}', found '{word}'", name.text);
-            source.error(entry.at, message)
+            source.error(entry.offset, message)
         })?;
         levels.push(level);
     }
-    Ok(Some((levels, at)))
+    Ok(Some((levels, offset)))
 }
 
 fn level(word: &str) -> Option<f64> {
@@ -126,10 +127,10 @@ fn labels<'s>(
     entries: &[&ListEntry<'s>],
 ) -> Result<Vec<Word<'s>>, FormatError> {
     let labels = entries.iter().map(|entry| match &entry.word {
-        Some(text) => Ok(Word { text: text.clone(), at: entry.at }),
+        Some(text) => Ok(Word { text: text.clone(), offset: entry.offset }),
         None => {
             let message = format!("expected the label of a state of '{}', found ','", name.text);
-            Err(source.error(entry.at, message))
+            Err(source.error(entry.offset, message))
         }
     });
     labels.collect()
@@ -139,7 +140,7 @@ fn labels<'s>(
 fn titles<'s>(entries: &[&ListEntry<'s>]) -> Vec<Word<'s>> {
     let label = |(index, entry): (usize, &&ListEntry<'s>)| Word {
         text: entry.word.clone().unwrap_or_else(|| unnamed_state(index).into()),
-        at: entry.at,
+        offset: entry.offset,
     };
     entries.iter().enumerate().map(label).collect()
 }
@@ -158,7 +159,7 @@ fn unnamed(
                 "'{}' has {} states, expected 1 to {MAX_UNNAMED_STATES}",
                 name.text, count.text
             );
-            Err(source.error(count.at, message))
+            Err(source.error(count.offset, message))
         }
     }
 }

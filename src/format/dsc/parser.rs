@@ -27,7 +27,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     let mut found = Vec::new();
     let mut distributions = Vec::new();
     loop {
-        let (token, at) = reader.parser.tokens.next()?;
+        let (token, offset) = reader.parser.tokens.next()?;
         match token {
             Token::Word(word) if word.eq_ignore_ascii_case("belief") => {}
             Token::Word(word) if word.eq_ignore_ascii_case("network") => reader.network()?,
@@ -37,17 +37,17 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
             }
             Token::Word(word) if let Some(role) = role(word, "node") => {
                 let node = reader.node(role)?;
-                limits::count_states(source, &mut states, node.states.len(), at)?;
+                limits::count_states(source, &mut states, node.states.len(), offset)?;
                 found.push(node);
             }
             Token::Word(word) if word.eq_ignore_ascii_case("probability") => {
-                distributions.push(reader.distribution(at)?);
+                distributions.push(reader.distribution(offset)?);
             }
             Token::Semicolon => {}
             Token::End if !found.is_empty() => break,
             unknown => {
                 let expected = "'belief network', 'properties', 'node', 'decision', 'utility' or 'probability'";
-                return Err(reader.parser.tokens.expected(expected, unknown, at));
+                return Err(reader.parser.tokens.expected(expected, unknown, offset));
             }
         }
     }
@@ -111,8 +111,8 @@ impl<'s> Reader<'s> {
         match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
             (Token::Word(word), _) if word.eq_ignore_ascii_case("is") => Ok(()),
-            (found, at) => {
-                Err(self.parser.tokens.expected(&format!("':' after {after}"), found, at))
+            (found, offset) => {
+                Err(self.parser.tokens.expected(&format!("':' after {after}"), found, offset))
             }
         }
     }
@@ -124,7 +124,7 @@ impl<'s> Reader<'s> {
         let mut states = None;
         let mut note = Annotation::default();
         loop {
-            let (token, at) = self.parser.tokens.next()?;
+            let (token, offset) = self.parser.tokens.next()?;
             match token {
                 Token::CloseBrace => break,
                 Token::Semicolon => {}
@@ -152,10 +152,12 @@ impl<'s> Reader<'s> {
                     self.parser.tokens.sign(Token::Semicolon)?;
                 }
                 Token::Word(_) => self.skip_value(open)?,
-                found => return Err(self.parser.tokens.expected("an attribute or '}'", found, at)),
+                found => {
+                    return Err(self.parser.tokens.expected("an attribute or '}'", found, offset));
+                }
             }
         }
-        let at = name.at;
+        let offset = name.offset;
         let states = match (states, role) {
             (_, Role::LeftOut(_)) => Vec::new(),
             (Some(states), _) => states,
@@ -165,7 +167,7 @@ impl<'s> Reader<'s> {
             }
         };
         let definition = Definition::Missing;
-        Ok(Node { name, role, states, parents: Vec::new(), definition, at, note })
+        Ok(Node { name, role, states, parents: Vec::new(), definition, offset, note })
     }
 
     /// Skips to the end of an attribute in the block that begins at byte `open`.
@@ -183,25 +185,27 @@ impl<'s> Reader<'s> {
     /// `utility`, which needs no states.
     fn states(&mut self, name: &str) -> Result<(Role, Vec<Word<'s>>), FormatError> {
         let role = match self.parser.tokens.next()? {
-            (Token::Word(word), at) if word.eq_ignore_ascii_case("continuous") => {
+            (Token::Word(word), offset) if word.eq_ignore_ascii_case("continuous") => {
                 let message = format!("'{name}' is continuous, expected discrete nodes only");
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             }
             (Token::Word(word), _) if let Some(role) = role(word, "discrete") => role,
-            (found, at) => return Err(self.parser.tokens.expected("'discrete'", found, at)),
+            (found, offset) => {
+                return Err(self.parser.tokens.expected("'discrete'", found, offset));
+            }
         };
         if let (Role::LeftOut(_), (Token::Semicolon, _)) = (role, self.parser.tokens.peek()?) {
             self.parser.tokens.next()?;
             return Ok((role, Vec::new()));
         }
         self.parser.tokens.sign(Token::OpenBracket)?;
-        let (token, at) = self.parser.tokens.next()?;
+        let (token, offset) = self.parser.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
             _ => None,
         };
-        let count =
-            count.ok_or_else(|| self.parser.tokens.expected("the number of states", token, at))?;
+        let count = count
+            .ok_or_else(|| self.parser.tokens.expected("the number of states", token, offset))?;
         self.parser.tokens.sign(Token::CloseBracket)?;
         if let (Token::Equals | Token::Colon, _) = self.parser.tokens.peek()? {
             self.parser.tokens.next()?;
@@ -221,13 +225,13 @@ impl<'s> Reader<'s> {
             self.parser.tokens.next()?;
             if states.len() != count {
                 let message = format!("expected {count} states, found {}", states.len());
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             }
         } else if count <= MAX_UNNAMED_STATES {
-            states.extend((0..count).map(|state| Word { text: state.to_string().into(), at }));
+            states.extend((0..count).map(|state| Word { text: state.to_string().into(), offset }));
         } else {
             let message = format!("expected at most {MAX_UNNAMED_STATES} states, found {count}");
-            return Err(self.source.error(at, message));
+            return Err(self.source.error(offset, message));
         }
         self.parser.tokens.sign(Token::Semicolon)?;
         Ok((role, states))
@@ -251,7 +255,7 @@ impl<'s> Reader<'s> {
         self.parser.tokens.sign(Token::OpenBrace)?;
         let definition = self.rows(&child)?;
         let note = Annotation::default();
-        Ok(Distribution { child, parents, definition, block_at, at: block_at, note })
+        Ok(Distribution { child, parents, definition, block_at, offset: block_at, note })
     }
 
     /// The rows up to the end of the block of `child`, or its whole table.
@@ -259,7 +263,7 @@ impl<'s> Reader<'s> {
         let mut rows = LabelledRows::default();
         let mut table: Option<(Vec<Number>, usize)> = None;
         loop {
-            let (token, at) = self.parser.tokens.peek()?;
+            let (token, offset) = self.parser.tokens.peek()?;
             let labels = match token {
                 Token::CloseBrace => break,
                 Token::Semicolon => {
@@ -282,7 +286,7 @@ impl<'s> Reader<'s> {
                         "'{}' is given by a function, expected the rows of a table",
                         child.text
                     );
-                    return Err(self.source.error(at, message));
+                    return Err(self.source.error(offset, message));
                 }
                 Token::Word(_) | Token::Colon | Token::Equals => {
                     if !matches!(token, Token::Word(_)) {
@@ -290,8 +294,8 @@ impl<'s> Reader<'s> {
                     }
                     let mut numbers = Vec::new();
                     self.numbers(|number| numbers.push(number))?;
-                    if table.replace((numbers, at)).is_some() {
-                        return Err(self.unlabelled(child, at));
+                    if table.replace((numbers, offset)).is_some() {
+                        return Err(self.unlabelled(child, offset));
                     }
                     continue;
                 }
@@ -299,25 +303,25 @@ impl<'s> Reader<'s> {
                     return Err(self.parser.tokens.expected(
                         "'(', 'default', a number or '}'",
                         found,
-                        at,
+                        offset,
                     ));
                 }
             };
             let first = rows.numbers.len();
             self.numbers(|number| rows.numbers.push(number.value))?;
-            rows.rows.push(LabelledRow { at, labels, numbers: first..rows.numbers.len() });
+            rows.rows.push(LabelledRow { offset, labels, numbers: first..rows.numbers.len() });
         }
         self.parser.tokens.next()?;
         match table {
-            Some((_, at)) if !rows.rows.is_empty() => Err(self.unlabelled(child, at)),
+            Some((_, offset)) if !rows.rows.is_empty() => Err(self.unlabelled(child, offset)),
             Some((numbers, _)) => Ok(Definition::Table(numbers)),
             None => Ok(Definition::Rows(rows)),
         }
     }
 
     /// The error for numbers that are one row among several but do not say which.
-    fn unlabelled(&self, child: &Word<'_>, at: usize) -> FormatError {
-        self.source.error(at, format!("expected the states of the parents of '{}'", child.text))
+    fn unlabelled(&self, child: &Word<'_>, offset: usize) -> FormatError {
+        self.source.error(offset, format!("expected the states of the parents of '{}'", child.text))
     }
 
     /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
@@ -343,15 +347,17 @@ impl<'s> Reader<'s> {
     /// Calls `push` with each number up to a semicolon.
     fn numbers(&mut self, mut push: impl FnMut(Number)) -> Result<(), FormatError> {
         loop {
-            let (token, at) = self.parser.tokens.next()?;
+            let (token, offset) = self.parser.tokens.next()?;
             match token {
                 Token::Comma => {}
                 Token::Semicolon => return Ok(()),
                 Token::Word(word) => match number(word) {
-                    Some(value) => push(Number { value, at }),
-                    None => return Err(self.parser.tokens.expected("a number or ';'", token, at)),
+                    Some(value) => push(Number { value, offset }),
+                    None => {
+                        return Err(self.parser.tokens.expected("a number or ';'", token, offset));
+                    }
                 },
-                found => return Err(self.parser.tokens.expected("a number or ';'", found, at)),
+                found => return Err(self.parser.tokens.expected("a number or ';'", found, offset)),
             }
         }
     }

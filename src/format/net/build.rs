@@ -107,7 +107,7 @@ fn potentials_by_child<'s>(
         let child = &potential.children[0];
         let Some(kind) = kinds.get(&*child.text) else {
             let message = format!("there is no variable '{}'", child.text);
-            return Err(source.error(child.at, message));
+            return Err(source.error(child.offset, message));
         };
         if let [_, second, ..] = &potential.children[..]
             && matches!(kind, NodeKind::Chance)
@@ -117,14 +117,14 @@ fn potentials_by_child<'s>(
                  parents",
                 child.text, second.text
             );
-            return Err(source.error(second.at, message));
+            return Err(source.error(second.offset, message));
         }
-        let at = child.at;
+        let offset = child.offset;
         let name = child.text.to_string();
         if let Some(first) = by_child.insert(name.clone(), potential) {
-            let line = source.line(first.at);
+            let line = source.line(first.offset);
             let message = format!("'{name}' has a second potential; the first is in line {line}");
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
     }
     Ok(by_child)
@@ -137,7 +137,7 @@ fn node<'b, 's: 'b>(
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
 ) -> Result<Node<'s>, FormatError> {
     let name = block.name.clone();
-    let at = name.at;
+    let offset = name.offset;
     let role = match block.kind {
         NodeKind::Chance => Role::Chance,
         NodeKind::Decision => Role::Decision,
@@ -148,7 +148,7 @@ fn node<'b, 's: 'b>(
                 "'{}' is continuous, expected discrete nodes only (discretise it first)",
                 name.text
             );
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
     };
     let states = match role {
@@ -161,22 +161,22 @@ fn node<'b, 's: 'b>(
         states,
         parents,
         definition: Definition::Missing,
-        at,
+        offset,
         note: annotation(&block.attributes, &["states"]),
     };
     let Some(potential) = potential.filter(|_| role == Role::Chance) else {
         return Ok(missing(states, Vec::new()));
     };
     match potential.data {
-        Some((PotentialData::Numbers(numbers), at)) if !numbers.is_empty() => {
+        Some((PotentialData::Numbers(numbers), offset)) if !numbers.is_empty() => {
             let definition = Definition::Weights(numbers);
-            Ok(Node { definition, at, ..missing(states, potential.parents) })
+            Ok(Node { definition, offset, ..missing(states, potential.parents) })
         }
         Some((PotentialData::Malformed(error), _)) => Err(error),
         _ => match model(&potential) {
             Some(model) => {
                 let definition = Definition::Weights(models.table(block, &potential, model)?);
-                Ok(Node { definition, at: model.at, ..missing(states, potential.parents) })
+                Ok(Node { definition, offset: model.offset, ..missing(states, potential.parents) })
             }
             None => Ok(missing(states, potential.parents)),
         },

@@ -45,7 +45,7 @@ impl<'c, 's> Classes<'c, 's> {
         for (index, class) in classes.iter().enumerate() {
             if by_name.insert(class.name, index).is_some() {
                 let message = format!("class '{}' is defined a second time", class.name);
-                return Err(source.error(class.at, message));
+                return Err(source.error(class.offset, message));
             }
         }
         let nodes = |class: &'c Class<'s>| {
@@ -86,9 +86,9 @@ impl<'c, 's> Classes<'c, 's> {
         }
         let mut roots = (0..used.len()).filter(|&class| !used[class]);
         let Some(first) = roots.next() else {
-            let at = self.classes.first().map_or(0, |class| class.at);
+            let offset = self.classes.first().map_or(0, |class| class.offset);
             return Err(self.source.error(
-                at,
+                offset,
                 "every class is inside another class, expected one that is the network",
             ));
         };
@@ -100,7 +100,7 @@ impl<'c, 's> Classes<'c, 's> {
                      such class, the network",
                     self.classes[first].name, second.name
                 );
-                Err(self.source.error(second.at, message))
+                Err(self.source.error(second.offset, message))
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'c, 's> Classes<'c, 's> {
                 "'{}' is an instance of class '{}', which is not in this file",
                 instance.name.text, class.text
             );
-            self.source.error(class.at, message)
+            self.source.error(class.offset, message)
         })
     }
 
@@ -223,12 +223,12 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                 continue;
             }
             let mut copy = Node {
-                name: Word { text: scope.full(&node.name.text).into(), at: node.name.at },
+                name: Word { text: scope.full(&node.name.text).into(), offset: node.name.offset },
                 role: node.role,
                 states: node.states.clone(),
                 parents: Vec::with_capacity(node.parents.len()),
                 definition: Definition::Missing,
-                at: node.at,
+                offset: node.offset,
                 note: Annotation { title: node.note.title.clone(), ..Annotation::default() },
             };
             for parent in &node.parents {
@@ -238,25 +238,25 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                          instance in it",
                         copy.name.text, parent.text
                     );
-                    return Err(source.error(parent.at, message));
+                    return Err(source.error(parent.offset, message));
                 };
-                copy.parents.push(Word { text: name.into(), at: parent.at });
+                copy.parents.push(Word { text: name.into(), offset: parent.offset });
             }
             if let Definition::Weights(numbers) = &node.definition {
-                self.unfolded.count_numbers(source, numbers.len(), node.at)?;
+                self.unfolded.count_numbers(source, numbers.len(), node.offset)?;
                 copy.definition = Definition::Weights(numbers.clone());
             }
             self.unfolded.count(source, &copy)?;
             self.unfolded.nodes.push(copy);
         }
         for instance in &classes.classes[scope.index].instances {
-            limits::count_states(source, &mut self.unfolded.states, 1, instance.name.at)?;
+            limits::count_states(source, &mut self.unfolded.states, 1, instance.name.offset)?;
             if scope.depth == MAX_DEPTH {
                 let message = format!(
                     "instances are nested more than {MAX_DEPTH} deep, or class '{}' contains itself",
                     instance.class.text
                 );
-                return Err(source.error(instance.name.at, message));
+                return Err(source.error(instance.name.offset, message));
             }
             let index = classes.class_of(instance)?;
             let depth = scope.depth + 1;
@@ -275,11 +275,11 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
         let (Some(instance), Some(outer)) = (scope.instance, scope.outer) else { return Ok(()) };
         let source = self.classes.source;
         for (formal, actual) in &instance.inputs {
-            limits::count_states(source, &mut self.unfolded.states, 1, formal.at)?;
+            limits::count_states(source, &mut self.unfolded.states, 1, formal.offset)?;
             let Some(&expected) = self.states[scope.index].get(&*formal.text) else {
                 let message =
                     format!("class '{}' has no node '{}'", instance.class.text, formal.text);
-                return Err(source.error(formal.at, message));
+                return Err(source.error(formal.offset, message));
             };
             let Some((class, name, inner)) = self.classes.find(outer, &actual.text, MAX_DEPTH)
             else {
@@ -287,7 +287,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                     "'{}' is bound to '{}', which is neither a node here nor in an instance",
                     formal.text, actual.text
                 );
-                return Err(source.error(actual.at, message));
+                return Err(source.error(actual.offset, message));
             };
             let states = self.states[class].get(inner).copied().unwrap_or(0);
             if states != expected {
@@ -295,7 +295,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                     "'{}' is bound to '{name}', which has {states} states, expected {expected}",
                     formal.text
                 );
-                return Err(source.error(actual.at, message));
+                return Err(source.error(actual.offset, message));
             }
         }
         Ok(())
@@ -316,7 +316,7 @@ impl<'s> Unfolded<'s> {
         &mut self,
         source: SourceText<'_>,
         more: usize,
-        at: usize,
+        offset: usize,
     ) -> Result<(), FormatError> {
         self.numbers = self.numbers.saturating_add(more);
         let limit = limits::max_entries(source);
@@ -325,13 +325,13 @@ impl<'s> Unfolded<'s> {
                 "with the tables of its instances the file has more than {limit} table entries, the \
                  maximum"
             );
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
         Ok(())
     }
 
     fn count(&mut self, source: SourceText<'_>, node: &Node<'s>) -> Result<(), FormatError> {
-        limits::count_states(source, &mut self.states, node.states.len() + 1, node.name.at)?;
+        limits::count_states(source, &mut self.states, node.states.len() + 1, node.name.offset)?;
         let owned = |word: &Word<'_>| match &word.text {
             Cow::Owned(text) => text.len(),
             Cow::Borrowed(_) => 0,
@@ -343,7 +343,7 @@ impl<'s> Unfolded<'s> {
             let message = format!(
                 "the names in its instances have more than {MAX_TEXT} characters, the maximum"
             );
-            return Err(source.error(node.name.at, message));
+            return Err(source.error(node.name.offset, message));
         }
         Ok(())
     }

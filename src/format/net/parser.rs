@@ -13,7 +13,7 @@ use crate::format::tokens::{Token, Tokens};
 #[derive(Debug)]
 pub(super) struct NetAttribute<'s> {
     pub name: &'s str,
-    pub at: usize,
+    pub offset: usize,
     /// The value as it is in the file, with comments.
     pub raw: &'s str,
     /// The byte offset of the value.
@@ -39,7 +39,7 @@ pub(super) enum AttributeValue<'s> {
 pub(super) struct ListItem<'s> {
     pub text: &'s str,
     pub quoted: bool,
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// The kind of a node, as the words before its name say.
@@ -65,7 +65,7 @@ pub(super) struct NodeBlock<'s> {
 pub(super) struct PotentialBlock<'s> {
     pub children: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
-    pub at: usize,
+    pub offset: usize,
     /// The numbers of `data`, and their byte offset.
     pub data: Option<(PotentialData, usize)>,
     /// All other attributes.
@@ -97,7 +97,7 @@ pub(super) struct Instance<'s> {
 #[derive(Debug, Default)]
 pub(super) struct Class<'s> {
     pub name: &'s str,
-    pub at: usize,
+    pub offset: usize,
     pub attributes: Vec<NetAttribute<'s>>,
     pub nodes: Vec<NodeBlock<'s>>,
     pub potentials: Vec<PotentialBlock<'s>>,
@@ -126,26 +126,26 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
     let mut classes: Vec<Class<'_>> = Vec::new();
     let mut outside = None;
     loop {
-        let (token, at) = parser.tokens.next()?;
+        let (token, offset) = parser.tokens.next()?;
         if token == Token::End && !classes.is_empty() {
             return Ok(classes);
         }
         if token == Token::Word("class") {
             let name = parser.plain_name("the name of the class")?;
-            classes.push(Class { name, at, ..Class::default() });
+            classes.push(Class { name, offset, ..Class::default() });
             parser.tokens.sign(Token::OpenBrace)?;
             parser.body(classes.last_mut().expect("it was just pushed"))?;
             continue;
         }
         let index = *outside.get_or_insert_with(|| {
-            classes.push(Class { at, ..Class::default() });
+            classes.push(Class { offset, ..Class::default() });
             classes.len() - 1
         });
         if token == Token::Word("net") {
             parser.tokens.sign(Token::OpenBrace)?;
             parser.body(&mut classes[index])?;
         } else {
-            parser.element(token, at, &mut classes[index])?;
+            parser.element(token, offset, &mut classes[index])?;
         }
     }
 }
@@ -163,11 +163,11 @@ impl<'s> Parser<'s> {
         loop {
             match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(()),
-                (Token::Word(name), at) if self.tokens.peek()?.0 == Token::Equals => {
-                    let attribute = self.attribute(name, at)?;
+                (Token::Word(name), offset) if self.tokens.peek()?.0 == Token::Equals => {
+                    let attribute = self.attribute(name, offset)?;
                     class.attributes.push(attribute);
                 }
-                (found, at) => self.element(found, at, class)?,
+                (found, offset) => self.element(found, offset, class)?,
             }
         }
     }
@@ -176,18 +176,20 @@ impl<'s> Parser<'s> {
     fn element(
         &mut self,
         token: Token<'s>,
-        at: usize,
+        offset: usize,
         class: &mut Class<'s>,
     ) -> Result<(), FormatError> {
         match token {
-            Token::Word("potential" | "probability") => class.potentials.push(self.potential(at)?),
+            Token::Word("potential" | "probability") => {
+                class.potentials.push(self.potential(offset)?)
+            }
             Token::Word(
                 "node" | "discrete" | "continuous" | "decision" | "utility" | "function",
             ) => class.nodes.push(self.node(token)?),
             Token::Word("instance") => class.instances.push(self.instance()?),
             found => {
                 let what = "'net', 'class', 'node', 'potential' or another kind of node";
-                return Err(self.tokens.expected(what, found, at));
+                return Err(self.tokens.expected(what, found, offset));
             }
         }
         Ok(())
@@ -224,7 +226,7 @@ impl<'s> Parser<'s> {
                 self.attributes(|_, _, _| Ok(false))?;
             }
             (Token::Semicolon, _) => {}
-            (found, at) => return Err(self.tokens.expected("'{'", found, at)),
+            (found, offset) => return Err(self.tokens.expected("'{'", found, offset)),
         }
         self.instances += 1;
         Ok(Instance { number: self.instances, name, class, inputs, outputs })
@@ -248,10 +250,10 @@ impl<'s> Parser<'s> {
                 break name;
             }
             if !(KINDS.contains(&&*name.text) || name.text == "node") {
-                let (found, at) = self.tokens.next()?;
-                return Err(self.tokens.expected("'{'", found, at));
+                let (found, offset) = self.tokens.next()?;
+                return Err(self.tokens.expected("'{'", found, offset));
             }
-            word = Token::Word(&self.source.text[name.at..name.at + name.text.len()]);
+            word = Token::Word(&self.source.text[name.offset..name.offset + name.text.len()]);
         };
         self.tokens.sign(Token::OpenBrace)?;
         let attributes = self.attributes(|_, _, _| Ok(false))?;
@@ -259,19 +261,19 @@ impl<'s> Parser<'s> {
     }
 
     /// `(CHILD | PARENTS) { ... }`
-    fn potential(&mut self, at: usize) -> Result<PotentialBlock<'s>, FormatError> {
+    fn potential(&mut self, offset: usize) -> Result<PotentialBlock<'s>, FormatError> {
         self.tokens.sign(Token::OpenParenthesis)?;
         let (mut children, mut parents) = (Vec::new(), Vec::new());
         let mut after_bar = false;
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match token {
                 Token::Word(text) => {
-                    let word = Word { text: Cow::Borrowed(text), at };
+                    let word = Word { text: Cow::Borrowed(text), offset };
                     if after_bar { &mut parents } else { &mut children }.push(word);
                 }
                 Token::Quoted(text) => {
-                    let word = Word { text: Cow::Owned(unquote(text)), at };
+                    let word = Word { text: Cow::Owned(unquote(text)), offset };
                     if after_bar { &mut parents } else { &mut children }.push(word);
                 }
                 Token::Comma => {}
@@ -279,12 +281,12 @@ impl<'s> Parser<'s> {
                 Token::CloseParenthesis => break,
                 found => {
                     let what = if after_bar { "a parent or ')'" } else { "a node, '|' or ')'" };
-                    return Err(self.tokens.expected(what, found, at));
+                    return Err(self.tokens.expected(what, found, offset));
                 }
             }
         }
         if children.is_empty() {
-            return Err(self.source.error(at, "this potential names no node"));
+            return Err(self.source.error(offset, "this potential names no node"));
         }
         self.tokens.sign(Token::OpenBrace)?;
         let mut data = None;
@@ -294,7 +296,7 @@ impl<'s> Parser<'s> {
             }
             Ok(name == "data")
         })?;
-        Ok(PotentialBlock { children, parents, at, data, attributes })
+        Ok(PotentialBlock { children, parents, offset, data, attributes })
     }
 
     /// Attributes up to '}'. `special` may read the value of an attribute itself, including '=' and
@@ -308,22 +310,24 @@ impl<'s> Parser<'s> {
             match self.tokens.next()? {
                 (Token::CloseBrace, _) => return Ok(attributes),
                 (Token::Semicolon, _) => {}
-                (Token::Word(name), at) => {
+                (Token::Word(name), offset) => {
                     let (equals, equals_at) = self.tokens.peek()?;
                     if equals != Token::Equals {
                         return Err(self.tokens.expected("'='", equals, equals_at));
                     }
-                    if !special(self, name, at)? {
-                        attributes.push(self.attribute(name, at)?);
+                    if !special(self, name, offset)? {
+                        attributes.push(self.attribute(name, offset)?);
                     }
                 }
-                (found, at) => return Err(self.tokens.expected("an attribute or '}'", found, at)),
+                (found, offset) => {
+                    return Err(self.tokens.expected("an attribute or '}'", found, offset));
+                }
             }
         }
     }
 
-    /// `= VALUE;` of the attribute `name`, which is at byte `at`.
-    fn attribute(&mut self, name: &'s str, at: usize) -> Result<NetAttribute<'s>, FormatError> {
+    /// `= VALUE;` of the attribute `name`, which is at byte `offset`.
+    fn attribute(&mut self, name: &'s str, offset: usize) -> Result<NetAttribute<'s>, FormatError> {
         self.tokens.sign(Token::Equals)?;
         let (first, start) = self.tokens.peek()?;
         let is_list = first == Token::OpenParenthesis;
@@ -348,10 +352,10 @@ impl<'s> Parser<'s> {
                     } else {
                         AttributeValue::Other
                     };
-                    return Ok(NetAttribute { name, at, raw, raw_at: start, value });
+                    return Ok(NetAttribute { name, offset, raw, raw_at: start, value });
                 }
-                Token::Word(text) => items.push(ListItem { text, quoted: false, at: item_at }),
-                Token::Quoted(text) => items.push(ListItem { text, quoted: true, at: item_at }),
+                Token::Word(text) => items.push(ListItem { text, quoted: false, offset: item_at }),
+                Token::Quoted(text) => items.push(ListItem { text, quoted: true, offset: item_at }),
                 Token::End | Token::OpenBrace | Token::CloseBrace | Token::CloseParenthesis => {
                     return Err(self.tokens.expected(
                         &format!("';' after '{name}'"),
@@ -373,7 +377,7 @@ impl<'s> Parser<'s> {
         let start = self.tokens.peek()?.1;
         let (mut depth, mut numbers, mut malformed) = (0_usize, Vec::new(), None);
         loop {
-            let (token, at) = self.tokens.next()?;
+            let (token, offset) = self.tokens.next()?;
             match token {
                 Token::OpenParenthesis => depth += 1,
                 Token::CloseParenthesis if depth > 0 => depth -= 1,
@@ -384,16 +388,16 @@ impl<'s> Parser<'s> {
                     return Ok((data, start));
                 }
                 Token::Word(word) => match number(word) {
-                    Some(value) => numbers.push(Number { value, at }),
+                    Some(value) => numbers.push(Number { value, offset }),
                     None => {
                         malformed.get_or_insert_with(|| {
-                            self.source.error(at, format!("expected a number, found '{word}'"))
+                            self.source.error(offset, format!("expected a number, found '{word}'"))
                         });
                     }
                 },
                 found => {
                     let what = if depth > 0 { "a number or ')'" } else { "';' after 'data'" };
-                    return Err(self.tokens.expected(what, found, at));
+                    return Err(self.tokens.expected(what, found, offset));
                 }
             }
         }
@@ -401,16 +405,16 @@ impl<'s> Parser<'s> {
 
     fn name(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
-            (Token::Word(text), at) => Ok(Word { text: Cow::Borrowed(text), at }),
-            (Token::Quoted(text), at) => Ok(Word { text: Cow::Owned(unquote(text)), at }),
-            (found, at) => Err(self.tokens.expected(what, found, at)),
+            (Token::Word(text), offset) => Ok(Word { text: Cow::Borrowed(text), offset }),
+            (Token::Quoted(text), offset) => Ok(Word { text: Cow::Owned(unquote(text)), offset }),
+            (found, offset) => Err(self.tokens.expected(what, found, offset)),
         }
     }
 
     fn plain_name(&mut self, what: &str) -> Result<&'s str, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text) | Token::Quoted(text), _) => Ok(text),
-            (found, at) => Err(self.tokens.expected(what, found, at)),
+            (found, offset) => Err(self.tokens.expected(what, found, offset)),
         }
     }
 }

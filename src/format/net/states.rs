@@ -30,7 +30,7 @@ pub(super) fn labels<'s>(
         Some(other) => {
             let message =
                 format!("expected the states of '{name}' in parentheses, found '{}'", other.raw);
-            return Err(source.error(other.at, message));
+            return Err(source.error(other.offset, message));
         }
         None => None,
     };
@@ -39,7 +39,7 @@ pub(super) fn labels<'s>(
         (None, []) if subtype(node) == Some("boolean") => 2,
         (None, []) => {
             let message = format!("'{name}' has no states");
-            return Err(source.error(node.name.at, message));
+            return Err(source.error(node.name.offset, message));
         }
         (None, values) => values.len() - usize::from(is_interval),
     };
@@ -48,7 +48,7 @@ pub(super) fn labels<'s>(
     let mut labels = Vec::with_capacity(count);
     for index in 0..count {
         let item = given.and_then(|items| items.get(index));
-        let at = item.map_or(node.name.at, |item| item.at);
+        let offset = item.map_or(node.name.offset, |item| item.offset);
         let mut text = match item {
             Some(ListItem { text, quoted: true, .. }) if text.contains('\\') => {
                 Cow::Owned(unquote(text))
@@ -63,7 +63,7 @@ pub(super) fn labels<'s>(
             }
             text = Cow::Owned(format!("{plain} #{number}"));
         }
-        labels.push(Word { text, at });
+        labels.push(Word { text, offset });
     }
     Ok(labels)
 }
@@ -117,7 +117,7 @@ pub(super) fn values<'s>(
         }
         Some(other) => {
             let message = format!("expected values in parentheses, found '{}'", other.raw);
-            Err(source.error(other.at, message))
+            Err(source.error(other.offset, message))
         }
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::format) fn network(
         let node = &nodes[index];
         Variable::new(node.name.text.as_ref(), node.states.iter().map(|state| state.text.as_ref()))
     });
-    let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].at);
+    let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].offset);
     let network =
         validate::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
     let mut annotations = Annotations::default();
@@ -69,10 +69,10 @@ impl<'n, 's> Builder<'n, 's> {
         for (index, node) in nodes.iter().enumerate() {
             let name = node.name.text.as_ref();
             if let Some(first) = by_name.insert(name, index) {
-                let line = source.line(nodes[first].name.at);
+                let line = source.line(nodes[first].name.offset);
                 let message =
                     format!("'{name}' is declared a second time; the first is in line {line}");
-                return Err(source.error(node.name.at, message));
+                return Err(source.error(node.name.offset, message));
             }
             if !matches!(node.role, Role::LeftOut(_)) {
                 check_states(source, node)?;
@@ -116,7 +116,7 @@ impl<'n, 's> Builder<'n, 's> {
             }
             Definition::Missing => {
                 let message = format!("'{name}' has no probability table");
-                return Err(self.source.error(node.at, message));
+                return Err(self.source.error(node.offset, message));
             }
             Definition::Table(numbers) => self.table(child, node, numbers, rows, false)?,
             Definition::Weights(numbers) => self.table(child, node, numbers, rows, true)?,
@@ -134,11 +134,11 @@ impl<'n, 's> Builder<'n, 's> {
             Definition::Function(outcomes) => self.function(node, outcomes, rows)?,
             Definition::NoisyMax { strengths, columns } => {
                 let expanded = expand::noisy_max(node, &cards, strengths, columns);
-                expanded.map_err(|(at, message)| self.source.error(at, message))?
+                expanded.map_err(|(offset, message)| self.source.error(offset, message))?
             }
             Definition::NoisyAdder { weights, columns } => {
                 let expanded = expand::noisy_adder(node, &cards, weights, columns);
-                expanded.map_err(|(at, message)| self.source.error(at, message))?
+                expanded.map_err(|(offset, message)| self.source.error(offset, message))?
             }
         };
         Ok(Cpt::new(child, parents, values))
@@ -155,22 +155,22 @@ impl<'n, 's> Builder<'n, 's> {
                     "there is no variable '{name}', expected a parent of '{}'",
                     node.name.text
                 );
-                self.source.error(parent.at, message)
+                self.source.error(parent.offset, message)
             })?;
             let Some(variable) = self.variable_of[found] else {
                 let Role::LeftOut(what) = self.nodes[found].role else { unreachable!() };
                 let child = &node.name.text;
                 let message =
                     format!("'{name}' is a {what} node and cannot be a parent of '{child}'");
-                return Err(self.source.error(parent.at, message));
+                return Err(self.source.error(parent.offset, message));
             };
             if found == index {
                 let message = format!("'{name}' is listed as its own parent");
-                return Err(self.source.error(parent.at, message));
+                return Err(self.source.error(parent.offset, message));
             }
             if !seen.insert(variable) {
                 let message = format!("parent '{name}' is listed twice");
-                return Err(self.source.error(parent.at, message));
+                return Err(self.source.error(parent.offset, message));
             }
             parents.push(variable);
         }
@@ -184,7 +184,7 @@ impl<'n, 's> Builder<'n, 's> {
         cards: &[usize],
         states: usize,
     ) -> Result<usize, FormatError> {
-        let child = (node.name.text.as_ref(), node.at);
+        let child = (node.name.text.as_ref(), node.offset);
         limits::count_entries(self.source, &mut self.entries, child, cards, states)
     }
 
@@ -209,35 +209,35 @@ impl<'n, 's> Builder<'n, 's> {
             };
             let message =
                 format!("the table of '{name}' has {} numbers, expected {expected}", numbers.len());
-            return Err(self.source.error(node.at, message));
+            return Err(self.source.error(node.offset, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
         let scale = if weights {
             Scale::Probabilities
         } else {
-            self.audit.scale(values.chunks(states), name, node.at)
+            self.audit.scale(values.chunks(states), name, node.offset)
         };
         for (row, (values, numbers)) in
             values.chunks_mut(states).zip(numbers.chunks(states)).enumerate()
         {
-            let at = numbers[0].at;
+            let offset = numbers[0].offset;
             let open = values.iter().filter(|value| value.is_nan()).count();
             if open > 0 && values.iter().all(|&value| value.is_nan() || value == 0.0) {
-                self.leave_undefined(at);
+                self.leave_undefined(offset);
                 values.fill(1.0 / states as f64);
                 continue;
             }
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
             let read = if weights {
-                self.audit.weigh(values, at)
+                self.audit.weigh(values, offset)
             } else {
-                self.audit.normalise(values, scale, at)
+                self.audit.normalise(values, scale, offset)
             };
-            self.audit.allow_zeros(read, ZeroRow { child, row: Some(row), at }).map_err(
+            self.audit.allow_zeros(read, ZeroRow { child, row: Some(row), offset }).map_err(
                 |error| {
                     let row =
                         if rows == 1 { String::new() } else { format!("row {} of ", row + 1) };
-                    self.source.error(at, format!("{row}the table of '{name}': {error}"))
+                    self.source.error(offset, format!("{row}the table of '{name}': {error}"))
                 },
             )?;
         }
@@ -257,15 +257,15 @@ impl<'n, 's> Builder<'n, 's> {
                 node.name.text,
                 outcomes.len()
             );
-            return Err(self.source.error(node.at, message));
+            return Err(self.source.error(node.offset, message));
         }
         let states = node.states.len();
         let mut values = vec![0.0; rows * states];
-        for (row, &(state, at)) in values.chunks_mut(states).zip(outcomes) {
+        for (row, &(state, offset)) in values.chunks_mut(states).zip(outcomes) {
             match state {
                 Some(state) => row[state] = 1.0,
                 None => {
-                    self.leave_undefined(at);
+                    self.leave_undefined(offset);
                     row.fill(1.0 / states as f64);
                 }
             }
@@ -273,8 +273,8 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(values)
     }
 
-    fn leave_undefined(&mut self, at: usize) {
-        let (rows, _) = self.undefined.get_or_insert((0, at));
+    fn leave_undefined(&mut self, offset: usize) {
+        let (rows, _) = self.undefined.get_or_insert((0, offset));
         *rows += 1;
     }
 
@@ -299,8 +299,8 @@ impl<'n, 's> Builder<'n, 's> {
             let variables = self.without_table.clone();
             warnings.push(Warning::TablesMissing { file: file(), variables });
         }
-        if let Some((rows, at)) = self.undefined {
-            let line = self.source.line(at);
+        if let Some((rows, offset)) = self.undefined {
+            let line = self.source.line(offset);
             warnings.push(Warning::RowsUndefined { file: file(), rows, line });
         }
         warnings.extend(self.audit.warnings(self.source));
@@ -311,13 +311,13 @@ impl<'n, 's> Builder<'n, 's> {
 fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatError> {
     let name = &node.name.text;
     if node.states.is_empty() {
-        return Err(source.error(node.name.at, format!("'{name}' has no states")));
+        return Err(source.error(node.name.offset, format!("'{name}' has no states")));
     }
     let mut labels = HashSet::with_capacity(node.states.len());
     match node.states.iter().find(|state| !labels.insert(state.text.as_ref())) {
         None => Ok(()),
         Some(state) => {
-            Err(source.error(state.at, format!("'{name}' has a second state '{}'", state.text)))
+            Err(source.error(state.offset, format!("'{name}' has a second state '{}'", state.text)))
         }
     }
 }

@@ -16,7 +16,7 @@ pub(in crate::format) struct Distribution<'s> {
     /// The byte offset of the block.
     pub block_at: usize,
     /// The byte offset of the definition in the block.
-    pub at: usize,
+    pub offset: usize,
     /// Attributes of the block.
     pub note: Annotation,
 }
@@ -39,7 +39,7 @@ pub(in crate::format) fn assign<'s>(
         let child = &distribution.child;
         let name = child.text.as_ref();
         let Some(&index) = by_name.get(name) else {
-            return Err(source.error(child.at, format!("there is no variable '{name}'")));
+            return Err(source.error(child.offset, format!("there is no variable '{name}'")));
         };
         let node = &mut nodes[index];
         node.note.attributes.extend(distribution.note.attributes);
@@ -55,8 +55,8 @@ pub(in crate::format) fn assign<'s>(
         if !matches!(distribution.definition, Definition::Missing) {
             first_block[index] = Some(distribution.block_at);
         }
-        (node.parents, node.definition, node.at) =
-            (distribution.parents, distribution.definition, distribution.at);
+        (node.parents, node.definition, node.offset) =
+            (distribution.parents, distribution.definition, distribution.offset);
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(in crate::format) struct LabelledRows<'s> {
 #[derive(Debug)]
 pub(in crate::format) struct LabelledRow {
     /// The byte offset of the row.
-    pub at: usize,
+    pub offset: usize,
     /// The range of its labels in the list; `None` for the default row.
     pub labels: Option<Range<usize>>,
     /// The range of its numbers in the list.
@@ -63,7 +63,7 @@ impl LabelledTable<'_, '_> {
         let mut default_at = None;
         let mut default_is_zero = false;
         let numbers = self.given.rows.iter().map(|row| &self.given.numbers[row.numbers.clone()]);
-        let scale = audit.scale(numbers, &self.node.name.text, self.node.at);
+        let scale = audit.scale(numbers, &self.node.name.text, self.node.offset);
         for row in &self.given.rows {
             let numbers = self.numbers(row)?;
             let index = self.index(row, &labels)?;
@@ -71,7 +71,7 @@ impl LabelledTable<'_, '_> {
                 Some(index) => (&mut table[index * states..][..states], &mut first_at[index]),
                 None => (&mut default[..], &mut default_at),
             };
-            if let Some(first) = first.replace(row.at) {
+            if let Some(first) = first.replace(row.offset) {
                 return Err(self.repeated(row, first));
             }
             values.copy_from_slice(numbers);
@@ -81,7 +81,7 @@ impl LabelledTable<'_, '_> {
                         audit.record_zeros(ZeroRow {
                             child: self.variable,
                             row: index,
-                            at: row.at,
+                            offset: row.offset,
                         });
                     }
                     None => default_is_zero = true,
@@ -91,11 +91,11 @@ impl LabelledTable<'_, '_> {
         if first_at.iter().all(Option::is_some) {
             return Ok(table);
         }
-        let Some(at) = default_at else { return Err(self.incomplete(&first_at)) };
+        let Some(offset) = default_at else { return Err(self.incomplete(&first_at)) };
         if default_is_zero {
-            audit.record_zeros(ZeroRow { child: self.variable, row: None, at });
+            audit.record_zeros(ZeroRow { child: self.variable, row: None, offset });
         }
-        let missing = table.chunks_mut(states).zip(first_at).filter(|(_, at)| at.is_none());
+        let missing = table.chunks_mut(states).zip(first_at).filter(|(_, offset)| offset.is_none());
         missing.for_each(|(values, _)| values.copy_from_slice(&default));
         Ok(table)
     }
@@ -111,7 +111,7 @@ impl LabelledTable<'_, '_> {
             self.node.name.text,
             numbers.len()
         );
-        Err(self.source.error(row.at, message))
+        Err(self.source.error(row.offset, message))
     }
 
     /// The index of `row` in the table; `None` for the default row.
@@ -129,7 +129,7 @@ impl LabelledTable<'_, '_> {
                 self.parents.len(),
                 self.node.name.text
             );
-            return Err(self.source.error(row.at, message));
+            return Err(self.source.error(row.offset, message));
         }
         let mut index = 0;
         for (label, known) in given.iter().zip(labels) {
@@ -137,7 +137,7 @@ impl LabelledTable<'_, '_> {
             let by_index =
                 text.parse().ok().filter(|&state| label.may_be_index && state < known.len());
             let state = by_index.or_else(|| known.get(text)).ok_or_else(|| {
-                let mut error = known.unknown(self.source, text, label.word.at);
+                let mut error = known.unknown(self.source, text, label.word.offset);
                 if label.may_be_index {
                     error.message += &format!(", or 0 to {} by index", known.len() - 1);
                 }
@@ -156,12 +156,12 @@ impl LabelledTable<'_, '_> {
         scale: Scale,
         audit: &mut RowAudit,
     ) -> Result<bool, FormatError> {
-        match audit.normalise(values, scale, row.at) {
+        match audit.normalise(values, scale, row.offset) {
             Ok(()) => Ok(false),
             Err(RowError::AllZero) => Ok(true),
             Err(error) => {
                 let message = format!("{}: {error}", self.title(row));
-                Err(self.source.error(row.at, message))
+                Err(self.source.error(row.offset, message))
             }
         }
     }
@@ -170,16 +170,16 @@ impl LabelledTable<'_, '_> {
         let line = self.source.line(first);
         let message =
             format!("{} is given a second time; the first is in line {line}", self.title(row));
-        self.source.error(row.at, message)
+        self.source.error(row.offset, message)
     }
 
     /// The error for rows that are neither given nor covered by a default.
     fn incomplete(&self, first_at: &[Option<usize>]) -> FormatError {
         let name = &self.node.name.text;
         if self.parents.is_empty() {
-            return self.source.error(self.node.at, format!("the table of '{name}' is empty"));
+            return self.source.error(self.node.offset, format!("the table of '{name}' is empty"));
         }
-        let missing = first_at.iter().filter(|at| at.is_none()).count();
+        let missing = first_at.iter().filter(|offset| offset.is_none()).count();
         let mut row = first_at.iter().position(Option::is_none).unwrap_or(0);
         let mut labels = Vec::with_capacity(self.parents.len());
         for parent in self.parents.iter().rev() {
@@ -192,7 +192,7 @@ impl LabelledTable<'_, '_> {
             first_at.len(),
             labels.join(", ")
         );
-        self.source.error(self.node.at, message)
+        self.source.error(self.node.offset, message)
     }
 
     /// What messages call a row.

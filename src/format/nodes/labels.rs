@@ -16,7 +16,7 @@ pub(in crate::format) struct Labels<'n> {
 impl<'n> Labels<'n> {
     /// Indexes the `states` of the node called `node`.
     pub fn new(node: &'n str, states: &'n [Word<'n>]) -> Self {
-        let by_label = states.iter().enumerate().map(|(at, state)| (state.text.as_ref(), at));
+        let by_label = states.iter().enumerate().map(|(index, state)| (state.text.as_ref(), index));
         Self { node, states, by_label: by_label.collect() }
     }
 
@@ -30,8 +30,8 @@ impl<'n> Labels<'n> {
         self.states.len()
     }
 
-    /// The error for a label, at byte `at`, that no state has.
-    pub fn unknown(&self, source: SourceText<'_>, label: &str, at: usize) -> FormatError {
+    /// The error for a label, at byte `offset`, that no state has.
+    pub fn unknown(&self, source: SourceText<'_>, label: &str, offset: usize) -> FormatError {
         /// Labels that the message lists.
         const LISTED: usize = 20;
         let mut known: Vec<_> =
@@ -41,6 +41,6 @@ impl<'n> Labels<'n> {
         }
         let message =
             format!("'{}' has no state '{label}'; its states are {}", self.node, known.join(", "));
-        source.error(at, message)
+        source.error(offset, message)
     }
 }

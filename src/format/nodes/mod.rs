@@ -27,7 +27,7 @@ pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Word<'s> {
     pub text: Cow<'s, str>,
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// A number, with its byte offset in the file.
@@ -35,7 +35,7 @@ pub(super) struct Word<'s> {
 pub(super) struct Number {
     /// [`UNDEFINED`] if the file leaves this entry undefined.
     pub value: f64,
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// The value of an entry that the file leaves undefined on purpose. [`number`] never returns it.
@@ -89,7 +89,7 @@ pub(super) struct Node<'s> {
     pub parents: Vec<Word<'s>>,
     pub definition: Definition<'s>,
     /// The byte offset of the definition, or of the node if it has none.
-    pub at: usize,
+    pub offset: usize,
     /// Title, position and whatever else the file says about it.
     pub note: Annotation,
 }

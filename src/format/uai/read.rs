@@ -11,7 +11,7 @@ use crate::network::{Cpt, Factor, Network, Variable, VariableId};
 
 /// Whether `text` begins with the kind of network.
 pub(super) fn recognise(text: &str) -> bool {
-    kind(Words { text, at: 0 }.next().map(|(word, _)| word)).is_some()
+    kind(Words { text, offset: 0 }.next().map(|(word, _)| word)).is_some()
 }
 
 /// Whether `word` says that this is a Bayesian network; `None` if it is no kind of network.
@@ -25,25 +25,25 @@ fn kind(word: Option<&str>) -> Option<bool> {
 
 /// Reads a network.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
-    let mut reader = Reader { source, words: Words { text: source.text, at: 0 } };
-    let (word, at) = reader.words.clone().next().unwrap_or(("", source.text.len()));
+    let mut reader = Reader { source, words: Words { text: source.text, offset: 0 } };
+    let (word, offset) = reader.words.clone().next().unwrap_or(("", source.text.len()));
     let Some(is_bayesian) = kind(Some(word)) else {
         let found =
             if word.is_empty() { "the end of the file".to_owned() } else { format!("'{word}'") };
-        return Err(source.error(at, format!("expected 'BAYES' or 'MARKOV', found {found}")));
+        return Err(source.error(offset, format!("expected 'BAYES' or 'MARKOV', found {found}")));
     };
     reader.words.next();
     let variables = reader.variables()?;
     let scopes = reader.scopes(&variables)?;
     let mut tables = Vec::with_capacity(scopes.len());
     let mut entries = 0;
-    for (index, (scope, at)) in scopes.iter().enumerate() {
-        tables.push(reader.table(index, scope, *at, &variables, &mut entries)?);
+    for (index, (scope, offset)) in scopes.iter().enumerate() {
+        tables.push(reader.table(index, scope, *offset, &variables, &mut entries)?);
     }
-    if let Some((word, at)) = reader.words.next() {
+    if let Some((word, offset)) = reader.words.next() {
         let message =
             format!("expected the end of the file after the last function, found '{word}'");
-        return Err(source.error(at, message));
+        return Err(source.error(offset, message));
     }
     if is_bayesian {
         bayesian(source, variables, scopes, tables)
@@ -71,25 +71,25 @@ fn bayesian(
     let mut audit = RowAudit::default();
     let mut first_at = vec![None; variables.len()];
     let mut cpts = Vec::with_capacity(scopes.len());
-    for ((mut scope, at), (mut values, values_at)) in scopes.into_iter().zip(tables) {
+    for ((mut scope, offset), (mut values, values_at)) in scopes.into_iter().zip(tables) {
         let Some(child) = scope.pop() else {
             let message = "this function has no variable, expected a child as its last variable";
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         };
-        if let Some(first) = first_at[child.index()].replace(at) {
+        if let Some(first) = first_at[child.index()].replace(offset) {
             let line = source.line(first);
             let message = format!(
                 "variable {} has a second function as the child, which is the last variable of a \
                  function; the first is in line {line}",
                 child.index()
             );
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
         let states = variables[child.index()].cardinality();
         let scale = audit.scale(values.chunks(states), variables[child.index()].name(), values_at);
         for (row, values) in values.chunks_mut(states).enumerate() {
             let read = audit.normalise(values, scale, values_at);
-            let zero = ZeroRow { child, row: Some(row), at: values_at };
+            let zero = ZeroRow { child, row: Some(row), offset: values_at };
             audit.allow_zeros(read, zero).map_err(|error| {
                 let message =
                     format!("row {} of the table of x{}: {error}", row + 1, child.index());
@@ -116,14 +116,15 @@ impl<'s> Reader<'s> {
         let (count, _) = self.count("the number of variables")?;
         let (mut variables, mut total) = (Vec::new(), 0);
         for index in 0..count {
-            let (states, at) = self.count(&format!("the number of states of variable {index}"))?;
+            let (states, offset) =
+                self.count(&format!("the number of states of variable {index}"))?;
             if states == 0 || states > MAX_UNNAMED_STATES {
                 let message = format!(
                     "variable {index} has {states} states, expected 1 to {MAX_UNNAMED_STATES}"
                 );
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             }
-            limits::count_states(self.source, &mut total, states, at)?;
+            limits::count_states(self.source, &mut total, states, offset)?;
             variables.push(Variable::new(name(index), (0..states).map(|state| state.to_string())));
         }
         Ok(variables)
@@ -137,19 +138,20 @@ impl<'s> Reader<'s> {
                 self.count(&format!("the number of variables of function {function}"))?;
             let mut scope = Vec::new();
             for _ in 0..size {
-                let (variable, at) = self.count(&format!("a variable of function {function}"))?;
+                let (variable, offset) =
+                    self.count(&format!("a variable of function {function}"))?;
                 if variable >= variables.len() {
                     let message = format!(
                         "there is no variable {variable}, expected 0 to {}",
                         variables.len().saturating_sub(1)
                     );
-                    return Err(self.source.error(at, message));
+                    return Err(self.source.error(offset, message));
                 }
                 let variable = VariableId::new(variable);
                 if scope.contains(&variable) {
                     let message =
                         format!("function {function} lists variable {} twice", variable.index());
-                    return Err(self.source.error(at, message));
+                    return Err(self.source.error(offset, message));
                 }
                 scope.push(variable);
             }
@@ -180,41 +182,42 @@ impl<'s> Reader<'s> {
             return Err(self.source.error(scope_at, message));
         };
         *entries = total;
-        let (count, at) = self.count(&format!("the number of values of function {function}"))?;
+        let (count, offset) =
+            self.count(&format!("the number of values of function {function}"))?;
         if count != size {
             let message = format!(
                 "function {function} has {count} values, expected {size}, one for each configuration \
                  of its {} variables",
                 scope.len()
             );
-            return Err(self.source.error(at, message));
+            return Err(self.source.error(offset, message));
         }
         let mut values = Vec::new();
         let mut start = None;
         for position in 0..size {
             let what = || format!("value {} of {size} of function {function}", position + 1);
-            let (word, at) = self.word(what)?;
+            let (word, offset) = self.word(what)?;
             let value = number(word).filter(|value| value.is_finite() && *value >= 0.0);
             let Some(value) = value else {
                 let message =
                     format!("expected {}, a number of at least 0, found '{word}'", what());
-                return Err(self.source.error(at, message));
+                return Err(self.source.error(offset, message));
             };
-            start.get_or_insert(at);
+            start.get_or_insert(offset);
             values.push(value);
         }
-        Ok((values, start.unwrap_or(at)))
+        Ok((values, start.unwrap_or(offset)))
     }
 
     /// A whole number and its byte offset.
     fn count(&mut self, what: &str) -> Result<(usize, usize), FormatError> {
-        let (word, at) = self.word(|| what.to_owned())?;
+        let (word, offset) = self.word(|| what.to_owned())?;
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());
         match word.parse().ok().filter(|_| digits) {
-            Some(count) => Ok((count, at)),
+            Some(count) => Ok((count, offset)),
             None => Err(self
                 .source
-                .error(at, format!("expected {what}, a whole number, found '{word}'"))),
+                .error(offset, format!("expected {what}, a whole number, found '{word}'"))),
         }
     }
 
@@ -230,7 +233,7 @@ impl<'s> Reader<'s> {
 #[derive(Clone)]
 struct Words<'s> {
     text: &'s str,
-    at: usize,
+    offset: usize,
 }
 
 impl<'s> Iterator for Words<'s> {
@@ -238,20 +241,22 @@ impl<'s> Iterator for Words<'s> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            let begins_line = || self.at == 0 || matches!(bytes[self.at - 1], b'\n' | b'\r');
-            let ends_word = || bytes.get(self.at + 1).is_none_or(u8::is_ascii_whitespace);
+        while let Some(&byte) = bytes.get(self.offset) {
+            let begins_line =
+                || self.offset == 0 || matches!(bytes[self.offset - 1], b'\n' | b'\r');
+            let ends_word = || bytes.get(self.offset + 1).is_none_or(u8::is_ascii_whitespace);
             if byte == b'#' || (byte == b'c' && begins_line() && ends_word()) {
-                self.at += bytes[self.at..].iter().take_while(|byte| **byte != b'\n').count();
+                self.offset +=
+                    bytes[self.offset..].iter().take_while(|byte| **byte != b'\n').count();
             } else if byte.is_ascii_whitespace() {
-                self.at += 1;
+                self.offset += 1;
             } else {
                 break;
             }
         }
-        let start = self.at;
+        let start = self.offset;
         let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'#';
-        self.at += bytes[start..].iter().take_while(|byte| !ends(byte)).count();
-        (start < self.at).then(|| (&self.text[start..self.at], start))
+        self.offset += bytes[start..].iter().take_while(|byte| !ends(byte)).count();
+        (start < self.offset).then(|| (&self.text[start..self.offset], start))
     }
 }

@@ -20,8 +20,10 @@ pub(super) fn annotate(
     let Some(extensions) = root.element("extensions") else { return };
     // If nodes were left out, the extension would describe nodes that the network does not have.
     if nodes.iter().all(|node| !matches!(node.role, Role::LeftOut(_))) {
-        let inside = extensions.content.first().map(|first| first.at()).zip(
-            source.text[extensions.at..extensions.end].rfind("</").map(|end| extensions.at + end),
+        let inside = extensions.content.first().map(|first| first.offset()).zip(
+            source.text[extensions.offset..extensions.end]
+                .rfind("</")
+                .map(|end| extensions.offset + end),
         );
         if let Some((from, to)) = inside {
             note.attributes.push(Attribute {
@@ -35,7 +37,7 @@ pub(super) fn annotate(
     note.comment = text(genie, "comment");
     note.title = genie.attribute("name").map(|name| name.value.to_string());
     let by_name: HashMap<String, usize> =
-        nodes.iter().enumerate().map(|(at, node)| (node.name.text.to_string(), at)).collect();
+        nodes.iter().enumerate().map(|(index, node)| (node.name.text.to_string(), index)).collect();
     let mut open = vec![genie];
     while let Some(model) = open.pop() {
         for element in model.elements() {

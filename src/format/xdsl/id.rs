@@ -8,14 +8,14 @@ pub(super) fn encode(name: &str) -> String {
         return "u__".to_owned();
     }
     let mut id = String::with_capacity(name.len());
-    for (at, character) in name.char_indices() {
-        let fits = if at == 0 {
+    for (index, character) in name.char_indices() {
+        let fits = if index == 0 {
             character.is_alphabetic()
         } else {
             character == '_' || character.is_alphanumeric()
         };
         // A `u` that looks like an escape must itself be escaped.
-        if fits && !(character == 'u' && escape(&name[at..]).is_some()) {
+        if fits && !(character == 'u' && escape(&name[index..]).is_some()) {
             id.push(character);
         } else {
             write!(id, "u_{:X}_", u32::from(character)).expect("writing to a string cannot fail");
@@ -28,9 +28,9 @@ pub(super) fn encode(name: &str) -> String {
 pub(super) fn decode(id: &str) -> String {
     let mut name = String::with_capacity(id.len());
     let mut rest = id;
-    while let Some(at) = rest.find('u') {
-        name.push_str(&rest[..at]);
-        rest = &rest[at..];
+    while let Some(offset) = rest.find('u') {
+        name.push_str(&rest[..offset]);
+        rest = &rest[offset..];
         let length = match escape(rest) {
             Some((character, length)) => {
                 name.extend(character);

@@ -14,15 +14,15 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     let root = xml::parse(source)?;
     if !root.is("smile") {
         let message = format!("expected <smile>, found <{}>", root.name);
-        return Err(source.error(root.at, message));
+        return Err(source.error(root.offset, message));
     }
     if let Some(dynamic) = root.element("dynamic").and_then(|part| part.elements().next()) {
         let message = "this is a dynamic network, expected one without <dynamic> definitions";
-        return Err(source.error(dynamic.at, message));
+        return Err(source.error(dynamic.offset, message));
     }
     let list = root
         .element("nodes")
-        .ok_or_else(|| source.error(root.at, "expected <nodes> in <smile>"))?;
+        .ok_or_else(|| source.error(root.offset, "expected <nodes> in <smile>"))?;
     let mut found = Vec::new();
     for element in list.elements() {
         found.push(node(source, element)?);
@@ -37,16 +37,16 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
 
 fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let kind = element.name.to_ascii_lowercase();
-    let name = element
-        .attribute("id")
-        .ok_or_else(|| source.error(element.at, format!("expected id=\"...\" in this <{kind}>")))?;
-    let name = Word { text: decode(&name.value).into(), at: name.at };
+    let name = element.attribute("id").ok_or_else(|| {
+        source.error(element.offset, format!("expected id=\"...\" in this <{kind}>"))
+    })?;
+    let name = Word { text: decode(&name.value).into(), offset: name.offset };
     let mut states = Vec::new();
     for state in element.elements().filter(|part| part.is("state")) {
         let id = state
             .attribute("id")
-            .ok_or_else(|| source.error(state.at, "expected id=\"...\" in this <state>"))?;
-        states.push(Word { text: decode(&id.value).into(), at: id.at });
+            .ok_or_else(|| source.error(state.offset, "expected id=\"...\" in this <state>"))?;
+        states.push(Word { text: decode(&id.value).into(), offset: id.offset });
     }
     let role = match kind.as_str() {
         "decision" => Role::Decision,
@@ -54,32 +54,32 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
         "mau" => Role::LeftOut("utility"),
         _ => Role::Chance,
     };
-    let (definition, at) = match kind.as_str() {
-        "decision" | "utility" | "mau" => (Definition::Missing, element.at),
+    let (definition, offset) = match kind.as_str() {
+        "decision" | "utility" | "mau" => (Definition::Missing, element.offset),
         "cpt" => {
-            let (numbers, at) = required_numbers(source, element, "probabilities", &name)?;
-            (Definition::Table(numbers), at)
+            let (numbers, offset) = required_numbers(source, element, "probabilities", &name)?;
+            (Definition::Table(numbers), offset)
         }
         "deterministic" | "truthtable" => {
             let list = required(source, element, "resultingstates", &name)?;
-            (Definition::Function(outcomes(source, list, &name, &states)?), list.at)
+            (Definition::Function(outcomes(source, list, &name, &states)?), list.offset)
         }
         "noisymax" => {
-            let (columns, at) = required_numbers(source, element, "parameters", &name)?;
+            let (columns, offset) = required_numbers(source, element, "parameters", &name)?;
             let strengths = optional_numbers(source, element, "strengths")?;
-            (Definition::NoisyMax { strengths, columns }, at)
+            (Definition::NoisyMax { strengths, columns }, offset)
         }
         "noisyadder" => {
-            let (columns, at) = required_numbers(source, element, "parameters", &name)?;
+            let (columns, offset) = required_numbers(source, element, "parameters", &name)?;
             let weights = optional_numbers(source, element, "weights")?;
-            (Definition::NoisyAdder { weights, columns }, at)
+            (Definition::NoisyAdder { weights, columns }, offset)
         }
         "equation" => {
             let message = format!(
                 "'{}' is continuous (it is given by an equation), expected a table",
                 name.text
             );
-            return Err(source.error(element.at, message));
+            return Err(source.error(element.offset, message));
         }
         other => {
             let message = format!(
@@ -87,11 +87,11 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
                  'noisyadder', 'decision', 'utility' or 'mau'",
                 name.text
             );
-            return Err(source.error(element.at, message));
+            return Err(source.error(element.offset, message));
         }
     };
     let parents = element.element("parents").map_or_else(Vec::new, |list| {
-        list.words().map(|(word, at)| Word { text: decode(word).into(), at }).collect()
+        list.words().map(|(word, offset)| Word { text: decode(word).into(), offset }).collect()
     });
     let mut note = attributes(element, &["id"]);
     for property in element.elements().filter(|part| part.is("property")) {
@@ -100,7 +100,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
             note.attributes.push(Attribute { format: LANGUAGE.name, name, value });
         }
     }
-    Ok(Node { name, role, states, parents, definition, at, note })
+    Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
 /// The attributes of an element except those called `known`, with `@` prefixed to their names.
@@ -135,7 +135,7 @@ fn required<'e, 't>(
     name: &Word<'_>,
 ) -> Result<&'e Element<'t>, FormatError> {
     element.element(part).ok_or_else(|| {
-        source.error(element.at, format!("expected <{part}> in the node '{}'", name.text))
+        source.error(element.offset, format!("expected <{part}> in the node '{}'", name.text))
     })
 }
 
@@ -146,7 +146,7 @@ fn required_numbers(
     name: &Word<'_>,
 ) -> Result<(Vec<Number>, usize), FormatError> {
     let list = required(source, element, part, name)?;
-    Ok((numbers(source, list)?, list.at))
+    Ok((numbers(source, list)?, list.offset))
 }
 
 fn optional_numbers(
@@ -166,9 +166,9 @@ fn outcomes(
 ) -> Result<Vec<(Option<usize>, usize)>, FormatError> {
     let labels = Labels::new(&name.text, states);
     list.words()
-        .map(|(word, at)| match labels.get(&decode(word)) {
-            Some(state) => Ok((Some(state), at)),
-            None => Err(labels.unknown(source, word, at)),
+        .map(|(word, offset)| match labels.get(&decode(word)) {
+            Some(state) => Ok((Some(state), offset)),
+            None => Err(labels.unknown(source, word, offset)),
         })
         .collect()
 }

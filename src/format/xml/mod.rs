@@ -21,7 +21,7 @@ pub(super) use write::{can_hold, escape};
 pub(super) struct Element<'t> {
     pub name: &'t str,
     /// The byte offset of its `<`.
-    pub at: usize,
+    pub offset: usize,
     /// The byte offset after its closing tag.
     pub end: usize,
     pub attributes: Vec<XmlAttribute<'t>>,
@@ -34,7 +34,7 @@ pub(super) struct XmlAttribute<'t> {
     pub name: &'t str,
     pub value: Cow<'t, str>,
     /// The byte offset of the value.
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// One piece of the content of an element.
@@ -82,18 +82,18 @@ impl<'t> Element<'t> {
 
     /// The byte offset of the first word of its text, or of the element if it has no text.
     pub fn text_at(&self) -> usize {
-        self.words().next().map_or(self.at, |(_, at)| at)
+        self.words().next().map_or(self.offset, |(_, offset)| offset)
     }
 
     /// The words of its text with their byte offsets. White space and comments separate words.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
         let texts = self.content.iter().filter_map(|part| match part {
-            Content::Text(text, at) => Some((text.as_ref(), *at)),
+            Content::Text(text, offset) => Some((text.as_ref(), *offset)),
             Content::Element(_) => None,
         });
-        texts.flat_map(|(text, at)| {
+        texts.flat_map(|(text, offset)| {
             let start = text.as_ptr().addr();
-            text.split_whitespace().map(move |word| (word, at + word.as_ptr().addr() - start))
+            text.split_whitespace().map(move |word| (word, offset + word.as_ptr().addr() - start))
         })
     }
 }
@@ -105,10 +105,10 @@ fn local(name: &str) -> &str {
 
 impl Content<'_> {
     /// Its byte offset.
-    pub fn at(&self) -> usize {
+    pub fn offset(&self) -> usize {
         match self {
-            Self::Element(element) => element.at,
-            Self::Text(_, at) => *at,
+            Self::Element(element) => element.offset,
+            Self::Text(_, offset) => *offset,
         }
     }
 }
@@ -123,27 +123,27 @@ pub(super) fn numbers(
 ) -> Result<Vec<Number>, FormatError> {
     let limit = max_entries(source);
     let mut numbers = Vec::new();
-    for (words, at) in element.words() {
-        let mut at = at;
+    for (words, offset) in element.words() {
+        let mut offset = offset;
         for word in words.split(',') {
             match number(word) {
                 Some(_) if numbers.len() == limit => {
                     let message = format!("more than {limit} numbers, the maximum");
-                    return Err(source.error(at, message));
+                    return Err(source.error(offset, message));
                 }
-                Some(value) => numbers.push(Number { value, at }),
+                Some(value) => numbers.push(Number { value, offset }),
                 None if word.is_empty() => {}
                 None => {
                     let message = format!("expected a number, found '{word}'");
-                    return Err(source.error(at, message));
+                    return Err(source.error(offset, message));
                 }
             }
-            at += word.len() + 1;
+            offset += word.len() + 1;
         }
     }
     if let Some(inner) = element.elements().next() {
         let message = format!("expected a number, found <{}>", inner.name);
-        return Err(source.error(inner.at, message));
+        return Err(source.error(inner.offset, message));
     }
     Ok(numbers)
 }

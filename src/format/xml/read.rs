@@ -72,13 +72,13 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     let mut separated = false; // from the text before, by a comment
     let mut parts = 0;
     loop {
-        let at = position(reader.buffer_position());
+        let offset = position(reader.buffer_position());
         parts += 1;
         if parts > MAX_PARTS {
             let message = format!(
                 "the file has more than {MAX_PARTS} XML elements, texts and attributes, the maximum"
             );
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
         let event = match reader.read_event() {
             Ok(event) => event,
@@ -89,14 +89,14 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             Event::Start(tag) => {
                 if open.len() == MAX_DEPTH {
                     let message = format!("elements are nested more than {MAX_DEPTH} deep");
-                    return Err(source.error(at, message));
+                    return Err(source.error(offset, message));
                 }
-                open.push(element(source, &tag, at, end)?);
+                open.push(element(source, &tag, offset, end)?);
                 parts += open[open.len() - 1].attributes.len();
                 continue;
             }
             Event::Empty(tag) => {
-                let element = element(source, &tag, at, end)?;
+                let element = element(source, &tag, offset, end)?;
                 parts += element.attributes.len();
                 match open.last_mut() {
                     Some(parent) => parent.content.push(Content::Element(element)),
@@ -113,9 +113,9 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
                 }
                 continue;
             }
-            Event::Text(_) => Cow::Borrowed(&source.text[at..end]),
-            Event::CData(_) => Cow::Borrowed(&source.text[at + 9..end - 3]),
-            Event::GeneralRef(reference) => reference_text(source, &reference, at)?,
+            Event::Text(_) => Cow::Borrowed(&source.text[offset..end]),
+            Event::CData(_) => Cow::Borrowed(&source.text[offset + 9..end - 3]),
+            Event::GeneralRef(reference) => reference_text(source, &reference, offset)?,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {
                 separated = true;
                 continue;
@@ -123,16 +123,18 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             Event::Eof => {
                 return Err(match open.last() {
                     Some(element) => not_closed(source, element),
-                    None => source.error(at, "expected an XML element, found the end of the file"),
+                    None => {
+                        source.error(offset, "expected an XML element, found the end of the file")
+                    }
                 });
             }
         };
         match open.last_mut() {
-            Some(parent) => push_text(parent, text, at, std::mem::take(&mut separated)),
+            Some(parent) => push_text(parent, text, offset, std::mem::take(&mut separated)),
             None if text.trim().is_empty() => {}
             None => {
-                let at = at + (text.len() - text.trim_start().len());
-                return Err(source.error(at, "expected an XML element, found text"));
+                let offset = offset + (text.len() - text.trim_start().len());
+                return Err(source.error(offset, "expected an XML element, found text"));
             }
         }
     }
@@ -140,20 +142,20 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
 
 /// Appends `text` to the content of `parent`. Text on both sides of a character reference becomes one
 /// word again.
-fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, at: usize, separated: bool) {
+fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, separated: bool) {
     let begins = !separated && !text.starts_with(char::is_whitespace);
     match parent.content.last_mut() {
         Some(Content::Text(before, _)) if begins && !before.ends_with(char::is_whitespace) => {
             before.to_mut().push_str(&text);
         }
-        _ => parent.content.push(Content::Text(text, at)),
+        _ => parent.content.push(Content::Text(text, offset)),
     }
 }
 
 fn element<'t>(
     source: SourceText<'t>,
     tag: &BytesStart<'_>,
-    at: usize,
+    offset: usize,
     end: usize,
 ) -> Result<Element<'t>, FormatError> {
     let place = |part: &[u8]| inside(source.text, part);
@@ -162,38 +164,38 @@ fn element<'t>(
     for attribute in tag.attributes() {
         if attributes.len() == MAX_ATTRIBUTES {
             let message = format!("an element has more than {MAX_ATTRIBUTES} attributes");
-            return Err(source.error(at, message));
+            return Err(source.error(offset, message));
         }
-        let attribute =
-            attribute.map_err(|error| source.error(at, format!("malformed attribute: {error}")))?;
+        let attribute = attribute
+            .map_err(|error| source.error(offset, format!("malformed attribute: {error}")))?;
         let raw = slice(&attribute.value);
-        let value_at = place(&attribute.value).unwrap_or(at);
+        let value_at = place(&attribute.value).unwrap_or(offset);
         let value = quick_xml::escape::unescape(raw)
             .map_err(|error| source.error(value_at, error.to_string()))?;
         attributes.push(XmlAttribute {
             name: slice(attribute.key.into_inner()),
             value,
-            at: value_at,
+            offset: value_at,
         });
     }
     let name = slice(tag.name().into_inner());
-    Ok(Element { name, at, end, attributes, content: Vec::new() })
+    Ok(Element { name, offset, end, attributes, content: Vec::new() })
 }
 
 /// The text that `&name;` stands for.
 fn reference_text<'t>(
     source: SourceText<'t>,
     reference: &BytesRef<'_>,
-    at: usize,
+    offset: usize,
 ) -> Result<Cow<'t, str>, FormatError> {
     let name = String::from_utf8_lossy(reference);
     match reference.resolve_char_ref() {
         Ok(Some(character)) => Ok(Cow::Owned(character.to_string())),
         Ok(None) => resolve_predefined_entity(&name).map(Cow::Borrowed).ok_or_else(|| {
             let expected = "expected 'amp', 'lt', 'gt', 'apos', 'quot' or a character number";
-            source.error(at, format!("there is no entity '{name}'; {expected}"))
+            source.error(offset, format!("there is no entity '{name}'; {expected}"))
         }),
-        Err(_) => Err(source.error(at, format!("'&{name};' is not a character"))),
+        Err(_) => Err(source.error(offset, format!("'&{name};' is not a character"))),
     }
 }
 
@@ -203,21 +205,22 @@ fn malformed(
     open: &[Element<'_>],
     error: &Error,
 ) -> FormatError {
-    let at = position(reader.error_position());
+    let offset = position(reader.error_position());
     match (error, open.last()) {
         (Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }), Some(element)) => {
-            let line = source.line(element.at);
-            source.error(at, format!("expected </{expected}> for line {line}, found </{found}>"))
+            let line = source.line(element.offset);
+            source
+                .error(offset, format!("expected </{expected}> for line {line}, found </{found}>"))
         }
         (Error::IllFormed(IllFormedError::UnmatchedEndTag(found)), _) => {
-            source.error(at, format!("found </{found}>, but no <{found}> is open"))
+            source.error(offset, format!("found </{found}>, but no <{found}> is open"))
         }
-        _ => source.error(at, format!("malformed XML: {error}")),
+        _ => source.error(offset, format!("malformed XML: {error}")),
     }
 }
 
 fn not_closed(source: SourceText<'_>, element: &Element<'_>) -> FormatError {
-    source.error(element.at, format!("<{}> is not closed", element.name))
+    source.error(element.offset, format!("<{}> is not closed", element.name))
 }
 
 /// The offset of `part` in `text`, if it is a slice of it.
@@ -243,10 +246,11 @@ mod tests {
         let text = "<?xml version='1.0'?>\n<!DOCTYPE a [ <!ELEMENT a (#PCDATA)> ]>\n\
                     <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> &#233;x<B/></a>";
         let root = read(text).unwrap();
-        assert_eq!((root.name, Some(root.at), root.end), ("a", text.find("<a"), text.len()));
+        assert_eq!((root.name, Some(root.offset), root.end), ("a", text.find("<a"), text.len()));
         let x = root.attribute("X").unwrap();
-        assert_eq!((x.value.as_ref(), &text[x.at..x.at + 1]), ("1 < 2", "1"));
-        let words: Vec<_> = root.words().map(|(word, at)| (word, &text[at..at + 1])).collect();
+        assert_eq!((x.value.as_ref(), &text[x.offset..x.offset + 1]), ("1 < 2", "1"));
+        let words: Vec<_> =
+            root.words().map(|(word, offset)| (word, &text[offset..offset + 1])).collect();
         assert_eq!(words, [("one", "o"), ("t&o", "t"), ("<3>", "<"), ("\u{e9}x", "&")]);
         assert!(root.element("b").is_some());
         assert_eq!(root_name(text), Some("a"));

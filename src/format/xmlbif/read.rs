@@ -14,11 +14,11 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     let root = xml::parse(source)?;
     if !root.is("BIF") {
         let message = format!("expected <BIF>, found <{}>", root.name);
-        return Err(source.error(root.at, message));
+        return Err(source.error(root.offset, message));
     }
     let network = root
         .element("NETWORK")
-        .ok_or_else(|| source.error(root.at, "expected <NETWORK> in <BIF>"))?;
+        .ok_or_else(|| source.error(root.offset, "expected <NETWORK> in <BIF>"))?;
     let mut variables = Vec::new();
     let mut definitions = Vec::new();
     for element in network.elements() {
@@ -36,12 +36,13 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
 }
 
 fn word<'t>(element: &Element<'_>) -> Word<'t> {
-    Word { text: element.text().into(), at: element.text_at() }
+    Word { text: element.text().into(), offset: element.text_at() }
 }
 
 fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let name = element.element("NAME").map(word).filter(|name| !name.text.is_empty());
-    let name = name.ok_or_else(|| source.error(element.at, "expected <NAME> in this variable"))?;
+    let name =
+        name.ok_or_else(|| source.error(element.offset, "expected <NAME> in this variable"))?;
     let role = match element.attribute("TYPE") {
         None => Role::Chance,
         Some(kind) => match kind.value.to_ascii_lowercase().as_str() {
@@ -53,7 +54,7 @@ fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t
                     "'{}' has the type '{other}', expected 'nature', 'decision' or 'utility'",
                     name.text
                 );
-                return Err(source.error(kind.at, message));
+                return Err(source.error(kind.offset, message));
             }
         },
     };
@@ -66,7 +67,7 @@ fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t
         states: states.collect(),
         parents: Vec::new(),
         definition: Definition::Missing,
-        at: element.at,
+        offset: element.offset,
         note,
     })
 }
@@ -78,23 +79,30 @@ fn definition<'t>(
     let mut children = element.elements().filter(|part| part.is("FOR"));
     let child = children
         .next()
-        .ok_or_else(|| source.error(element.at, "expected <FOR> in this definition"))?;
+        .ok_or_else(|| source.error(element.offset, "expected <FOR> in this definition"))?;
     if let Some(second) = children.next() {
         let message = format!(
             "the definition of '{}' is also for '{}', expected one variable",
             child.text(),
             second.text()
         );
-        return Err(source.error(second.at, message));
+        return Err(source.error(second.offset, message));
     }
     let parents = element.elements().filter(|part| part.is("GIVEN")).map(word).collect();
-    let (definition, at) = match element.element("TABLE") {
-        None => (Definition::Missing, element.at),
-        Some(table) => (Definition::Table(xml::numbers(source, table)?), table.at),
+    let (definition, offset) = match element.element("TABLE") {
+        None => (Definition::Missing, element.offset),
+        Some(table) => (Definition::Table(xml::numbers(source, table)?), table.offset),
     };
     let mut note = Annotation::default();
     annotate(&mut note, element, TABLE_PROPERTY);
-    Ok(Distribution { child: word(child), parents, definition, block_at: element.at, at, note })
+    Ok(Distribution {
+        child: word(child),
+        parents,
+        definition,
+        block_at: element.offset,
+        offset,
+        note,
+    })
 }
 
 /// Adds the properties in `element` to `note`. Those that are not understood become attributes

@@ -41,10 +41,10 @@ pub(super) fn is_distribution(name: &str) -> bool {
 /// A cumulative distribution function.
 type Cumulative = Box<dyn Fn(f64) -> f64>;
 
-/// Writes the weights of the states under the distribution `name`, at byte `at`, to `row`.
+/// Writes the weights of the states under the distribution `name`, at byte `offset`, to `row`.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
-    at: usize,
+    offset: usize,
     name: &str,
     arguments: &[Expression<'_>],
     row: &mut [f64],
@@ -57,7 +57,7 @@ pub(super) fn fill(
                 arguments.len(),
                 row.len()
             );
-            return Err((at, message));
+            return Err((offset, message));
         }
         for (weight, argument) in row.iter_mut().zip(arguments) {
             *weight = evaluation.number(argument)?;
@@ -65,21 +65,24 @@ pub(super) fn fill(
         return Ok(());
     }
     if name == "NoisyOR" {
-        return noisy_or(evaluation, at, arguments, row);
+        return noisy_or(evaluation, offset, arguments, row);
     }
-    evaluation.count(at, row.len().saturating_mul(STEPS))?;
+    evaluation.count(offset, row.len().saturating_mul(STEPS))?;
     if DISCRETE.contains(&name) {
         let numbered = matches!(evaluation.child, StateValues::Numbers(values)
             if values.iter().enumerate().all(|(count, value)| *value == count as f64));
         if !numbered {
-            return Err((at, format!("'{name}' needs a node with the values 0, 1, 2 and so on")));
+            return Err((
+                offset,
+                format!("'{name}' needs a node with the values 0, 1, 2 and so on"),
+            ));
         }
-        return counts(evaluation, at, name, arguments, row);
+        return counts(evaluation, offset, name, arguments, row);
     }
     let StateValues::Intervals(bounds) = evaluation.child else {
-        return Err((at, format!("'{name}' needs a node whose states are intervals")));
+        return Err((offset, format!("'{name}' needs a node whose states are intervals")));
     };
-    let law = continuous(evaluation, at, name, arguments)?;
+    let law = continuous(evaluation, offset, name, arguments)?;
     for (weight, bounds) in row.iter_mut().zip(bounds.windows(2)) {
         *weight = (law(bounds[1]) - law(bounds[0])).max(0.0);
     }
@@ -90,17 +93,17 @@ pub(super) fn fill(
     }
     let message =
         format!("the intervals of '{node}' cover {sum} of '{name}', expected 1 (use 'truncate')");
-    Err((at, message))
+    Err((offset, message))
 }
 
 fn noisy_or(
     evaluation: &mut Evaluation<'_, '_>,
-    at: usize,
+    offset: usize,
     arguments: &[Expression<'_>],
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
     if !matches!(evaluation.child, StateValues::Boolean) {
-        return Err((at, "'NoisyOR' needs a boolean node".to_owned()));
+        return Err((offset, "'NoisyOR' needs a boolean node".to_owned()));
     }
     let (causes, []) = arguments.as_chunks::<2>() else {
         let message = format!(
@@ -108,12 +111,12 @@ fn noisy_or(
              inhibited",
             arguments.len()
         );
-        return Err((at, message));
+        return Err((offset, message));
     };
     let mut inhibited = 1.0;
     for [cause, probability] in causes {
         let is_present = evaluation.truth(cause)?;
-        let probability_at = probability.at;
+        let probability_at = probability.offset;
         let probability = evaluation.number(probability)?;
         if !(0.0..=1.0).contains(&probability) {
             let message = format!("expected a probability from 0 to 1, found {probability}");
@@ -127,13 +130,13 @@ fn noisy_or(
 
 fn counts(
     evaluation: &mut Evaluation<'_, '_>,
-    at: usize,
+    offset: usize,
     name: &str,
     arguments: &[Expression<'_>],
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || invalid_parameters(at, name, &numbers);
+    let wrong = || invalid_parameters(offset, name, &numbers);
     let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
     let mass: Box<dyn Fn(u64) -> f64> = match (name, &numbers[..]) {
         ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
@@ -169,15 +172,15 @@ fn counts(
 
 fn continuous(
     evaluation: &mut Evaluation<'_, '_>,
-    at: usize,
+    offset: usize,
     name: &str,
     arguments: &[Expression<'_>],
 ) -> Result<Cumulative, ErrorAt> {
     if name == "truncate" {
-        return truncated(evaluation, at, arguments);
+        return truncated(evaluation, offset, arguments);
     }
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || invalid_parameters(at, name, &numbers);
+    let wrong = || invalid_parameters(offset, name, &numbers);
     if numbers.iter().any(|number| !number.is_finite()) {
         return Err(wrong());
     }
@@ -239,7 +242,7 @@ fn continuous(
 /// `truncate (A, LAW, B)`. One of the bounds may be omitted.
 fn truncated(
     evaluation: &mut Evaluation<'_, '_>,
-    at: usize,
+    offset: usize,
     arguments: &[Expression<'_>],
 ) -> Result<Cumulative, ErrorAt> {
     let call = |argument: &&Expression<'_>| match &argument.kind {
@@ -249,13 +252,13 @@ fn truncated(
     let law_at = arguments.iter().position(|argument| call(&argument));
     let (Some(law_at), 2..=3) = (law_at, arguments.len()) else {
         let message = "expected 'truncate' of a continuous distribution with one or two bounds";
-        return Err((at, message.to_owned()));
+        return Err((offset, message.to_owned()));
     };
     let ExpressionKind::Call(name, inner) = &arguments[law_at].kind else { unreachable!() };
-    let law = continuous(evaluation, arguments[law_at].at, name, inner)?;
+    let law = continuous(evaluation, arguments[law_at].offset, name, inner)?;
     let mut bounds = [f64::NEG_INFINITY, f64::INFINITY];
     if law_at > 1 || arguments.len() - law_at > 2 {
-        return Err((at, "expected one bound on each side of the distribution".to_owned()));
+        return Err((offset, "expected one bound on each side of the distribution".to_owned()));
     }
     if law_at == 1 {
         bounds[0] = evaluation.number(&arguments[0])?;
@@ -267,7 +270,7 @@ fn truncated(
     let (below, up_to) = (law(lower), law(upper));
     let whole = up_to - below;
     if whole.is_nan() || whole <= 0.0 {
-        return Err((at, format!("'{name}' has probability 0 between {lower} and {upper}")));
+        return Err((offset, format!("'{name}' has probability 0 between {lower} and {upper}")));
     }
     Ok(Box::new(move |x| ((law(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))
 }
@@ -279,7 +282,7 @@ fn numbers(
     arguments.iter().map(|argument| evaluation.number(argument)).collect()
 }
 
-fn invalid_parameters(at: usize, name: &str, numbers: &[f64]) -> ErrorAt {
+fn invalid_parameters(offset: usize, name: &str, numbers: &[f64]) -> ErrorAt {
     let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
-    (at, format!("'{name}' has invalid parameters: {}", numbers.join(", ")))
+    (offset, format!("'{name}' has invalid parameters: {}", numbers.join(", ")))
 }

@@ -54,11 +54,11 @@ const MAX_STEPS: usize = 1 << 25;
 ///
 /// # Errors
 /// If there are too many.
-pub(super) fn count(steps: &mut usize, at: usize, more: usize) -> Result<(), ErrorAt> {
+pub(super) fn count(steps: &mut usize, offset: usize, more: usize) -> Result<(), ErrorAt> {
     *steps = steps.saturating_add(more);
     if *steps > MAX_STEPS {
         let message = "the expressions of this file take too many steps";
-        return Err((at, message.to_owned()));
+        return Err((offset, message.to_owned()));
     }
     Ok(())
 }
@@ -98,7 +98,7 @@ impl<'e> Evaluation<'e, '_> {
                 return self.fill(branch, row);
             }
             if distribution::is_distribution(name) {
-                return distribution::fill(self, expression.at, name, arguments, row);
+                return distribution::fill(self, expression.offset, name, arguments, row);
             }
         }
         let value = self.value(expression)?;
@@ -121,28 +121,28 @@ impl<'e> Evaluation<'e, '_> {
                 value.describe(),
                 self.node
             );
-            (expression.at, message)
+            (expression.offset, message)
         })?;
         row[state] = 1.0;
         Ok(())
     }
 
     /// Counts `steps`.
-    pub fn count(&mut self, at: usize, steps: usize) -> Result<(), ErrorAt> {
-        count(self.steps, at, steps)
+    pub fn count(&mut self, offset: usize, steps: usize) -> Result<(), ErrorAt> {
+        count(self.steps, offset, steps)
     }
 
     /// The value of `expression`.
     fn value(&mut self, expression: &Expression<'_>) -> Result<ExpressionValue<'e>, ErrorAt> {
-        let at = expression.at;
-        self.count(at, 1)?;
+        let offset = expression.offset;
+        self.count(offset, 1)?;
         match &expression.kind {
             ExpressionKind::Number(value) => Ok(ExpressionValue::Number(*value)),
             ExpressionKind::Text(text) => Ok(ExpressionValue::Text(Cow::Owned(text.clone()))),
-            ExpressionKind::Name(name) => self.name(name, at),
+            ExpressionKind::Name(name) => self.name(name, offset),
             ExpressionKind::Negative(inner) => Ok(ExpressionValue::Number(-self.number(inner)?)),
             ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right),
-            ExpressionKind::Call(name, arguments) => self.call(name, arguments, at),
+            ExpressionKind::Call(name, arguments) => self.call(name, arguments, offset),
         }
     }
 
@@ -150,7 +150,9 @@ impl<'e> Evaluation<'e, '_> {
     pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Number(value) => Ok(value),
-            other => Err((expression.at, format!("expected a number, found {}", other.describe()))),
+            other => {
+                Err((expression.offset, format!("expected a number, found {}", other.describe())))
+            }
         }
     }
 
@@ -158,13 +160,14 @@ impl<'e> Evaluation<'e, '_> {
     pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Bool(value) => Ok(value),
-            other => {
-                Err((expression.at, format!("expected a condition, found {}", other.describe())))
-            }
+            other => Err((
+                expression.offset,
+                format!("expected a condition, found {}", other.describe()),
+            )),
         }
     }
 
-    fn name(&mut self, name: &str, at: usize) -> Result<ExpressionValue<'e>, ErrorAt> {
+    fn name(&mut self, name: &str, offset: usize) -> Result<ExpressionValue<'e>, ErrorAt> {
         if let Some(parent) = self.parents.iter().position(|(parent, _)| *parent == name) {
             let state = self.configuration[parent];
             return Ok(match &self.parents[parent].1 {
@@ -185,7 +188,7 @@ impl<'e> Evaluation<'e, '_> {
                 "the expression of '{}' uses '{name}', expected one of its parents",
                 self.node
             );
-            return Err((at, message));
+            return Err((offset, message));
         };
         self.depth += 1;
         let value = self.value(function);
@@ -203,7 +206,7 @@ impl<'e> Evaluation<'e, '_> {
             let (a, b) = (self.value(left)?, self.value(right)?);
             if std::mem::discriminant(&a) != std::mem::discriminant(&b) {
                 let message = format!("{} cannot be compared with {}", a.describe(), b.describe());
-                return Err((right.at, message));
+                return Err((right.offset, message));
             }
             return Ok(ExpressionValue::Bool((a == b) == (operator == Operator::Equal)));
         }
@@ -226,7 +229,7 @@ impl<'e> Evaluation<'e, '_> {
         &mut self,
         name: &str,
         arguments: &[Expression<'_>],
-        at: usize,
+        offset: usize,
     ) -> Result<ExpressionValue<'e>, ErrorAt> {
         match (name, arguments) {
             ("if", [condition, then, other]) => {
@@ -280,7 +283,7 @@ impl<'e> Evaluation<'e, '_> {
                 Ok(ExpressionValue::Number(value))
             }
             _ => Err((
-                at,
+                offset,
                 format!(
                     "'{name}' with {} arguments is not supported in the expression of '{}'; expected \
                      'data' or another expression",

@@ -48,7 +48,7 @@ impl StateValues {
         let labels = states::labels(source, block)?;
         if labels.is_empty() {
             let name = &block.name;
-            return Err(source.error(name.at, format!("'{}' has no states", name.text)));
+            return Err(source.error(name.offset, format!("'{}' has no states", name.text)));
         }
         let subtype = states::subtype(block);
         let expected = match subtype {
@@ -72,7 +72,7 @@ impl StateValues {
                      uses it",
                     block.name.text
                 );
-                Err(source.error(block.name.at, message))
+                Err(source.error(block.name.offset, message))
             }
         }
     }
@@ -144,17 +144,17 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         model: &NetAttribute<'s>,
     ) -> Result<Vec<Number>, FormatError> {
         let source = self.source;
-        let refuse = |(at, message): ErrorAt| source.error(at, message);
+        let refuse = |(offset, message): ErrorAt| source.error(offset, message);
         let child = StateValues::new(source, block)?;
         let mut parents = Vec::with_capacity(potential.parents.len());
         for parent in &potential.parents {
             let parent_block = (self.block_of)(&parent.text).ok_or_else(|| {
-                source.error(parent.at, format!("there is no variable '{}'", parent.text))
+                source.error(parent.offset, format!("there is no variable '{}'", parent.text))
             })?;
             parents.push((&*parent.text, StateValues::new(source, parent_block)?));
         }
         let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
-        let name = (&*block.name.text, model.at);
+        let name = (&*block.name.text, model.offset);
         let rows =
             limits::count_entries(source, &mut self.usage.entries, name, &cards, child.states())?;
         let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
@@ -168,7 +168,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 expressions.len(),
                 chosen.len()
             );
-            return Err(source.error(model.at, message));
+            return Err(source.error(model.offset, message));
         }
         let samples = self.samples_per_interval(potential)?;
         // For each expression that has been used, the parents that are evaluated at points.
@@ -184,7 +184,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 varying[index] = Some(self.varying(expression, &parents).map_err(refuse)?);
             }
             let varying = varying[index].as_deref().unwrap_or_default();
-            let named = (&*block.name.text, expression.at);
+            let named = (&*block.name.text, expression.offset);
             let mut points =
                 Points::new(named, &parents, &configuration, varying, samples).map_err(refuse)?;
             if !varying.is_empty()
@@ -213,7 +213,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                     break;
                 }
             }
-            numbers.extend(row.iter().map(|&value| Number { value, at: expression.at }));
+            numbers.extend(row.iter().map(|&value| Number { value, offset: expression.offset }));
             for (state, &card) in configuration.iter_mut().zip(&cards).rev() {
                 *state = (*state + 1) % card;
                 if *state > 0 {
@@ -236,7 +236,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         }
         let mut names = HashSet::new();
         let visited = evaluate::gather_names(expression, &self.functions, &mut names);
-        evaluate::count(&mut self.usage.steps, expression.at, visited)?;
+        evaluate::count(&mut self.usage.steps, expression.offset, visited)?;
         let varies =
             |(name, domain): &(&str, StateValues)| is_interval(domain) && names.contains(name);
         Ok((0..parents.len()).filter(|&parent| varies(&parents[parent])).collect())
@@ -268,7 +268,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let position = |item: &super::parser::ListItem<'s>| {
             parents.iter().position(|(name, _)| *name == item.text).ok_or_else(|| {
                 let message = format!("'{}' in 'model_nodes' is not a parent", item.text);
-                self.source.error(item.at, message)
+                self.source.error(item.offset, message)
             })
         };
         items.iter().map(position).collect()

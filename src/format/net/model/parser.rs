@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 100;
 /// An expression with its byte offset.
 #[derive(Debug)]
 pub(super) struct Expression<'s> {
-    pub at: usize,
+    pub offset: usize,
     pub kind: ExpressionKind<'s>,
 }
 
@@ -62,7 +62,7 @@ const NEGATION: u8 = 4;
 
 /// Parses `raw`, which is at byte `base`, as a list of expressions `( E, E, ... )`.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
-    let mut parser = Parser { text: raw, base, at: 0 };
+    let mut parser = Parser { text: raw, base, offset: 0 };
     parser.sign("(")?;
     let mut expressions = Vec::new();
     loop {
@@ -73,7 +73,7 @@ pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Error
     }
     parser.sign(")")?;
     parser.skip();
-    if parser.at < raw.len() {
+    if parser.offset < raw.len() {
         return Err(parser.expected("';'"));
     }
     Ok(expressions)
@@ -84,7 +84,7 @@ struct Parser<'s> {
     /// The byte offset of `text` in the file.
     base: usize,
     /// The current offset in `text`.
-    at: usize,
+    offset: usize,
 }
 
 impl<'s> Parser<'s> {
@@ -92,13 +92,13 @@ impl<'s> Parser<'s> {
     fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
             let message = format!("expressions are nested more than {MAX_DEPTH} deep");
-            return Err((self.base + self.at, message));
+            return Err((self.base + self.offset, message));
         }
         self.skip();
-        let at = self.base + self.at;
+        let offset = self.base + self.offset;
         let mut left = if self.take("-") {
             let negative = self.expression(NEGATION, depth + 1)?;
-            Expression { at, kind: ExpressionKind::Negative(Box::new(negative)) }
+            Expression { offset, kind: ExpressionKind::Negative(Box::new(negative)) }
         } else {
             self.operand(depth)?
         };
@@ -106,28 +106,28 @@ impl<'s> Parser<'s> {
         let mut height = depth;
         loop {
             self.skip();
-            let rest = &self.text[self.at..];
+            let rest = &self.text[self.offset..];
             let next = OPERATORS.iter().find(|(sign, _, _)| rest.starts_with(sign));
             let Some(&(sign, operator, precedence)) = next.filter(|&&(_, _, p)| p >= minimum)
             else {
                 return Ok(left);
             };
             height += 1;
-            self.at += sign.len();
+            self.offset += sign.len();
             // Powers associate to the right, all other operators to the left.
             let minimum = if operator == Operator::Power { precedence } else { precedence + 1 };
             let right = self.expression(minimum, height)?;
             let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
-            left = Expression { at, kind };
+            left = Expression { offset, kind };
         }
     }
 
     fn operand(&mut self, depth: usize) -> Result<Expression<'s>, ErrorAt> {
-        let at = self.base + self.at;
-        let rest = &self.text[self.at..];
+        let offset = self.base + self.offset;
+        let rest = &self.text[self.offset..];
         let kind = match rest.chars().next() {
             Some('(') => {
-                self.at += 1;
+                self.offset += 1;
                 let inner = self.expression(0, depth + 1)?;
                 self.sign(")")?;
                 return Ok(inner);
@@ -137,7 +137,7 @@ impl<'s> Parser<'s> {
             Some(c) if c.is_alphabetic() || c == '_' => {
                 let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
                 let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
-                self.at += length;
+                self.offset += length;
                 let name = &rest[..length];
                 if self.take("(") {
                     ExpressionKind::Call(name, self.arguments(depth)?)
@@ -147,7 +147,7 @@ impl<'s> Parser<'s> {
             }
             _ => return Err(self.expected("a number, a name, a label or '('")),
         };
-        Ok(Expression { at, kind })
+        Ok(Expression { offset, kind })
     }
 
     /// `E, E)` or `)`.
@@ -166,12 +166,12 @@ impl<'s> Parser<'s> {
     }
 
     fn quoted(&mut self) -> Result<String, ErrorAt> {
-        let inner = &self.text[self.at + 1..];
+        let inner = &self.text[self.offset + 1..];
         let mut escaped = false;
         for (end, c) in inner.char_indices() {
             match c {
                 '"' if !escaped => {
-                    self.at += end + 2;
+                    self.offset += end + 2;
                     return Ok(unquote(&inner[..end]));
                 }
                 _ => escaped = c == '\\' && !escaped,
@@ -181,7 +181,7 @@ impl<'s> Parser<'s> {
     }
 
     fn number(&mut self) -> Result<f64, ErrorAt> {
-        let rest = &self.text[self.at..];
+        let rest = &self.text[self.offset..];
         let mut before = ' ';
         let belongs = |c: char| {
             let sign_of_exponent = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
@@ -192,7 +192,7 @@ impl<'s> Parser<'s> {
         let length = rest.find(belongs).unwrap_or(rest.len());
         match rest[..length].parse::<f64>() {
             Ok(value) if value.is_finite() => {
-                self.at += length;
+                self.offset += length;
                 Ok(value)
             }
             _ => Err(self.expected("a number")),
@@ -201,8 +201,8 @@ impl<'s> Parser<'s> {
 
     fn take(&mut self, sign: &str) -> bool {
         self.skip();
-        let taken = self.text[self.at..].starts_with(sign);
-        self.at += if taken { sign.len() } else { 0 };
+        let taken = self.text[self.offset..].starts_with(sign);
+        self.offset += if taken { sign.len() } else { 0 };
         taken
     }
 
@@ -213,9 +213,9 @@ impl<'s> Parser<'s> {
     /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
-            let rest = &self.text[self.at..];
+            let rest = &self.text[self.offset..];
             let trimmed = rest.trim_start();
-            self.at += rest.len() - trimmed.len();
+            self.offset += rest.len() - trimmed.len();
             let end = if trimmed.starts_with('%') || trimmed.starts_with("//") {
                 trimmed.find('\n')
             } else if trimmed.starts_with("/*") {
@@ -223,15 +223,15 @@ impl<'s> Parser<'s> {
             } else {
                 return;
             };
-            self.at += end.unwrap_or(trimmed.len());
+            self.offset += end.unwrap_or(trimmed.len());
         }
     }
 
     fn expected(&self, what: &str) -> ErrorAt {
-        let found = match self.text[self.at..].chars().next() {
+        let found = match self.text[self.offset..].chars().next() {
             Some(c) => format!("'{c}'"),
             None => "the end of the expression".to_owned(),
         };
-        (self.base + self.at, format!("expected {what} in the expression, found {found}"))
+        (self.base + self.offset, format!("expected {what} in the expression, found {found}"))
     }
 }

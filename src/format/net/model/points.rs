@@ -17,12 +17,12 @@ pub(super) struct Points {
 
 impl Points {
     /// The first point. `varying` are the indices of the varying parents, `configuration` the states of
-    /// all parents. The expression of `node` is at byte `at`.
+    /// all parents. The expression of `node` is at byte `offset`.
     ///
     /// # Errors
     /// If an interval is infinite.
     pub fn new(
-        (node, at): (&str, usize),
+        (node, offset): (&str, usize),
         parents: &[(&str, StateValues)],
         configuration: &[usize],
         varying: &[usize],
@@ -38,7 +38,7 @@ impl Points {
                     "'{node}' depends on '{name}', whose interval from {from} to {to} is infinite; \
                      expected 'data', or finite bounds"
                 );
-                return Err((at, message));
+                return Err((offset, message));
             }
             spans.push((parent, from, to, 0));
         }
