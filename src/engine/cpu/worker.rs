@@ -8,7 +8,7 @@ use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::subtree::PassContext;
 use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
-use crate::engine::cpu::tables::table::FilledTree;
+use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::network::Evidence;

@@ -6,7 +6,7 @@ use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::subtree::Subtree;
 use crate::engine::cpu::reuse::change::{Change, MissingMessages};
-use crate::engine::cpu::tables::table::FilledTree;
+use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::places::BeliefTable;
 use crate::engine::cpu::tree::rows::PortWords;

@@ -11,7 +11,7 @@ use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::message::{self, Clique};
 use crate::engine::cpu::pass::report::{MessageTimer, Report};
-use crate::engine::cpu::tables::table::FilledTree;
+use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Phase, WorkerClock};

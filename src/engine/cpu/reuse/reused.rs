@@ -6,9 +6,9 @@
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
+use crate::engine::cpu::tables::filled::{FilledTree, ReadyClique};
 use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
 use crate::engine::cpu::tables::pool::ReusePool;
-use crate::engine::cpu::tables::table::{FilledTree, ReadyClique};
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{FactorId, Network};

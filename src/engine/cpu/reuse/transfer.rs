@@ -160,8 +160,8 @@ mod tests {
     use super::*;
     use crate::cancel::CancelToken;
     use crate::engine::cpu::context::TableInputs;
+    use crate::engine::cpu::tables::filled::FilledTree;
     use crate::engine::cpu::tables::pool::ReusePool;
-    use crate::engine::cpu::tables::table::FilledTree;
     use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
     use crate::engine::threads::Threads;
     use crate::format::open;

@@ -156,8 +156,8 @@ mod tests {
     use crate::engine::cpu::pass::report::Report;
     use crate::engine::cpu::pass::state::State;
     use crate::engine::cpu::pass::subtree::PassContext;
+    use crate::engine::cpu::tables::filled::FilledTree;
     use crate::engine::cpu::tables::pool::ReusePool;
-    use crate::engine::cpu::tables::table::FilledTree;
     use crate::engine::cpu::tree::reduce::reduce;
     use crate::format::open;
     use crate::network::Evidence;

@@ -14,11 +14,12 @@
 //!
 //! Tables of reduced trees live for one propagation or a few, so their memory comes from a [`pool`].
 //!
-//! Read `table`, `make`, `fill` and `multiply`; then `factored`, `sparsity`, `compress` and `pool`.
+//! Read `table`, `filled`, `make`, `fill` and `multiply`; then `factored`, `sparsity`, `compress` and `pool`.
 
 pub mod compress;
 pub mod factored;
 pub mod fill;
+pub mod filled;
 pub mod make;
 pub mod multiply;
 pub mod pool;

@@ -1,0 +1,68 @@
+//! A tree with the tables of its cliques.
+
+use crate::engine::cpu::context::TableInputs;
+use crate::engine::cpu::tables::factored::FactoringPlan;
+use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
+use crate::engine::cpu::tables::table::CliqueTable;
+use crate::engine::cpu::tree::assemble::NodeSource;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::places::VariablePlaces;
+use crate::engine::cpu::tree::structure::Structure;
+use crate::potential::Entry;
+
+/// A tree and the tables of its cliques.
+#[derive(Debug)]
+pub struct FilledTree<T> {
+    pub tree: Tree,
+    /// By clique.
+    pub tables: Vec<CliqueTable<T>>,
+}
+
+/// One clique of a tree that is put together.
+pub struct ReadyClique<T> {
+    pub made: MadeTable<T>,
+    /// The node of a previous tree in which all ports of the clique were the same.
+    pub reused: Option<Node>,
+}
+
+impl<T: Entry> FilledTree<T> {
+    /// Makes all tables of `structure`, factored where that pays off if `may_factor`.
+    pub fn build(structure: &Structure, inputs: TableInputs<'_>, may_factor: bool) -> Self {
+        // The calling thread allocates all tables, whichever thread fills them: they outlive the call.
+        let requests = structure.layouts.iter().zip(&structure.shape.factors);
+        let requests = requests.map(|(layout, factors)| {
+            let plan = may_factor.then(|| FactoringPlan::new(inputs.network, layout, factors));
+            let plan = plan.flatten();
+            let entries = if plan.is_some() { 0 } else { layout.entries() };
+            TableRequest { layout, factors, sparse: None, plan, table: vec![T::ZERO; entries] }
+        });
+        let made = make_tables(inputs, requests.collect());
+        let cliques = made.into_iter().map(|made| ReadyClique { made, reused: None });
+        Self::assemble(structure, inputs, cliques, Vec::new())
+    }
+
+    /// Puts a tree together from its cliques, in order. `places` is memory to reuse.
+    pub fn assemble(
+        structure: &Structure,
+        inputs: TableInputs<'_>,
+        cliques: impl Iterator<Item = ReadyClique<T>>,
+        places: Vec<VariablePlaces>,
+    ) -> Self {
+        let mut tables = Vec::with_capacity(structure.layouts.len());
+        let sources =
+            cliques.zip(&structure.layouts).map(|(ReadyClique { made, reused }, layout)| {
+                let MadeTable { table, groups } = made;
+                let is_factored = table.factored.is_some();
+                let entries = if is_factored { layout.entries() } else { table.values.len() };
+                tables.push(table);
+                NodeSource { entries, groups, reused }
+            });
+        let tree = structure.assemble(inputs, sources, places);
+        Self { tree, tables }
+    }
+
+    /// Bytes of the tables and of what describes them.
+    pub fn bytes(&self) -> usize {
+        self.tree.bytes() + self.tables.iter().map(CliqueTable::bytes).sum::<usize>()
+    }
+}
