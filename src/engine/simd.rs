@@ -1,24 +1,24 @@
 //! Functions compiled for several vector instruction sets, chosen when the program runs.
 //!
-//! [`simd_dispatch!`] wraps a generic loop, the *body*, which is written so that the compiler turns it
-//! into vector instructions. On x86-64 the body is compiled three times: for AVX-512, for AVX2, and
-//! for the baseline of the target. A call takes the first of these that the machine supports.
+//! [`simd_dispatch!`] wraps a generic loop, the *body*, which is written so that the compiler turns
+//! it into vector instructions. On x86-64 the body is compiled three times: for AVX-512, for AVX2,
+//! and for the baseline of the target. A call takes the first of these that the machine supports.
 //!
 //! All versions give the same bits. The compiler never fuses a multiplication with an addition, and
 //! it never reorders a sum, so a body that needs a vectorised sum keeps a fixed number of partial
 //! sums of its own.
 //!
-//! The crate `multiversion` (0.9) was tried in its place. It gave the same bits, but sums over short
-//! rows, which are the most common, took up to 1.4 times as long.
+//! The crate `multiversion` (0.9) was tried in its place. It gave the same bits, but sums over
+//! short rows, which are the most common, took up to 1.4 times as long.
 //!
-//! The check for a feature is one load of a cached flag, so a call costs a few nanoseconds more than
-//! the body. Wrap whole loops over rows, not single rows.
+//! The check for a feature is one load of a cached flag, so a call costs a few nanoseconds more
+//! than the body. Wrap whole loops over rows, not single rows.
 
 /// Defines a function that runs `$body`, compiled for the best vector instructions of the machine.
 ///
-/// The body has the same arguments, returns nothing and must be `#[inline(always)]`, as must all that
-/// it calls: only code that is inlined is compiled for the chosen instructions. It may have one type
-/// parameter `T`, whose bound is given in angle brackets.
+/// The body has the same arguments, returns nothing and must be `#[inline(always)]`, as must all
+/// that it calls: only code that is inlined is compiled for the chosen instructions. It may have
+/// one type parameter `T`, whose bound is given in angle brackets.
 ///
 /// ```ignore
 /// simd_dispatch!(

@@ -1,10 +1,10 @@
 //! The binary join tree: a junction tree in which no vertex has more than three neighbours (Shenoy,
 //! Binary join trees for computing marginals, 1997).
 //!
-//! Every variable is a leaf: its findings come from there, and its posterior is read there. With at most
-//! three neighbours, a message is a sum of products of a potential and at most two messages. If two
-//! neighbours of a clique together have few configurations, a vertex is put between them and the clique.
-//! It multiplies their messages, and the clique is read fewer times.
+//! Every variable is a leaf: its findings come from there, and its posterior is read there. With at
+//! most three neighbours, a message is a sum of products of a potential and at most two messages.
+//! If two neighbours of a clique together have few configurations, a vertex is put between them and
+//! the clique. It multiplies their messages, and the clique is read fewer times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -12,15 +12,16 @@ use crate::propagation::{CompiledNetwork, Home};
 
 use super::sparsity::{Configurations, Projection, possible_configurations};
 
-/// Most terms of a sum. Longer ones are divided into two steps, so that there are enough sums to compute in
-/// parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed changes.
+/// Most terms of a sum. Longer ones are divided into two steps, so that there are enough sums to
+/// compute in parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed
+/// changes.
 const MAX_TERMS: usize = 1024;
 
 /// Upper bound on the bytes of the tree and of a plan of it, per entry of the cliques' tables.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
-/// Neighbours of a vertex above which only adjacent pairs (in order of scope) are tried. If it is wrong, only
-/// speed changes.
+/// Neighbours of a vertex above which only adjacent pairs (in order of scope) are tried. If it is
+/// wrong, only speed changes.
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
@@ -59,8 +60,9 @@ pub struct Edge {
 }
 
 impl JoinTree {
-    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and a plan of
-    /// it might take more than `bytes`, or if there are too many entries for 32-bit numbers.
+    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and a
+    /// plan of it might take more than `bytes`, or if there are too many entries for 32-bit
+    /// numbers.
     pub fn new(compiled: &CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;
@@ -108,6 +110,7 @@ impl JoinTree {
     }
 }
 
+/// A join tree while it is built.
 struct Builder<'a> {
     network: &'a Network,
     tree: JoinTree,
@@ -179,8 +182,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as it has more than three
-    /// neighbours or the cost becomes lower.
+    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as it has more
+    /// than three neighbours or the cost becomes lower.
     fn join_neighbours(&mut self, vertex: usize) {
         loop {
             let Vertex { scope, configurations, links } = &self.tree.vertices[vertex];
@@ -214,8 +217,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts a vertex with more variables between `vertex` and each neighbour whose message would consist of
-    /// few long sums.
+    /// Puts a vertex with more variables between `vertex` and each neighbour whose message would
+    /// consist of few long sums.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
         let edges: Vec<usize> =

@@ -74,8 +74,8 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
     steps
 }
 
-/// Sorts `steps` by the time at which a depth-first walk through the tree passes them: messages toward
-/// the first vertex on the way back, the others on the way out.
+/// Sorts `steps` by the time at which a depth-first walk through the tree passes them: messages
+/// toward the first vertex on the way back, the others on the way out.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
     let mut ends = vec![[None; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {

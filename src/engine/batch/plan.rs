@@ -1,9 +1,9 @@
 //! All messages of a propagation as lists of terms.
 //!
-//! A message is computed row by row. A row is one entry of the message: a sum of terms, each the product
-//! of a constant and an entry of one or two other messages. Rows and terms hold the indices of these
-//! entries, so a kernel only reads, multiplies and adds, the same for all cases. Configurations that are
-//! impossible whatever the evidence have no term.
+//! A message is computed row by row. A row is one entry of the message: a sum of terms, each the
+//! product of a constant and an entry of one or two other messages. Rows and terms hold the indices
+//! of these entries, so a kernel only reads, multiplies and adds, the same for all cases.
+//! Configurations that are impossible whatever the evidence have no term.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. They lie one after another in memory, each after its inputs; the first
-/// are those from the variables, their findings.
+/// The messages of a propagation. They lie one after another in memory, each after its inputs; the
+/// first are those from the variables, their findings.
 pub struct Plan<T> {
     /// One per computed message, each after those whose results it reads.
     pub operations: Vec<Operation>,
@@ -64,8 +64,8 @@ pub enum Kind {
     Constant,
     /// Sums of constants times an entry of the only factor.
     One,
-    /// Sums of constants times an entry of the first factor; times an entry of the second factor, which is
-    /// the same for the whole row.
+    /// Sums of constants times an entry of the first factor; times an entry of the second factor,
+    /// which is the same for the whole row.
     OneAndRow,
     /// Sums of constants times an entry of both factors.
     Two,
@@ -296,8 +296,8 @@ impl<'a> MessageSource<'a> {
         [entries(0), entries(1)]
     }
 
-    /// Whether two configurations of the vertex may be the same in all of its edges, because a variable
-    /// is in none.
+    /// Whether two configurations of the vertex may be the same in all of its edges, because a
+    /// variable is in none.
     fn may_repeat_terms(&self, tree: &JoinTree) -> bool {
         let links = self.others.iter().copied().chain([self.out]);
         let edges: Vec<usize> = links.map(|link| link.edge).collect();
@@ -308,7 +308,8 @@ impl<'a> MessageSource<'a> {
     }
 }
 
-/// The configurations (by position) ordered by row, and where each of `rows` rows begins, and the end.
+/// The configurations (by position) ordered by row, and where each of `rows` rows begins, and the
+/// end.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

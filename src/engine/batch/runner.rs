@@ -17,9 +17,9 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-// Forecast times are in nanoseconds per case on one core. They are rough figures from the paper's eight
-// networks and need only be right within a factor of two: a wrong one makes engine `cpu` take the slower
-// way in close cases.
+// Forecast times are in nanoseconds per case on one core. They are rough figures from the paper's
+// eight networks and need only be right within a factor of two: a wrong one makes engine `cpu` take
+// the slower way in close cases.
 
 /// Per entry of a message that a term reads.
 const LOAD: f64 = 0.06;
@@ -49,8 +49,8 @@ pub struct BatchRunner<T> {
 }
 
 impl<T: Real> BatchRunner<T> {
-    /// A runner on up to `threads` threads, as many as fit into `bytes`. `None` if the network has no
-    /// variable or is impossible, or if not even one thread fits.
+    /// A runner on up to `threads` threads, as many as fit into `bytes`. `None` if the network has
+    /// no variable or is impossible, or if not even one thread fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
         let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::DepthFirst);

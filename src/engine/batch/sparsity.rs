@@ -17,8 +17,8 @@ pub struct Configurations {
 
 /// Maps the index of a configuration to that of its projection onto some of the variables.
 ///
-/// A configuration is split into its slow and its fast variables, and a lookup table holds the part of
-/// the index that comes from either. So a projection costs one division.
+/// A configuration is split into its slow and its fast variables, and a lookup table holds the part
+/// of the index that comes from either. So a projection costs one division.
 pub struct Projection {
     /// Configurations of the fast variables.
     fast: u32,
@@ -49,9 +49,9 @@ impl Projection {
     }
 }
 
-/// The configurations of each clique that agree with some configuration of every other clique and with
-/// all factors; and the exponent of the power of two by which the product of all potentials must be
-/// multiplied. `None` if nothing is possible.
+/// The configurations of each clique that agree with some configuration of every other clique and
+/// with all factors; and the exponent of the power of two by which the product of all potentials
+/// must be multiplied. `None` if nothing is possible.
 pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -93,8 +93,8 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
     cliques.iter().all(|own| !own.codes.is_empty()).then_some((cliques, exponent))
 }
 
-/// The nonzero potentials of every clique, the largest in [1, 2), and the exponent of the power of two
-/// by which their product must be multiplied. `None` if a clique has none.
+/// The nonzero potentials of every clique, the largest in [1, 2), and the exponent of the power of
+/// two by which their product must be multiplied. `None` if a clique has none.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());

@@ -11,13 +11,13 @@ use crate::propagation::Posteriors;
 use super::kernel::{CASES_PER_GROUP, PerCase, Scales, compute};
 use super::plan::{Message, Operation, Plan};
 
-/// Exponent of the power of two near which the largest entry of an operation's first input is scaled;
-/// that of the second is scaled near one. No sum of products in single precision can then overflow, and
-/// what underflows is smaller than the largest entry by a factor of 2^150 or more.
+/// Exponent of the power of two near which the largest entry of an operation's first input is
+/// scaled; that of the second is scaled near one. No sum of products in single precision can then
+/// overflow, and what underflows is smaller than the largest entry by a factor of 2^150 or more.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
-/// Which messages share a buffer. A message that is no longer needed leaves its buffer to others, so
-/// that the buffers in use stay in a cache.
+/// Which messages share a buffer. A message that is no longer needed leaves its buffer to others,
+/// so that the buffers in use stay in a cache.
 pub struct Buffers {
     /// By message.
     buffer_of: Vec<u32>,
@@ -26,8 +26,8 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for messages that are computed in the order of the plan. Messages from which posteriors
-    /// are read have buffers of their own.
+    /// Buffers for messages that are computed in the order of the plan. Messages from which
+    /// posteriors are read have buffers of their own.
     pub fn new<T: Real>(plan: &Plan<T>) -> Self {
         let mut buffers = Self { buffer_of: vec![u32::MAX; plan.messages], sizes: Vec::new() };
         let mut last_use = vec![0; plan.messages];
@@ -52,8 +52,8 @@ impl Buffers {
         buffers
     }
 
-    /// Gives `message` the smallest `free` buffer that it fits into and fills at least half of, or a new
-    /// one.
+    /// Gives `message` the smallest `free` buffer that it fits into and fills at least half of, or
+    /// a new one.
     fn assign(&mut self, message: Message, entries: usize, free: &mut Vec<usize>) {
         let fits = |buffer: &usize| (entries..=2 * entries).contains(&self.sizes[*buffer]);
         let fitting = (0..free.len()).filter(|&at| fits(&free[at]));
@@ -203,8 +203,8 @@ impl<T: Real> GroupState<T> {
     }
 }
 
-/// The exponent of the power of two that brings `largest` near two to the power of `target`, as far as
-/// the number type has such powers.
+/// The exponent of the power of two that brings `largest` near two to the power of `target`, as far
+/// as the number type has such powers.
 fn shift<T: Real>(largest: T, target: i32) -> i32 {
     let max = match T::PRECISION {
         Precision::F32 => 127,

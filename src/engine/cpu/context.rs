@@ -17,8 +17,8 @@ pub struct ExecutionContext<'a> {
     pub threads: Option<&'a ThreadPool>,
     /// Bytes that a reduced tree may take.
     pub reduced_tree_bytes: usize,
-    /// The share of the cost of making a reduced tree that counts for this propagation, from 0 to 1.
-    /// In a batch, cases that observe the same variables share it.
+    /// The share of the cost of making a reduced tree that counts for this propagation, from 0 to
+    /// 1. In a batch, cases that observe the same variables share it.
     pub build_share: f64,
 }
 

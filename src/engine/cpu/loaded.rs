@@ -67,8 +67,8 @@ impl<T: Real> Loaded<T> {
         Self { shared, workers: vec![worker], threads, batch }
     }
 
-    /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case. If
-    /// so, makes it if necessary; otherwise drops it.
+    /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
+    /// If so, makes it if necessary; otherwise drops it.
     ///
     /// This depends on the cases alone, so a batch has the same answers to the last bit every time.
     fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {

@@ -27,8 +27,8 @@ impl Footprint {
             let above: usize = port_entries().take(ports_above).sum();
             let below: usize = port_entries().skip(ports_above).sum();
             table_bytes += entries * width;
-            // Bytes per entry of a separator above: three messages of 8, a permutation and an index of
-            // 4. Per entry below: two messages and an index, rounded up.
+            // Bytes per entry of a separator above: three messages of 8, a permutation and an index
+            // of 4. Per entry below: two messages and an index, rounded up.
             held += words * 4 + above * 32 + below * 24;
             held += (parts(entries, below) - 1) * below * 8;
             if removes_zeros {

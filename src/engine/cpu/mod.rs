@@ -1,10 +1,10 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
-//! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and once
-//! on the way down, and nothing of its size is written. On the way up, its product with the children's
-//! messages is summed onto the separator above. On the way down, one pass gives the beliefs of all
-//! separators below and of the clique's private variables; see [`pass`]. Posteriors are read from the
-//! smallest of these.
+//! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and
+//! once on the way down, and nothing of its size is written. On the way up, its product with the
+//! children's messages is summed onto the separator above. On the way down, one pass gives the
+//! beliefs of all separators below and of the clique's private variables; see [`pass`]. Posteriors
+//! are read from the smallest of these.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -17,20 +17,20 @@
 //! | [`parallel_cases`] | a batch with one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
 //!
-//! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and then
-//! `worker` and `loaded`.
+//! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
+//! then `worker` and `loaded`.
 //!
 //! # Numbers
-//! The precision is that of the cliques' tables. Messages and sums are in double precision whatever the
-//! tables are, so single precision costs no more than the rounding of the tables; only the batch runner
-//! computes everything in the precision of the tables. Double precision is the default, although single
-//! precision is within 1e-6 of it and up to twice as fast, because people compare posteriors to nine
-//! digits, between engines and with other programs.
+//! The precision is that of the cliques' tables. Messages and sums are in double precision whatever
+//! the tables are, so single precision costs no more than the rounding of the tables; only the
+//! batch runner computes everything in the precision of the tables. Double precision is the
+//! default, although single precision is within 1e-6 of it and up to twice as fast, because people
+//! compare posteriors to nine digits, between engines and with other programs.
 //!
 //! The number of threads does not change a bit. Messages that new findings do not
-//! [change](reuse::change) are kept between propagations. The answer then agrees within 1e-12, in double
-//! precision, with one that is computed from scratch, and after [`forget`](Propagator::forget) to the
-//! last bit.
+//! [change](reuse::change) are kept between propagations. The answer then agrees within 1e-12, in
+//! double precision, with one that is computed from scratch, and after
+//! [`forget`](Propagator::forget) to the last bit.
 
 mod context;
 mod loaded;
@@ -93,7 +93,8 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree, and for each clique the messages to its parent and from it.
+/// The shape of a compiled network's tree, and for each clique the messages to its parent and from
+/// it.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
     let mut number = vec![0; tree.cliques().len()];

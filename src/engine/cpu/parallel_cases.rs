@@ -1,7 +1,8 @@
 //! A batch of cases, each propagated on one thread.
 //!
-//! Cases share nothing but the tables, so each thread takes the next ones when it is free. Cases that
-//! observe the same variables follow each other on one thread, which finds their reduced tree once.
+//! Cases share nothing but the tables, so each thread takes the next ones when it is free. Cases
+//! that observe the same variables follow each other on one thread, which finds their reduced tree
+//! once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +17,8 @@ use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
 
-/// Most cases that a thread takes at a time. Larger runs share a tree between more cases, smaller ones
-/// keep all threads busy to the end. If it is wrong, only speed changes.
+/// Most cases that a thread takes at a time. Larger runs share a tree between more cases, smaller
+/// ones keep all threads busy to the end. If it is wrong, only speed changes.
 const MAX_RUN: usize = 32;
 
 /// Answers `cases`, with one worker per thread. Must be called in the thread pool.

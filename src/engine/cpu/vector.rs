@@ -1,15 +1,15 @@
 //! Elementary loops over runs of numbers: sums, products, scaling.
 //!
-//! They are inlined into functions made by [`simd_dispatch`](crate::engine::simd), where the compiler
-//! turns them into vector instructions. Sums run in a fixed number of partial sums ([`LANES`]), so
-//! they give the same bits whatever instructions the machine has.
+//! They are inlined into functions made by [`simd_dispatch`](crate::engine::simd), where the
+//! compiler turns them into vector instructions. Sums run in a fixed number of partial sums
+//! ([`LANES`]), so they give the same bits whatever instructions the machine has.
 
 use std::ops::Range;
 
 use crate::potential::{Entry, Real, rescale};
 
-/// Partial sums of a sum. More hide the latency of additions, fewer make short sums cheaper. Changing
-/// it changes the last bits of results.
+/// Partial sums of a sum. More hide the latency of additions, fewer make short sums cheaper.
+/// Changing it changes the last bits of results.
 const LANES: usize = 16;
 
 /// Exponents of scales that are not worth a pass over a table: within it, the largest entry is near

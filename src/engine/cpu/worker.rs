@@ -22,7 +22,8 @@ pub struct Shared<T> {
     pub structure: Structure,
     pub full_tree: FilledTree<T>,
     pub messages: Messages,
-    /// The limit for everything, in bytes. Half of it is for the full tree and one propagation in it.
+    /// The limit for everything, in bytes. Half of it is for the full tree and one propagation in
+    /// it.
     pub bytes: u64,
 }
 
@@ -42,13 +43,14 @@ impl<T: Real> Shared<T> {
         Worker { state: State::new(&self.full_tree.tree), chooser, is_fresh: true }
     }
 
-    /// The number of workers that fit into a quarter of the memory, at least one and at most `wanted`.
+    /// The number of workers that fit into a quarter of the memory, at least one and at most
+    /// `wanted`.
     pub fn worker_count(&self, wanted: usize) -> usize {
         let bytes = State::new(&self.full_tree.tree).bytes().max(1);
         wanted.min(1 + (self.bytes / 4) as usize / bytes)
     }
 
-    /// Bytes that each of so many `workers` may use for a reduced tree.
+    /// Bytes that each worker may use for a reduced tree, if there are `workers` of them.
     pub fn reduced_tree_bytes(&self, workers: usize) -> usize {
         let share = if workers == 1 { self.bytes / 2 } else { self.bytes / 4 };
         share as usize / workers
@@ -83,7 +85,8 @@ impl<T: Real> Shared<T> {
     ) -> Result<Posteriors, RunError> {
         let was_fresh = std::mem::replace(&mut worker.is_fresh, false);
         match self.run_with_cached(worker, evidence, context, watch) {
-            // A state that was very unlikely given earlier evidence may have been lost to underflow.
+            // A state that was very unlikely given earlier evidence may have been lost to
+            // underflow.
             Err(RunError::Impossible) if !was_fresh => {
                 worker.forget();
                 self.run(worker, evidence, context, watch)

@@ -1,8 +1,9 @@
-//! What a propagation notes about one clique.
+//! The state of one clique.
 
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::PortWords;
 
+/// What a propagation notes about one clique. Kept for the next propagation.
 #[derive(Debug, Default)]
 pub struct CliqueState {
     /// All ports below.

@@ -1,7 +1,7 @@
 //! Enters findings: an observation into every separator that holds the variable, a likelihood once.
 //!
-//! Multiplying by an observation twice changes nothing, and every table that it is entered into lets
-//! rows be skipped. Findings on private variables are entered as weights.
+//! Multiplying by an observation twice changes nothing, and every table that it is entered into
+//! lets rows be skipped. Findings on private variables are entered as weights.
 
 use std::cmp::Reverse;
 

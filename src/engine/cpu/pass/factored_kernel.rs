@@ -1,9 +1,9 @@
 //! The loops over the rows of a clique whose table is [factored](FactoredTable).
 //!
 //! As in [`kernel`](crate::engine::cpu::pass::kernel), but there is no table: the tables of factor
-//! groups and the messages that vary along a row, here called *streams*, are multiplied in one pass.
-//! Loops for up to four streams are compiled separately; with more, the first four are multiplied and
-//! then the others one at a time.
+//! groups and the messages that vary along a row, here called *streams*, are multiplied in one
+//! pass. Loops for up to four streams are compiled separately; with more, the first four are
+//! multiplied and then the others one at a time.
 
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
@@ -41,8 +41,8 @@ simd_dispatch!(
 );
 
 simd_dispatch!(
-    /// Adds the products of rows, inputs and the message from the parent to `sums`, the tables of all
-    /// ports below; see [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute).
+    /// Adds the products of rows, inputs and the message from the parent to `sums`, the tables of
+    /// all ports below; see [`kernel::distribute`](crate::engine::cpu::pass::kernel::distribute).
     pub distribute, distribute_rows,
     (
         rows: FactoredRows<'_>,

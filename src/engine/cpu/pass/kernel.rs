@@ -1,7 +1,7 @@
 //! The loops over the rows of a clique's table.
 //!
-//! They are written so that the compiler produces vector instructions: sums run in a fixed number of
-//! partial sums, products go entry by entry, and there are no conditions within a row. See
+//! They are written so that the compiler produces vector instructions: sums run in a fixed number
+//! of partial sums, products go entry by entry, and there are no conditions within a row. See
 //! [`simd`](crate::engine::simd) for how the instructions are chosen, and
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
@@ -59,8 +59,8 @@ simd_dispatch!(
 );
 
 simd_dispatch!(
-    /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables of
-    /// all ports below. `scalars` and `vectors` are the words of a row that point into `sums`.
+    /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables
+    /// of all ports below. `scalars` and `vectors` are the words of a row that point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
@@ -165,8 +165,8 @@ fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
     &values[row[0] as usize..][..row[1] as usize]
 }
 
-/// Fills `buffer` with the products of a row's entries, `factor`, the message `along` from the parent
-/// and the inputs that vary along the row.
+/// Fills `buffer` with the products of a row's entries, `factor`, the message `along` from the
+/// parent and the inputs that vary along the row.
 #[inline(always)]
 fn multiply<T: Entry>(
     values: &[T],

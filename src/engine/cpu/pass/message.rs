@@ -12,8 +12,8 @@
 //! ```
 //!
 //! `belief` contains all findings and `unmasked` none of those in `mask`, so `down` brings these
-//! findings to the clique itself. Messages are in double precision whatever the tables are. They are
-//! scaled by powers of two so that the largest entry is near one.
+//! findings to the clique itself. Messages are in double precision whatever the tables are. They
+//! are scaled by powers of two so that the largest entry is near one.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -50,8 +50,8 @@ impl<T> Copy for Clique<'_, T> {}
 
 /// Computes `unmasked` from the messages in `below`, and from it the message to the parent, `up`.
 ///
-/// `ports` are the ports whose messages are not one everywhere. Returns the exponent of the power of
-/// two by which `up` must be multiplied; `None` if the message is zero.
+/// `ports` are the ports whose messages are not one everywhere. Returns the exponent of the power
+/// of two by which `up` must be multiplied; `None` if the message is zero.
 pub fn collect<T: Entry>(
     clique: Clique<'_, T>,
     ports: &PortWords,
@@ -78,8 +78,8 @@ pub fn collect<T: Entry>(
 }
 
 simd_dispatch!(
-    /// Sets `unmasked` to zero where no finding allows the entry, because nothing asks for it again,
-    /// and writes the largest entry of the message to the parent into `most`.
+    /// Sets `unmasked` to zero where no finding allows the entry, because nothing asks for it
+    /// again, and writes the largest entry of the message to the parent into `most`.
     remove_impossible, remove_impossible_entries,
     (mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64)
 );
@@ -186,8 +186,8 @@ fn send_entries(
     }
 }
 
-/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if it
-/// is `None`.
+/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if
+/// it is `None`.
 pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
     let mut largest = 0.0;
     receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
@@ -196,8 +196,8 @@ pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut
 }
 
 simd_dispatch!(
-    /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`, and
-    /// the largest entry into `most`.
+    /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
+    /// and the largest entry into `most`.
     receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,
@@ -230,9 +230,9 @@ fn receive_entries(
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// The first of `ports` are all ports below, the second those whose messages are not one everywhere. A
-/// large table is summed in parts, for which `scratch` is memory; how many does not depend on the
-/// number of threads, and so no bit of the sums does.
+/// The first of `ports` are all ports below, the second those whose messages are not one
+/// everywhere. A large table is summed in parts, for which `scratch` is memory; how many does not
+/// depend on the number of threads, and so no bit of the sums does.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&PortWords, &PortWords),

@@ -1,7 +1,7 @@
 //! Collect and distribute: one propagation through a tree.
 //!
-//! Let psi be the table of clique C, S the separator to its parent, and m_i the message from child i.
-//! On the way up, C sends
+//! Let psi be the table of clique C, S the separator to its parent, and m_i the message from child
+//! i. On the way up, C sends
 //!
 //! ```text
 //! up(s) = mask(s) * sum over x in C that agree with s of  psi(x) * product over i of m_i(x)
@@ -15,8 +15,8 @@
 //! belief(s_j) = sum over x in C that agree with s_j of  psi(x) * down(x) * product over i of m_i(x)
 //! ```
 //!
-//! So every table is read twice and never written. Posteriors are read from the smallest belief that
-//! holds the variable. [`message`] has the formulas with all details.
+//! So every table is read twice and never written. Posteriors are read from the smallest belief
+//! that holds the variable. [`message`] has the formulas with all details.
 //!
 //! Read `state` and `clique_state` (what a propagation writes), `enter` (findings), `message` (one
 //! clique), `kernel` (the loops), `factored_kernel` (the same for factored tables), `subtree` (the

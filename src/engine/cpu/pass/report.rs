@@ -4,8 +4,9 @@ use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
-/// Forecast time of messages, in nanoseconds, for which the clock is read once. Reading it then costs
-/// little compared with recording the messages. If it is wrong, only the cost of tracing changes.
+/// Forecast time of messages, in nanoseconds, for which the clock is read once. Reading it then
+/// costs little compared with recording the messages. If it is wrong, only the cost of tracing
+/// changes.
 const MIN_TIMED: u32 = 2_500;
 
 /// Average forecast time of a tree's messages, in nanoseconds, above which each message is timed by

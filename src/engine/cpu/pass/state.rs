@@ -27,7 +27,8 @@ pub struct State {
     pub unmasked: Vec<f64>,
     /// In the region above: messages from parents.
     pub down: Vec<f64>,
-    /// In the region above: the product of the findings entered at each separator, if there are any.
+    /// In the region above: the product of the findings entered at each separator, if there are
+    /// any.
     pub mask: Vec<f64>,
     /// Memory for the parts in which large tables are summed.
     pub scratch: Vec<f64>,
@@ -71,9 +72,9 @@ impl State {
         });
         self.cliques.clear();
         self.cliques.extend(cliques);
-        // Entries that only the parent's end of a separator holds are never sent. They are impossible
-        // and stay zero: only the full tree is compressed, and its state is always new memory. Of the
-        // rest, all but the weights is written before it is read.
+        // Entries that only the parent's end of a separator holds are never sent. They are
+        // impossible and stay zero: only the full tree is compressed, and its state is always new
+        // memory. Of the rest, all but the weights is written before it is read.
         resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);
@@ -164,8 +165,8 @@ impl State {
         found
     }
 
-    /// What the table of `clique` is multiplied by: the active ports, the messages in its region below,
-    /// and the message from the parent.
+    /// What the table of `clique` is multiplied by: the active ports, the messages in its region
+    /// below, and the message from the parent.
     pub fn inputs(&self, tree: &Tree, clique: usize) -> (&PortWords, &[f64], &[f64]) {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
@@ -207,8 +208,8 @@ impl State {
     }
 }
 
-/// Gives `values` a length; the content is arbitrary. New memory comes zeroed from the operating system
-/// page by page, as threads write it.
+/// Gives `values` a length; the content is arbitrary. New memory comes zeroed from the operating
+/// system page by page, as threads write it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
         *values = vec![0.0; entries];

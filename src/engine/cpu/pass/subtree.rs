@@ -1,9 +1,9 @@
 //! Passes messages in a subtree, on several threads if there is enough work.
 //!
-//! Cliques are numbered in preorder, so those of a subtree are consecutive, and so are their tables. A
-//! subtree's messages are therefore slices that nothing else refers to, and the subtrees of two
-//! children can be given to two threads without a lock: the compiler checks that they share nothing
-//! mutable. The computation is the same, to the last bit, whatever the number of threads.
+//! Cliques are numbered in preorder, so those of a subtree are consecutive, and so are their
+//! tables. A subtree's messages are therefore slices that nothing else refers to, and the subtrees
+//! of two children can be given to two threads without a lock: the compiler checks that they share
+//! nothing mutable. The computation is the same, to the last bit, whatever the number of threads.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Phase, WorkerClock};
 
-/// Work of a subtree, in table entries, below which it stays on one thread. Tuned on the paper's eight
-/// networks; if it is wrong, only speed changes.
+/// Work of a subtree, in table entries, below which it stays on one thread. Tuned on the paper's
+/// eight networks; if it is wrong, only speed changes.
 const MIN_FORK_WORK: usize = 40_000;
 
 /// The messages of the cliques from number `first` on, as far as `cliques` reaches.
@@ -97,8 +97,8 @@ impl Subtree<'_> {
         (before, after)
     }
 
-    /// Passes all stale messages of the whole tree toward the root. The first begins at `from`, which
-    /// becomes the end of the last.
+    /// Passes all stale messages of the whole tree toward the root. The first begins at `from`,
+    /// which becomes the end of the last.
     pub fn collect_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -236,8 +236,8 @@ impl Subtree<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Passes the stale message from the parent, whose belief is `belief`, into the first clique if it
-    /// has a parent, and then all stale messages below.
+    /// Passes the stale message from the parent, whose belief is `belief`, into the first clique if
+    /// it has a parent, and then all stale messages below.
     fn distribute<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -297,7 +297,7 @@ impl Subtree<'_> {
         }
     }
 
-    /// Computes the beliefs at all ports below of the first clique.
+    /// Computes the first clique's beliefs at all ports below.
     fn compute_beliefs<T: Entry>(&mut self, context: &PassContext<'_, T>) {
         let node = &context.filled.tree.nodes[self.first];
         if !node.below.is_empty() {
@@ -335,8 +335,8 @@ fn collect_children<T: Entry>(
     left.and(right)
 }
 
-/// Distributes in the subtrees of `children`. `slots` are the beliefs that they receive, from `start`
-/// on in the region below.
+/// Distributes in the subtrees of `children`. `slots` are the beliefs that they receive, from
+/// `start` on in the region below.
 fn distribute_children<T: Entry>(
     mut subtree: Subtree<'_>,
     context: &PassContext<'_, T>,

@@ -1,10 +1,10 @@
 //! What must be computed again when findings change.
 //!
 //! A message to a parent depends on the findings of its subtree, so it changes only if one of those
-//! does. A clique's beliefs change, by more than a factor for the whole table, only if the clique holds
-//! a variable that is d-connected to the changed findings given those that stay. Other beliefs, and the
-//! posteriors read from them, are kept. They are correct for the new evidence up to the rounding of
-//! their own computation, and no error accumulates over changes.
+//! does. A clique's beliefs change, by more than a factor for the whole table, only if the clique
+//! holds a variable that is d-connected to the changed findings given those that stay. Other
+//! beliefs, and the posteriors read from them, are kept. They are correct for the new evidence up
+//! to the rounding of their own computation, and no error accumulates over changes.
 
 use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};

@@ -1,8 +1,8 @@
 //! Forecasts the time of a propagation, for the choice of a strategy.
 //!
-//! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on desktop
-//! and server machines, and need only be right within a factor of two: a wrong one makes the engine
-//! choose the slower strategy in close cases. It changes no result beyond rounding.
+//! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on
+//! desktop and server machines, and need only be right within a factor of two: a wrong one makes
+//! the engine choose the slower strategy in close cases. It changes no result beyond rounding.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 /// The share of the entries that are made if the rest is reused from the previous tree.
 const MADE_SHARE: f64 = 0.3;
 
-/// How many times the cost of a search (per variable) the best known strategy must take for a new tree
-/// to be searched. The cost is lost if none is found.
+/// How many times the cost of a search (per variable) the best known strategy must take for a new
+/// tree to be searched. The cost is lost if none is found.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`.
@@ -100,9 +100,9 @@ pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 
     entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
 }
 
-/// The entries that a new reduced tree over `variables` may have to beat `best`, the cost of the best
-/// known strategy; zero if a search does not pay off. `has_previous` says whether there is a previous
-/// tree from which most tables are reused.
+/// The entries that a new reduced tree over `variables` may have to beat `best`, the cost of the
+/// best known strategy; zero if a search does not pay off. `has_previous` says whether there is a
+/// previous tree from which most tables are reused.
 pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
     let made_share = if has_previous { MADE_SHARE } else { 1.0 };
     let limit = |per_variable: f64, per_entry: f64| {

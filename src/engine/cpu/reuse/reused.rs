@@ -1,8 +1,9 @@
 //! Reuses cliques of the previous reduced tree.
 //!
 //! If one finding changes, the reduced tree changes near it and stays the same elsewhere, because
-//! elimination follows local scores. A clique of the same variables with the same factors in the same
-//! states has the same table, to the last bit. If the whole subtree is the same, so is its message.
+//! elimination orders follow local scores. A clique of the same variables with the same factors in
+//! the same states has the same table, to the last bit. If the whole subtree is the same, so is its
+//! message.
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
@@ -82,8 +83,8 @@ impl ReusedCliques {
 }
 
 impl<T: Real> FilledTree<T> {
-    /// Makes the tables of `structure`, except for those reused from the tree `previous`. Tables that
-    /// are not reused go to `pool`, which provides memory for new ones.
+    /// Makes the tables of `structure`, except for those reused from the tree `previous`. Tables
+    /// that are not reused go to `pool`, which provides memory for new ones.
     pub fn rebuild(
         structure: &Structure,
         inputs: TableInputs<'_>,
@@ -110,8 +111,9 @@ impl<T: Real> FilledTree<T> {
         Self::assemble(structure, inputs, cliques, places)
     }
 
-    /// Takes the table of a clique out of this tree, and the node too if the new clique has the same
-    /// ports; only the ranges of its messages stay. A factored table can only be used with its node.
+    /// Takes the table of a clique out of this tree, and the node too if the new clique has the
+    /// same ports; only the ranges of its messages stay. A factored table can only be used with its
+    /// node.
     fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
         let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
         if table.factored.is_some() && !reused.has_same_ports {

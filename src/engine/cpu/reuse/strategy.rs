@@ -2,10 +2,10 @@
 //!
 //! The full tree is always there, without its zeros, and rows that an observation rules out are
 //! skipped. A reduced tree can be far smaller, but the tree must be found for each set of observed
-//! variables, and its tables made for each set of states; it reuses what is
-//! [the same](crate::engine::cpu::reuse::reused) in the previous one. It serves as long as the variables
-//! that were removed from it stay observed in the same states: findings that are added later are entered
-//! into it. If the tree is the one that was used last, only what
+//! variables, and its tables made for each set of states; it reuses what is [the
+//! same](crate::engine::cpu::reuse::reused) in the previous one. It serves as long as the variables
+//! that were removed from it stay observed in the same states: findings that are added later are
+//! entered into it. If the tree is the one that was used last, only what
 //! [changed](crate::engine::cpu::reuse::change) is computed. The strategy with the lowest
 //! [forecast](crate::engine::cpu::reuse::costs) is taken.
 
@@ -22,9 +22,10 @@ use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
 /// Factor by which a reduced tree may have fewer entries than the full tree without its observed
-/// variables, if all variables are observed; it shrinks in proportion to their number. A search that
-/// cannot succeed within this factor is skipped. Measured with a fifth of the variables observed, in
-/// networks of a thousand variables, where it was at most 4. If it is wrong, only speed changes.
+/// variables, if all variables are observed; it shrinks in proportion to their number. A search
+/// that cannot succeed within this factor is skipped. Measured with a fifth of the variables
+/// observed, in networks of a thousand variables, where it was at most 4. If it is wrong, only
+/// speed changes.
 const MAX_SHRINKING: f64 = 30.0;
 
 /// How to propagate.
@@ -34,8 +35,8 @@ pub enum Strategy {
     FullTree,
     /// Through the cached reduced tree as it is.
     CachedTree,
-    /// Through a reduced tree whose tables are made for this propagation: a new one, or the cached one
-    /// with other states.
+    /// Through a reduced tree whose tables are made for this propagation: a new one, or the cached
+    /// one with other states.
     RebuiltTree,
 }
 
@@ -88,8 +89,8 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
-    /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and makes
-    /// its tables if necessary.
+    /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
+    /// makes its tables if necessary.
     ///
     /// If nothing is cached, the choice depends on the evidence only, and not on the threads.
     pub fn prepare(
@@ -117,8 +118,8 @@ impl<T: Real> StrategyChooser<T> {
         if !removes_same
             && let Some(reduced) = self.reduce(network, full.structure, best.0, context, cancel)
         {
-            // Old tables are freed as new ones are made, but the rest of both trees must fit into memory.
-            // Otherwise the old tree goes first, and nothing is reused.
+            // Old tables are freed as new ones are made, but the rest of both trees must fit into
+            // memory. Otherwise the old tree goes first, and nothing is reused.
             let before = self.cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
             if before + reduced.bytes() > context.reduced_tree_bytes {
                 self.drop_cached();
@@ -233,8 +234,8 @@ impl<T: Real> StrategyChooser<T> {
         *cached = Some(CachedTree { observed, reduced, filled, state, ln_constant });
     }
 
-    /// A tree without the observed variables that is forecast to take less than `best` nanoseconds and
-    /// fits into memory.
+    /// A tree without the observed variables that is forecast to take less than `best` nanoseconds
+    /// and fits into memory.
     fn reduce(
         &mut self,
         network: &Network,

@@ -16,9 +16,9 @@ use crate::network::{Evidence, Network};
 const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// A state for the new `tree`, in the memory of `spare`, with the messages of this state that hold
-    /// for `evidence` too. This state, for the tree `previous`, becomes spare memory. Copies on
-    /// `threads` if there is much to copy.
+    /// A state for the new `tree`, in the memory of `spare`, with the messages of this state that
+    /// hold for `evidence` too. This state, for the tree `previous`, becomes spare memory. Copies
+    /// on `threads` if there is much to copy.
     pub fn transfer(
         &mut self,
         previous: &Tree,
@@ -140,8 +140,8 @@ impl Transfer<'_> {
         (node.above.start, node.below.start)
     }
 
-    /// The clique at which `cliques` are divided between two threads, so that both copy about as much;
-    /// `None` if it does not pay off.
+    /// The clique at which `cliques` are divided between two threads, so that both copy about as
+    /// much; `None` if it does not pay off.
     fn middle(&self, cliques: &Range<usize>) -> Option<usize> {
         let nodes = &self.tree.nodes[cliques.clone()];
         let (first, last) = (nodes.first()?, nodes.last()?);

@@ -1,6 +1,7 @@
 //! Compresses the tables that cliques exchange: entries that no row touches are left out.
 //!
-//! Where a clique holds a hundredth of its entries, its rows touch few entries of its separators too.
+//! Where a clique holds a hundredth of its entries, its rows touch few entries of its separators
+//! too.
 
 use std::ops::Range;
 
@@ -97,8 +98,8 @@ impl Tree {
     }
 }
 
-/// Whether a row touches each entry of the port that `word` points into, which lies at `port` in the
-/// region that rows count in.
+/// Whether a row touches each entry of the port that `word` points into, which lies at `port` in
+/// the region that rows count in.
 fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
     let mut touched = vec![false; port.len()];
     for row in node.words.chunks_exact(node.stride) {

@@ -1,10 +1,10 @@
 //! Factored tables: products that are never multiplied out.
 //!
-//! The table of a clique is a product of factors that are often far smaller than it. Multiplying them
-//! again each time a row is read can be faster than reading the table: the factors stay in a cache,
-//! while the table would have to be written to memory and read back. Factors are first put into groups,
-//! each with a table of its own, where that table is no larger than the tables it replaces or small
-//! beside the clique's.
+//! The table of a clique is a product of factors that are often far smaller than it. Multiplying
+//! them again each time a row is read can be faster than reading the table: the factors stay in a
+//! cache, while the table would have to be written to memory and read back. Factors are first
+//! multiplied in groups, if the table of a group is no larger than the tables that it replaces, or
+//! much smaller than the clique's.
 
 use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
@@ -13,8 +13,8 @@ use crate::engine::cpu::tree::rows::{GroupPort, PortWords, ROW_HEAD};
 use crate::network::{Factor, FactorId, Network, VariableId};
 use crate::potential::Scope;
 
-// The constants were tuned on the paper's eight networks; if one is wrong, only speed changes (and last
-// bits of results).
+// The constants were tuned on the paper's eight networks; if one is wrong, only speed changes (and
+// last bits of results).
 
 /// Entries of the smallest table that is factored.
 const MIN_ENTRIES: usize = 1024;
@@ -26,9 +26,9 @@ const MIN_ROW: usize = 24;
 /// A table is factored if it has at least this many times the entries of its groups.
 const MIN_SAVING: usize = 3;
 
-/// Factors are grouped if the group's table has at most this fraction (one in so many) of the entries
-/// of the clique's.
-const GROUP_FRACTION: usize = 16;
+/// Factors are grouped if the clique's table has at least this many times the entries of the
+/// group's.
+const MIN_GROUP_SAVING: usize = 16;
 
 /// Most tables that vary along a row: of factor groups and of messages.
 pub const MAX_STREAMS: usize = 8;
@@ -42,8 +42,8 @@ pub struct FactoringPlan {
     groups: Vec<GroupPlan>,
     /// Entries of all groups.
     entries: usize,
-    /// Memory for them. The planning thread allocates it, whichever thread fills it: it outlives the
-    /// plan.
+    /// Memory for them. The planning thread allocates it, whichever thread fills it: it outlives
+    /// the plan.
     memory: Vec<f64>,
 }
 
@@ -68,8 +68,8 @@ pub struct FactoredTable {
 }
 
 impl FactoringPlan {
-    /// How to factor the product of `factors` in `layout`; `None` if a table is as good. Variables that
-    /// were removed from the clique do not count.
+    /// How to factor the product of `factors` in `layout`; `None` if a table is as good. Variables
+    /// that were removed from the clique do not count.
     pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
         let (table, row) = (layout.entries(), layout.run_entries());
         let is_fit = table >= MIN_ENTRIES && row >= MIN_ROW && factors.len() <= MAX_FACTORS;
@@ -91,7 +91,7 @@ impl FactoringPlan {
                 let in_either = |v: &VariableId| slow.contains(v) || group.slow.contains(v);
                 let slow: Vec<VariableId> = outer.clone().filter(in_either).collect();
                 let entries = entries(&slow, is_vector || group.is_vector);
-                let max_entries = (own + group.entries).max(table / GROUP_FRACTION);
+                let max_entries = (own + group.entries).max(table / MIN_GROUP_SAVING);
                 (entries <= max_entries).then_some((slow, entries))
             };
             let joined =

@@ -1,10 +1,10 @@
 //! Fills the table of a clique with the product of its factors.
 //!
-//! A reduced tree is often made for a single propagation, so making its tables must cost no more than
-//! reading them. A table is written once, in runs along its fastest variables. A factor that is
-//! constant along a run gives a single number. One whose own entries along the run are consecutive is
-//! read in place. Any other factor is first copied into an order in which they are, unless the copy
-//! would be large or read only once.
+//! A reduced tree is often made for a single propagation, so making its tables must cost no more
+//! than reading them. A table is written once, in runs along its fastest variables. A factor that
+//! is constant along a run gives a single number. One whose own entries along the run are
+//! consecutive is read in place. Any other factor is first copied into an order in which they are,
+//! unless the copy would be large or read only once.
 
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
@@ -41,9 +41,9 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// Fills `table`, in the order of a layout, with the product of factors of `network`, or with its
-    /// entries in sparse rows. Returns the exponent of the power of two by which the table must be
-    /// multiplied; its largest entry is near one.
+    /// Fills `table`, in the order of a layout, with the product of factors of `network`, or with
+    /// its entries in sparse rows. Returns the exponent of the power of two by which the table must
+    /// be multiplied; its largest entry is near one.
     ///
     /// A variable that was removed from the clique has the state in `observed`. A large table is
     /// filled by several threads if `forks`.
@@ -158,8 +158,8 @@ impl TableBuilder {
         runs(&copied, RunSource::Copy(first..copies.len()))
     }
 
-    /// Fills `table`, in runs of `length` entries or in sparse rows, with the product of factors and
-    /// of an earlier table. Returns the exponent of the power of two by which `table` must be
+    /// Fills `table`, in runs of `length` entries or in sparse rows, with the product of factors
+    /// and of an earlier table. Returns the exponent of the power of two by which `table` must be
     /// multiplied; `None` if the product is zero, or so near to it that digits were lost.
     fn fill<T: Entry>(
         &mut self,
@@ -188,8 +188,8 @@ impl TableBuilder {
     }
 }
 
-/// The values of `factor` from the observed states on, and the scope that indexes the whole factor: with
-/// observed variables at index zero it indexes these values too.
+/// The values of `factor` from the observed states on, and the scope of the whole factor. With
+/// observed variables at index zero, the scope indexes these values.
 fn observed_part<'a>(
     network: &Network,
     factor: &'a Factor,
@@ -203,8 +203,8 @@ fn observed_part<'a>(
 
 /// Splits the variables of a layout into slow ones and those of a run.
 ///
-/// A run takes the fastest variables until it has [`MIN_RUN`] entries; and more of the fastest group
-/// as long as it has at most `max_run`.
+/// A run takes the fastest variables until it has [`MIN_RUN`] entries; and more of the fastest
+/// group as long as it has at most `max_run`.
 fn runs(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();

@@ -28,7 +28,8 @@ pub struct ReadyClique<T> {
 impl<T: Entry> FilledTree<T> {
     /// Makes all tables of `structure`, factored where that pays off if `may_factor`.
     pub fn build(structure: &Structure, inputs: TableInputs<'_>, may_factor: bool) -> Self {
-        // The calling thread allocates all tables, whichever thread fills them: they outlive the call.
+        // The calling thread allocates all tables, whichever thread fills them: they outlive the
+        // call.
         let requests = structure.layouts.iter().zip(&structure.shape.factors);
         let requests = requests.map(|(layout, factors)| {
             let plan = may_factor.then(|| FactoringPlan::new(inputs.network, layout, factors));

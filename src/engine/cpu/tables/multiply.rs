@@ -13,16 +13,16 @@ use crate::engine::cpu::vector::larger;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// Most factors that are multiplied before the product is rescaled: the product of many small numbers
-/// must not underflow.
+/// Most factors that are multiplied before the product is rescaled: the product of many small
+/// numbers must not underflow.
 pub const MAX_FACTORS: usize = 8;
 
-/// Entries of a piece of a table that one thread fills. Tuned on the paper's eight networks; if it is
-/// wrong, only speed changes.
+/// Entries of a piece of a table that one thread fills. Tuned on the paper's eight networks; if it
+/// is wrong, only speed changes.
 const PIECE_ENTRIES: usize = 32_768;
 
-/// Entries of a product of many factors that are computed at a time: they stay in the L1 cache. If it
-/// is wrong, only speed changes.
+/// Entries of a product of many factors that are computed at a time: they stay in the L1 cache. If
+/// it is wrong, only speed changes.
 const CHUNK_ENTRIES: usize = 256;
 
 /// The rows of a table that leaves out some entries.
@@ -132,8 +132,8 @@ fn multiply_runs<T: Entry>(
 }
 
 simd_dispatch!(
-    /// Writes the entries of `sparse` of the product times `scale` into `table`, and the largest into
-    /// `largest`. `buffer` holds a run.
+    /// Writes the entries of `sparse` of the product times `scale` into `table`, and the largest
+    /// into `largest`. `buffer` holds a run.
     pub multiply_sparse<Entry>, multiply_rows,
     (
         product: Product<'_>,
@@ -183,11 +183,11 @@ fn multiply_scalars(
     })
 }
 
-/// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run. Returns
-/// the largest entry.
+/// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run.
+/// Returns the largest entry.
 ///
-/// The stretch begins `offset` entries into the run; `earlier` is given from the stretch on. `buffer`
-/// must be as long as the stretch if a factor is scattered.
+/// The stretch begins `offset` entries into the run; `earlier` is given from the stretch on.
+/// `buffer` must be as long as the stretch if a factor is scattered.
 #[inline(always)]
 fn multiply_run<T: Entry>(
     factors: &[FactorRuns<'_>],

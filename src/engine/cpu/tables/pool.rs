@@ -1,8 +1,8 @@
 //! Memory of tables, reused from one reduced tree to the next.
 //!
 //! A reduced tree is often made for a single propagation. Writing to memory that was never written
-//! takes longer than computing a table, because the operating system first provides each page. So the
-//! tables of one tree go to a pool, and those of the next are taken from it.
+//! takes longer than computing a table, because the operating system first provides each page. So
+//! the tables of one tree go to a pool, and those of the next are taken from it.
 
 use std::cmp::Reverse;
 
@@ -21,8 +21,8 @@ pub struct ReusePool<T> {
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Entries of the smallest table that is pooled: for smaller ones the allocator is as fast. If it
-    /// is wrong, only speed changes.
+    /// Entries of the smallest table that is pooled: for smaller ones the allocator is as fast. If
+    /// it is wrong, only speed changes.
     const MIN_ENTRIES: usize = 512;
 
     pub fn new() -> Self {

@@ -2,9 +2,10 @@
 //!
 //! An entry of a clique's table can be positive although no state of the whole network agrees with
 //! it, because the table of another clique is zero there. Evidence only removes states, so an entry
-//! whose joint probability is zero without evidence stays zero. One propagation finds all of these. Its
-//! tables and messages are boolean: they only say whether an entry is positive, and table entries take
-//! one byte. Factors have no entry between zero and 1e-300, so no small number is taken for zero.
+//! whose joint probability is zero without evidence stays zero. One propagation finds all of these.
+//! Its tables and messages are boolean: they only say whether an entry is positive, and table
+//! entries take one byte. Factors have no entry between zero and 1e-300, so no small number is
+//! taken for zero.
 //!
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
 //! memory that was never written takes longer to write than all the rest.
@@ -40,8 +41,8 @@ const MAX_COST_SHARE: f64 = 0.9;
 /// The cost of a row, in entries. Tuned as above.
 const ROW_COST: f64 = 24.0;
 
-/// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are made
-/// on the threads of `inputs`.
+/// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are
+/// made on the threads of `inputs`.
 pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
     let network = inputs.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
@@ -95,8 +96,8 @@ fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Optio
     let mut state = State::new(tree);
     state.find_change(inputs.network, tree, &Evidence::none());
     state.enter(tree, &Evidence::none());
-    // One thread allocates all memory. With an allocation per thread, the peak would depend on which
-    // thread's allocator keeps what.
+    // One thread allocates all memory. With an allocation per thread, the peak would depend on
+    // which thread's allocator keeps what.
     let tables: Vec<_> = tree.nodes.iter().map(SparseTable::new).collect();
     match inputs.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES) {
         Some(threads) => threads.install(|| {
@@ -155,8 +156,8 @@ impl SparseTable {
         SparseRows { starts, words, stride, possible }
     }
 
-    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if there are
-    /// too many.
+    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if there
+    /// are too many.
     fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let values = &boolean.tables[clique].values;

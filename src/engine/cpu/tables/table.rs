@@ -6,8 +6,8 @@ use crate::engine::cpu::tables::factored::FactoredTable;
 /// `exponent`.
 #[derive(Debug, Default)]
 pub struct CliqueTable<T> {
-    /// The entries in the order of the clique's layout, without those that are always zero; empty if
-    /// the table is factored.
+    /// The entries in the order of the clique's layout, without those that are always zero; empty
+    /// if the table is factored.
     pub values: Vec<T>,
     pub exponent: i32,
     /// The product of smaller tables that takes the place of `values`.
@@ -15,6 +15,7 @@ pub struct CliqueTable<T> {
 }
 
 impl<T> CliqueTable<T> {
+    /// Bytes of the numbers.
     pub fn bytes(&self) -> usize {
         let factored = self.factored.as_ref();
         size_of_val::<[T]>(&self.values)

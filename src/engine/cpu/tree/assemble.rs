@@ -1,5 +1,5 @@
-//! Assembles a [`Tree`] from a [`Structure`]: where tables lie in memory, the rows of each table, and
-//! the places where findings are entered and posteriors are read.
+//! Assembles a [`Tree`] from a [`Structure`]: where tables lie in memory, the rows of each table,
+//! and the places where findings are entered and posteriors are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,8 +61,8 @@ impl Structure {
         tree
     }
 
-    /// Writes the rows of the cliques for which factor groups are given, and divides them into blocks;
-    /// on `threads` if there are many.
+    /// Writes the rows of the cliques for which factor groups are given, and divides them into
+    /// blocks; on `threads` if there are many.
     fn add_rows(
         &self,
         nodes: &mut [Node],
@@ -85,8 +85,8 @@ impl Structure {
         }
     }
 
-    /// A node whose tables lie from `above` and `below` on. If it is not reused, it has memory for its
-    /// rows but no rows, and its factor groups are returned too.
+    /// A node whose tables lie from `above` and `below` on. If it is not reused, it has memory for
+    /// its rows but no rows, and its factor groups are returned too.
     fn node(
         &self,
         clique: usize,
@@ -136,8 +136,8 @@ impl Structure {
         (node, groups)
     }
 
-    /// For each entry of the separator to `parent` in the order of `clique`, its entry in the order of
-    /// `parent`; `None` if the orders are the same.
+    /// For each entry of the separator to `parent` in the order of `clique`, its entry in the order
+    /// of `parent`; `None` if the orders are the same.
     fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
         let from = &self.layouts[clique].ports[0].scope;
         let number = self.children[parent].iter().position(|&child| child == clique);
@@ -151,8 +151,8 @@ impl Structure {
         Some(permutation.into())
     }
 
-    /// Adds the places of the variables of `clique`. `smallest` has, by variable, the entries of the
-    /// smallest table of beliefs found so far.
+    /// Adds the places of the variables of `clique`. `smallest` has, by variable, the entries of
+    /// the smallest table of beliefs found so far.
     fn add_places(
         &self,
         clique: usize,

@@ -57,8 +57,8 @@ impl EntryMap {
         self.0.as_ref().map_or(entries, |before| before.len() - 1)
     }
 
-    /// As [`Axis::runs`]: the runs of entries that have one state each of a variable, with the state,
-    /// of a table of `entries`.
+    /// As [`Axis::runs`]: the runs of entries that have one state each of a variable, with the
+    /// state, of a table of `entries`.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = (0..self.full_entries(entries)).step_by(axis.stride);
         let run = move |start| self.position(start)..self.position(start + axis.stride);
@@ -136,8 +136,8 @@ impl EntryStates {
         self.0.push((axis, states));
     }
 
-    /// Writes one into `table` where all `states` agree and zero elsewhere. Returns `false` and leaves
-    /// `table` alone if the states along one of the axes are not known.
+    /// Writes one into `table` where all `states` agree and zero elsewhere. Returns `false` and
+    /// leaves `table` alone if the states along one of the axes are not known.
     pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
         let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
         if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn runs_and_masks_cover_the_entries_with_the_given_states() {
-        // Variables with 3, 2 and 4 states; tables without every fifth entry, with only those, and full.
+        // Variables with 3, 2 and 4 states; tables without every fifth entry, with only those, and
+        // full.
         let axis = |stride, cardinality| Axis { stride, cardinality };
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
         let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();

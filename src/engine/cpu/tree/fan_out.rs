@@ -1,10 +1,11 @@
 //! A bound on the number of messages that are multiplied at once.
 //!
 //! A clique's table is read once with the messages of all its children, and their product is not
-//! rescaled in between. Each message has its largest entry near one, but the product of a few hundred
-//! that favour opposite states can underflow everywhere. So children with the same separator are
-//! moved below one another: each then receives a few messages, and its own message is rescaled. The
-//! result is again a junction tree, because the separator's variables are in each of these cliques.
+//! rescaled in between. Each message has its largest entry near one, but the product of a few
+//! hundred that favour opposite states can underflow everywhere. So children with the same
+//! separator are moved below one another: each then receives a few messages, and its own message is
+//! rescaled. The result is again a junction tree, because the separator's variables are in each of
+//! these cliques.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ use crate::network::VariableId;
 const MAX_SIBLINGS: usize = 8;
 
 impl Shape {
-    /// The same cliques, in preorder, where no clique has more than [`MAX_SIBLINGS`] children over the
-    /// same separator.
+    /// The same cliques, in preorder, where no clique has more than [`MAX_SIBLINGS`] children over
+    /// the same separator.
     ///
     /// Also returns, for each clique, its number in `self`.
     pub fn with_bounded_fan_out(mut self) -> (Self, Vec<usize>) {
@@ -76,8 +77,8 @@ mod tests {
         indices.iter().map(|&index| VariableId::new(index)).collect()
     }
 
-    /// A root clique of variables 0 and 1, and a child per effect: most are effects of variable 0, and
-    /// every fiftieth of variable 1.
+    /// A root clique of variables 0 and 1, and a child per effect: most are effects of variable 0,
+    /// and every fiftieth of variable 1.
     fn star(effects: usize) -> Shape {
         let mut shape = Shape { cliques: vec![ids(&[0, 1])], parents: vec![None], factors: vec![] };
         for effect in 0..effects {

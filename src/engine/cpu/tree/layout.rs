@@ -1,11 +1,12 @@
 //! The order of the variables in a clique's table.
 //!
 //! A clique's table has a *port* for each table that it exchanges numbers with: the separator to
-//! its parent, the separator to each child, and one for its private variables, which are in no other
-//! clique. Two variables that are in the same ports move every index alike, so they are merged into
-//! one group. A table of ten variables becomes a nest of two to five loops. The largest group is the
-//! innermost loop: along it, the index into a port's table either stays the same or steps by one. The
-//! compiler turns such loops into vector instructions, whatever the numbers of states are.
+//! its parent, the separator to each child, and one for its private variables, which are in no
+//! other clique. Two variables that are in the same ports move every index alike, so they are
+//! merged into one group. A table of ten variables becomes a nest of two to five loops. The largest
+//! group is the innermost loop: along it, the index into a port's table either stays the same or
+//! steps by one. The compiler turns such loops into vector instructions, whatever the numbers of
+//! states are.
 //!
 //! The two ends of a separator may therefore order its variables differently. Messages are permuted
 //! when they are sent. That costs one indexed store per separator entry, and separators are small

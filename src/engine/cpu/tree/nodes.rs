@@ -10,8 +10,8 @@ use crate::network::VariableId;
 /// The cliques, and where the tables that they exchange lie in memory.
 ///
 /// Tables at ports toward children, together with those of private variables, form the region
-/// *below*; tables at ports toward parents form the region *above*. A separator has a table in each,
-/// one in the order of either end.
+/// *below*; tables at ports toward parents form the region *above*. A separator has a table in
+/// each, one in the order of either end.
 #[derive(Debug)]
 pub struct Tree {
     /// The cliques in preorder.
@@ -44,8 +44,8 @@ pub struct Node {
     pub above: Range<usize>,
     /// The table of the same separator in the region below, in the order of the parent.
     pub in_parent: Range<usize>,
-    /// For each entry of [`above`](Self::above), its entry in [`in_parent`](Self::in_parent); `None`
-    /// if the orders are the same.
+    /// For each entry of [`above`](Self::above), its entry in [`in_parent`](Self::in_parent);
+    /// `None` if the orders are the same.
     pub permutation: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Rows count from its start.

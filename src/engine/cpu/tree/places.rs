@@ -7,13 +7,14 @@ use crate::potential::Axis;
 pub struct VariablePlaces {
     /// The clique nearest to the root that holds it.
     pub top: usize,
-    /// The separators that hold it, each by the clique below it, nearest to the root first; with its
-    /// axis in the order of the clique below.
+    /// The separators that hold it, each by the clique below it, nearest to the root first; with
+    /// its axis in the order of the clique below.
     pub separators: Vec<(usize, Axis)>,
-    /// Its axis in the table of private variables of [`top`](Self::top), if it is in no other clique.
+    /// Its axis in the table of private variables of [`top`](Self::top), if it is in no other
+    /// clique.
     pub private: Option<Axis>,
-    /// Where its posterior is read: the smallest table of beliefs that holds it, with its axis there.
-    /// `None` if the variable was removed from the tree.
+    /// Where its posterior is read: the smallest table of beliefs that holds it, with its axis
+    /// there. `None` if the variable was removed from the tree.
     pub home: Option<(BeliefTable, Axis)>,
 }
 

@@ -1,8 +1,8 @@
 //! The reduced tree: a junction tree of the variables that are not observed.
 //!
 //! An observed variable fixes an index of the tables that hold it, and its neighbours are no longer
-//! connected through it. The rest falls into components or has smaller cliques, so it is triangulated
-//! again. With a fifth of the variables observed, tables often shrink to a hundredth.
+//! connected through it. The rest falls into components or has smaller cliques, so it is
+//! triangulated again. With a fifth of the variables observed, tables often shrink to a hundredth.
 
 use std::slice;
 
@@ -14,12 +14,13 @@ use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics, of which the best tree is taken; in a large network only of the first two.
+/// The heuristics that are tried, the first two only in a large network. The smallest tree is
+/// taken.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// Unobserved variables above which a network is large: triangulation then takes a relevant share of
-/// a propagation. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+/// Unobserved variables above which a network is large: triangulation then takes a noticeable share
+/// of the time. Tuned on the paper's eight networks; if it is wrong, only speed changes.
 const LARGE_NETWORK: usize = 200;
 
 /// Table entries per variable of a large network above which a second heuristic pays off. Tuned as
@@ -48,8 +49,8 @@ impl ReducedTree {
         self.table_bytes + self.other_bytes
     }
 
-    /// The natural logarithm of the product of all factors whose variables are all `observed`; `None`
-    /// if it is zero. P(e) of the tree must be multiplied by the product.
+    /// The natural logarithm of the product of all factors whose variables are all `observed`;
+    /// `None` if it is zero. P(e) of the tree must be multiplied by the product.
     pub fn ln_constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
         let entry = |&factor: &FactorId| {
             let factor = network.factor(factor);
@@ -65,9 +66,10 @@ impl ReducedTree {
 
 /// Triangulates `network` without the variables that are observed.
 ///
-/// `width` is the size of a table entry in bytes. Cliques that are unchanged since the tree `previous`
-/// keep its layouts. With `threads`, two heuristics may run in parallel; the result is the same.
-/// Returns `None` if `cancel` is set, or if no tree has fewer than `max_entries` entries in all.
+/// `width` is the size of a table entry in bytes. Cliques that are unchanged since the tree
+/// `previous` keep its layouts. With `threads`, two heuristics may run in parallel; the result is
+/// the same. Returns `None` if `cancel` is set, or if no tree has fewer than `max_entries` entries
+/// in all.
 pub fn reduce(
     network: &Network,
     is_observed: &[bool],
@@ -119,8 +121,8 @@ pub fn reduce(
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 
-/// The moral graph of the `unobserved` variables, numbered in this order, and the scope of each factor
-/// in these numbers.
+/// The moral graph of the `unobserved` variables, numbered in this order, and the scope of each
+/// factor in these numbers.
 fn reduced_graph(
     network: &Network,
     is_observed: &[bool],
@@ -139,8 +141,8 @@ fn reduced_graph(
     (MoralGraph::new(cardinalities, &families), families)
 }
 
-/// The shape of `tree`, whose variables are numbered as in `unobserved`, and the factors that belong to
-/// no clique because their `families` are empty.
+/// The shape of `tree`, whose variables are numbered as in `unobserved`, and the factors that
+/// belong to no clique because their `families` are empty.
 fn shape(
     tree: CliqueTree,
     unobserved: &[VariableId],

@@ -12,12 +12,13 @@
 //!
 //! Offsets at the port to the parent count from the start of that separator's table; those at all
 //! other ports from the start of the clique's region of tables below, in which they follow each
-//! other. A port whose layout [`is_vector`](super::layout::PortLayout::is_vector) has as many entries
-//! for a row as the row has; any other port has one.
+//! other. A port whose layout [`is_vector`](super::layout::PortLayout::is_vector) has as many
+//! entries for a row as the row has; any other port has one.
 //!
-//! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B, C
-//! with its only child. It has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its entries
-//! are 20 to 23, and it meets entry 5 of the parent's separator and entries 8 to 11 of the child's.
+//! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
+//! C with its only child. It has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its
+//! entries are 20 to 23, and it meets entry 5 of the parent's separator and entries 8 to 11 of the
+//! child's.
 
 use std::ops::Range;
 
@@ -70,8 +71,8 @@ pub struct GroupPort {
     pub is_vector: bool,
 }
 
-/// Consecutive rows of a large table. No two blocks of a table touch the same entry of the separator
-/// above, so they can be summed on different threads.
+/// Consecutive rows of a large table. No two blocks of a table touch the same entry of the
+/// separator above, so they can be summed on different threads.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RowBlock {
     /// The words that describe the rows.
