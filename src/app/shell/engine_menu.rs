@@ -1,4 +1,4 @@
-//! Choosing the engine: which one, its number type, and for engine `gpu-paper` what the paper varies.
+//! Choosing the engine: its number type and, for engine `gpu-paper`, block size and layout.
 
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
@@ -10,26 +10,24 @@ use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
-/// The block sizes that can be chosen: those of Figure 5 of Zheng, Mengshoel and Chong and a few between.
+/// The block sizes to choose from, in threads: those of Figure 5 of Zheng, Mengshoel and Chong, and some
+/// in between.
 const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
 
 /// Draws the choices, from right to left.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    if model.compute.engine.takes_paper_options() {
-        let PaperOptions { block_size, layout } = model.compute.engine.paper;
+    let chosen = model.compute.engine;
+    if chosen.takes_paper_options() {
+        let PaperOptions { block_size, layout } = chosen.paper;
         ComboBox::from_id_salt("paper options")
             .selected_text(format!("{layout}, {block_size}"))
             .height(f32::INFINITY)
             .show_ui(ui, |ui| paper(ui, model, commands))
             .response
-            .on_hover_text("Layout of the mapping tables, and threads of a block");
+            .on_hover_text("Layout of the mapping tables, and threads per block");
     }
     let engine = ComboBox::from_id_salt("engine")
-        .selected_text(format!(
-            "{} {}",
-            model.compute.engine.engine.name(),
-            model.compute.engine.precision
-        ))
+        .selected_text(format!("{} {}", chosen.engine.name(), chosen.precision))
         .height(f32::INFINITY)
         .show_ui(ui, |ui| engines(ui, model, commands))
         .response;
@@ -37,7 +35,7 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     engine.on_hover_text("Engine and precision");
 }
 
-/// Every engine; one that cannot run here says why.
+/// The list of engines. For those that cannot run here, it says why.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for engine in engine::all() {
         let available = engine.availability();
@@ -64,12 +62,12 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// The runs of an engine that cannot run here, as they were recorded where it can.
+/// The recorded runs of an engine that cannot run here.
 fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands) {
     let Some(document) = &model.document else { return };
-    let here = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);
+    let runs = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);
     let mut any = false;
-    for recorded in here {
+    for recorded in runs {
         any = true;
         let text = format!("{}, {}", recorded.engine(), recorded.credit());
         if ui.selectable_label(document.shown == Some(*recorded), text).clicked() {
@@ -87,7 +85,7 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
     }
 }
 
-/// What engine `gpu-paper` can be asked for.
+/// The options of engine `gpu-paper`.
 fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let now = model.compute.engine.paper;
     let mut choose = |paper: PaperOptions| {
@@ -101,7 +99,7 @@ fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
     }
     ui.separator();
-    ui.weak("Threads of a block");
+    ui.weak("Threads per block");
     for block_size in BLOCK_SIZES {
         if ui.selectable_label(now.block_size == block_size, block_size.to_string()).clicked() {
             choose(PaperOptions { block_size, ..now });
@@ -112,11 +110,11 @@ fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 fn explain(layout: MappingLayout) -> &'static str {
     match layout {
         MappingLayout::Naive => {
-            "One mapping table after another: threads that run together read words far apart"
+            "One mapping table after the other: threads in step read words that are far apart"
         }
         MappingLayout::Interleaved => {
-            "The first elements of all mapping tables, then the second ones: threads that run \
-             together read words side by side"
+            "The first elements of all mapping tables, then all second elements: threads in step \
+             read adjacent words"
         }
     }
 }
@@ -130,7 +128,7 @@ mod tests {
     use crate::app::testing::{drive_model, model, record_on_gpu};
     use crate::engine::by_name;
 
-    /// As if a card were there, and `gpu-paper` chosen.
+    /// A model in which engine `gpu-paper` is chosen.
     fn with_paper() -> Model {
         let mut model = model("asia");
         model.compute.engine.engine = by_name("gpu-paper").expect("compiled in");
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_and_block_size_are_chosen_for_the_paper_engine_alone() {
+    fn only_the_paper_engine_has_layout_and_block_size() {
         let mut harness = drive_model(with_paper(), show);
         harness.run();
         for (open, choose) in [("interleaved, 128", "naive"), ("interleaved, 128", "1024")] {
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_cannot_run_says_why_and_offers_its_recording() {
+    fn an_unavailable_engine_says_why_and_offers_its_recordings() {
         if by_name("gpu").expect("compiled in").availability().is_ok() {
             return;
         }
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_differ_by_block_size_only_where_it_matters() {
+    fn block_size_matters_only_for_the_paper_engine() {
         let paper = with_paper().compute.engine;
         let other = PaperOptions { block_size: 16, ..paper.paper };
         assert_ne!(EngineChoice { paper: other, ..paper }, paper);

@@ -1,7 +1,7 @@
-//! File dialogs.
+//! The system's file dialog.
 //!
-//! A dialog runs on a thread of its own, which is the one exception to the rule that threads belong
-//! to the session: the system's dialog blocks its caller for as long as the user thinks.
+//! It blocks its caller until the user answers, so it runs on its own thread. This is the one thread
+//! of the program outside the session and the parallel engines.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -12,28 +12,29 @@ use crate::clock::Instant;
 use crate::format::Format;
 use crate::format::cases::CaseFormat;
 
-/// The endings of all network files.
-fn network_endings() -> Vec<&'static str> {
-    let endings = Format::ALL.iter().flat_map(|format| format.extensions());
-    endings.copied().chain(["gz"]).collect()
+/// The extensions of all network files.
+fn network_extensions() -> Vec<&'static str> {
+    let extensions = Format::ALL.iter().flat_map(|format| format.extensions());
+    extensions.copied().chain(["gz"]).collect()
 }
 
-/// The endings of all evidence files.
-fn case_endings() -> Vec<&'static str> {
+/// The extensions of all evidence files.
+fn case_extensions() -> Vec<&'static str> {
     CaseFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect()
 }
 
-/// A dialog that is open.
+/// An open dialog.
 pub struct Dialog {
     purpose: FilePurpose,
+    /// The chosen path, and how long the dialog was open.
     answer: Receiver<(Option<PathBuf>, Duration)>,
 }
 
 impl Dialog {
-    /// Opens the system's dialog for `purpose`, and calls `wake` when the user has answered.
+    /// Opens a dialog. `wake` is called from its thread when the user has answered.
     ///
     /// # Errors
-    /// If the operating system gives no thread.
+    /// If the operating system cannot start a thread.
     #[expect(clippy::disallowed_methods, reason = "a dialog blocks its thread")]
     pub fn open(purpose: FilePurpose, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (sender, answer) = channel();
@@ -42,11 +43,11 @@ impl Dialog {
             let dialog = rfd::FileDialog::new().set_title(purpose.title());
             let dialog = match purpose {
                 FilePurpose::OpenNetwork => dialog
-                    .add_filter("Bayesian networks", &network_endings())
+                    .add_filter("Bayesian networks", &network_extensions())
                     .add_filter("All files", &["*"]),
-                FilePurpose::LoadEvidence | FilePurpose::OpenCases => {
-                    dialog.add_filter("Evidence", &case_endings()).add_filter("All files", &["*"])
-                }
+                FilePurpose::LoadEvidence | FilePurpose::OpenCases => dialog
+                    .add_filter("Evidence", &case_extensions())
+                    .add_filter("All files", &["*"]),
                 FilePurpose::ExportResult(_) => dialog,
                 FilePurpose::OpenResult => dialog.add_filter("Results", &["json"]),
                 FilePurpose::SavePicture(_) => {
@@ -69,7 +70,7 @@ impl Dialog {
                 | FilePurpose::OpenCases
                 | FilePurpose::OpenResult => dialog.pick_file(),
             };
-            // The window may be closed by now.
+            // The window may have been closed meanwhile.
             let _ = sender.send((path, began.elapsed()));
             wake();
         })?;
@@ -82,8 +83,8 @@ impl Dialog {
         self.purpose
     }
 
-    /// The answer once there is one: a path, or `None` for Cancel and where the system has no dialog to
-    /// show; and what it took.
+    /// The answer, once the user has given it, and how long the dialog was open. `None` instead of a path
+    /// if the user cancelled or the system has no dialog.
     #[must_use]
     pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
         match self.answer.try_recv() {

@@ -1,4 +1,4 @@
-//! What a lesson looks like: a window with the text, and a frame around what it points at.
+//! The window of a lesson, and the frame around its target.
 
 use eframe::egui::{
     self, Button, Id, LayerId, Order, Pos2, Rect, RichText, Stroke, StrokeKind, Vec2,
@@ -10,14 +10,14 @@ use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::targets;
 
-/// Width of the text.
+/// Width of the text, in points.
 const WIDTH: f32 = 330.0;
-/// Height of the text at least, so that the buttons stay in their place from step to step.
+/// Minimum height of the text in points, so that the buttons do not move from step to step.
 const TEXT_HEIGHT: f32 = 110.0;
-/// About how high the window is.
+/// Approximate height of the window, in points. Used to place it before its size is known.
 const HEIGHT: f32 = 220.0;
-/// What should stay in sight beside what the lesson points at.
-const IN_USE: [&str; 7] = [
+/// Targets that the window should not cover, because the user needs them.
+const NEEDED: [&str; 7] = [
     "Variables",
     "legend",
     "stepping",
@@ -26,34 +26,34 @@ const IN_USE: [&str; 7] = [
     "tables of a message",
     "state",
 ];
-/// How much more it counts to hide what the lesson points at.
-const POINTED: i64 = 4;
-/// Frames in which the window finds its place.
+/// How much worse it is to cover the target of the step than another one.
+const TARGET_WEIGHT: i64 = 4;
+/// Frames until window and targets have their final size.
 const SETTLING: u8 = 8;
 
-/// Draws the lesson over everything else.
+/// Draws the lesson over the panes.
 pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
     let target = targets::find(ctx, &course.step().target);
     let others: Vec<Rect> =
-        IN_USE.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
-    let was_at = Id::new("lesson was at");
-    let before = ctx.data(|data| data.get_temp(was_at));
+        NEEDED.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
+    let position_id = Id::new("lesson position");
+    let before = ctx.data(|data| data.get_temp(position_id));
     let place = place(ctx.content_rect(), target, &others, before);
     let id = Id::new(("lesson", &course.lesson().id, course.number()));
-    // The window knows its size, and the lesson what it points at, only after some frames.
+    // The sizes of the window and of the target are known only after some frames.
     let frames: u8 = ctx.data_mut(|data| {
         let (step, frames) = data.get_temp_mut_or(Id::new("lesson placed"), (id, 0_u8));
         (*step, *frames) = (id, if *step == id { frames.saturating_add(1) } else { 1 });
         *frames
     });
     let window = egui::Window::new(&course.lesson().title)
-        // Every step has a place of its own, from which the user may drag it.
+        // The window of each step has its own position, from which the user may drag it.
         .id(id)
         .collapsible(false)
         .resizable(false);
     let window = if frames < SETTLING {
         ctx.request_repaint();
-        // Its size is not known yet: held inside the screen by a guess, it would be moved.
+        // Constraining a window of unknown size to the screen would move it.
         window.current_pos(place).constrain(false)
     } else {
         window
@@ -62,14 +62,14 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         ui.set_width(WIDTH);
         let text = ui.label(course.text(model));
         ui.add_space((TEXT_HEIGHT - text.rect.height()).max(4.0));
-        let asks = course.step().action.is_some();
+        let has_task = course.step().action.is_some();
         let done = course.is_done(model);
         ui.horizontal(|ui| {
             let (number, all) = (course.number() + 1, course.lesson().steps.len());
             ui.weak(format!("Step {number} of {all}"));
-            if asks && done {
+            if has_task && done {
                 ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
-            } else if asks {
+            } else if has_task {
                 let button = ui.button("Do it for me");
                 if button.clicked() {
                     commands.push(LessonCommand::DoIt);
@@ -82,7 +82,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             }
             let last = course.number() + 1 == course.lesson().steps.len();
             let next = if last { "Finish" } else { "Next" };
-            let hint = if last { "The lesson is over: back to what was open before" } else { "" };
+            let hint = if last { "End the lesson and return to your network" } else { "" };
             let button = Button::new(next).selected(done);
             let button = ui.add(button);
             let button = if last { button.on_hover_text(hint) } else { button };
@@ -91,27 +91,27 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             }
             ui.add_space(16.0);
             let leave = ui.button("Leave").on_hover_text(
-                "Back to what was open before; the lesson can be taken up again at this step",
+                "Return to your network. You can continue the lesson at this step later.",
             );
             if leave.clicked() {
                 commands.push(LessonCommand::Leave);
             }
             let stay = ui.button("Keep this open");
-            if stay.on_hover_text("End the lesson and go on with its network").clicked() {
+            if stay.on_hover_text("End the lesson and keep its network open").clicked() {
                 commands.push(LessonCommand::Stay);
             }
         });
     });
-    // Where it is, which may be where the user dragged it.
+    // Remember the position, to which the user may have dragged the window.
     if let Some(shown) = shown
         && frames >= SETTLING
     {
-        ctx.data_mut(|data| data.insert_temp(was_at, shown.response.rect.min));
+        ctx.data_mut(|data| data.insert_temp(position_id, shown.response.rect.min));
     }
     if let Some(target) = target {
         let dark = ctx.global_style().visuals.dark_mode;
         let colour = Palette::of_theme(dark).active;
-        // Above the panes, below every window.
+        // Above the panes, below all windows.
         let layer = LayerId::new(Order::Background, Id::new("lesson callout"));
         let painter = ctx.layer_painter(layer);
         let rect = target.expand(3.0).intersect(ctx.content_rect().shrink(2.0));
@@ -125,10 +125,10 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     }
 }
 
-/// The place on `screen` at which the window hides least of `target` and of `others`; of equal ones
-/// that where it was `before`, or else that nearest to the lower right corner.
+/// The position on `screen` at which the window covers least of `target` and of `others`. Of equal
+/// positions, the one `before`, otherwise the one nearest to the lower right corner.
 fn place(screen: Rect, target: Option<Rect>, others: &[Rect], before: Option<Pos2>) -> Pos2 {
-    /// Places from the lower right corner to the upper left one.
+    /// Number of positions tried in each direction.
     const ACROSS: usize = 6;
     let size = Vec2::new(WIDTH + 16.0, HEIGHT);
     let inside = screen.shrink2(Vec2::new(24.0, 60.0));
@@ -136,17 +136,17 @@ fn place(screen: Rect, target: Option<Rect>, others: &[Rect], before: Option<Pos
     let share = |step: usize| 1.0 - step as f32 / (ACROSS - 1) as f32;
     let steps = (0..ACROSS * ACROSS).map(|step| (step / ACROSS, step % ACROSS));
     let at = |(x, y)| inside.min + room * Vec2::new(share(x), share(y));
-    let hidden = |place: &Pos2| {
+    let covered_area = |place: &Pos2| {
         let window = Rect::from_min_size(*place, size);
         let covered = |rect: &Rect| {
             let both = window.intersect(*rect);
             if both.is_positive() { both.area() as i64 } else { 0 }
         };
-        POINTED * target.as_ref().map_or(0, covered) + others.iter().map(covered).sum::<i64>()
+        TARGET_WEIGHT * target.as_ref().map_or(0, covered) + others.iter().map(covered).sum::<i64>()
     };
     let is_on_screen = |place: &Pos2| inside.contains_rect(Rect::from_min_size(*place, size));
     let before = before.filter(is_on_screen);
-    before.into_iter().chain(steps.map(at)).min_by_key(hidden).unwrap_or(inside.min)
+    before.into_iter().chain(steps.map(at)).min_by_key(covered_area).unwrap_or(inside.min)
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_stands_beside_what_it_points_at() {
+    fn the_window_is_next_to_its_target() {
         let screen = Rect::from_min_size(pos2(0.0, 0.0), Vec2::new(1280.0, 800.0));
         let size = Vec2::new(WIDTH + 16.0, HEIGHT);
         for target in [
@@ -171,13 +171,13 @@ mod tests {
             let covered = if both.is_positive() { both.area() } else { 0.0 };
             assert!(covered < 0.2 * target.area(), "{target:?} under {window:?}");
         }
-        // What is used meanwhile stays free where there is another place for the window.
+        // Needed targets stay visible if possible.
         let legend = Rect::from_min_size(pos2(1100.0, 700.0), Vec2::new(180.0, 45.0));
         let window = Rect::from_min_size(place(screen, None, &[legend], None), size);
         assert!(screen.contains_rect(window) && !window.intersects(legend), "{window:?}");
         let corner = place(screen, None, &[], None);
         assert!(Rect::from_min_size(corner, size).intersects(legend));
-        // It stays where it was, unless it hides more there than elsewhere.
+        // The window does not move, unless it would cover more.
         let before = pos2(40.0, 70.0);
         assert_eq!(place(screen, None, &[legend], Some(before)), before);
         let target = Rect::from_min_size(pos2(0.0, 40.0), Vec2::new(310.0, 740.0));

@@ -12,11 +12,9 @@ use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::lessons::LESSONS;
 use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
-use crate::app::state::settings::Settings;
-use crate::app::state::settings::ThemeChoice;
+use crate::app::state::settings::{Settings, ThemeChoice};
 use crate::app::widgets::targets;
-use crate::format::NetworkSource;
-use crate::format::SAMPLES;
+use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
 
 /// Width of the choices at the right, in points. In a narrower window they get their own row.
@@ -26,48 +24,36 @@ const PAPER_WIDTH: f32 = 140.0;
 
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
-    let mut has_room = true;
+    let mut fits = true;
     let bar = egui::MenuBar::new().ui(ui, |ui| {
         ui.menu_button("File", |ui| file(ui, model, settings, commands));
         ui.menu_button("Edit", |ui| {
-            for command in [
-                Command::History(HistoryCommand::Undo),
-                Command::History(HistoryCommand::Redo),
-                Command::Evidence(EvidenceCommand::Clear),
-            ] {
-                item(ui, &command, commands);
-            }
+            item(ui, HistoryCommand::Undo, commands);
+            item(ui, HistoryCommand::Redo, commands);
+            item(ui, EvidenceCommand::Clear, commands);
             ui.separator();
-            item(
-                ui,
-                &Command::Window(WindowCommand::ChooseFile(FilePurpose::LoadEvidence)),
-                commands,
-            );
-            item(
-                ui,
-                &Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveEvidence)),
-                commands,
-            );
+            item(ui, WindowCommand::ChooseFile(FilePurpose::LoadEvidence), commands);
+            item(ui, WindowCommand::ChooseFile(FilePurpose::SaveEvidence), commands);
             ui.separator();
-            item(ui, &Command::Case(CaseCommand::Add(String::new())), commands);
-            item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenCases)), commands);
-            item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::SaveCases)), commands);
+            item(ui, CaseCommand::Add(String::new()), commands);
+            item(ui, WindowCommand::ChooseFile(FilePurpose::OpenCases), commands);
+            item(ui, WindowCommand::ChooseFile(FilePurpose::SaveCases), commands);
         });
         ui.menu_button("Tree", |ui| tree_menu::show(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, settings, commands));
         ui.menu_button("Learn", |ui| learn(ui, model, settings, commands));
         ui.menu_button("Help", |ui| {
-            item(ui, &Command::Window(WindowCommand::TogglePalette), commands);
-            item(ui, &Command::Window(WindowCommand::ToggleHelp), commands);
+            item(ui, WindowCommand::TogglePalette, commands);
+            item(ui, WindowCommand::ToggleHelp, commands);
         });
         let paper = if model.compute.engine.takes_paper_options() { PAPER_WIDTH } else { 0.0 };
         if ui.available_width() >= CHOICES_WIDTH + paper {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
         } else {
-            has_room = false;
+            fits = false;
         }
     });
-    if !has_room {
+    if !fits {
         // The window is narrow or the text large: give the choices their own row.
         ui.allocate_ui_with_layout(
             egui::vec2(ui.available_width(), ui.spacing().interact_size.y),
@@ -79,8 +65,8 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
 }
 
 /// A menu item for a command with a name.
-fn item(ui: &mut Ui, command: &Command, commands: &mut Commands) {
-    let Some(action) = action_for(command) else { return };
+fn item(ui: &mut Ui, command: impl Into<Command>, commands: &mut Commands) {
+    let Some(action) = action_for(&command.into()) else { return };
     let button = egui::Button::new(action.title).shortcut_text(shortcut_text(ui, &action));
     if ui.add(button).clicked() {
         commands.push(action.command);
@@ -93,7 +79,7 @@ fn shortcut_text(ui: &Ui, action: &Action) -> String {
 }
 
 fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
-    item(ui, &Command::Window(WindowCommand::ChooseFile(FilePurpose::OpenNetwork)), commands);
+    item(ui, WindowCommand::ChooseFile(FilePurpose::OpenNetwork), commands);
     ui.menu_button("Samples", |ui| {
         for sample in SAMPLES {
             let text = format!("{} ({} variables)", sample.name, sample.variables);
@@ -114,9 +100,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
             }
         }
     });
-    ui.add_enabled_ui(model.document.is_some(), |ui| {
-        item(ui, &Command::Document(DocumentCommand::Reload), commands)
-    });
+    ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, DocumentCommand::Reload, commands));
     ui.separator();
     ui.menu_button("Save a picture", |ui| {
         let is_shown = |pane: &Pane| targets::find(ui.ctx(), pane.title()).is_some();
@@ -133,7 +117,7 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         }
     });
     ui.separator();
-    item(ui, &Command::Window(WindowCommand::Quit), commands);
+    item(ui, WindowCommand::Quit, commands);
 }
 
 /// The menu with lessons and stepping.
@@ -151,23 +135,23 @@ fn learn(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Command
     }
     ui.separator();
     ui.add_enabled_ui(model.compiled().is_some(), |ui| {
-        item(ui, &Command::Step(StepCommand::Begin), commands);
-        item(ui, &Command::Step(StepCommand::SlowMotion), commands);
-        item(ui, &Command::View(ViewCommand::Show(Pane::Inside)), commands);
+        item(ui, StepCommand::Begin, commands);
+        item(ui, StepCommand::SlowMotion, commands);
+        item(ui, ViewCommand::Show(Pane::Inside), commands);
     });
 }
 
 fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
     for pane in Pane::ALL {
-        item(ui, &Command::View(ViewCommand::Show(pane)), commands);
+        item(ui, ViewCommand::Show(pane), commands);
     }
     ui.separator();
-    item(ui, &Command::View(ViewCommand::Fit), commands);
-    item(ui, &Command::View(ViewCommand::ResetLayout), commands);
+    item(ui, ViewCommand::Fit, commands);
+    item(ui, ViewCommand::ResetLayout, commands);
     ui.separator();
     ui.menu_button("Theme", |ui| {
         let themes = [
-            (ThemeChoice::System, "As the system"),
+            (ThemeChoice::System, "System"),
             (ThemeChoice::Dark, "Dark"),
             (ThemeChoice::Light, "Light"),
         ];
@@ -197,7 +181,7 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             ui.close();
         }
     };
-    choice(ui, None, "Half of what is available".to_owned());
+    choice(ui, None, "Half of the available memory".to_owned());
     for gibibytes in [1, 2, 4, 8, 16, 32, 64, 128] {
         let limit = MemoryLimit::from_bytes(gibibytes << 30);
         choice(ui, Some(limit), format!("{gibibytes} GiB"));

@@ -7,7 +7,7 @@ use eframe::egui::{self, ViewportCommand};
 
 use crate::app::shell::picture;
 
-/// Frames to draw after everything is loaded, so that layouts and fonts have settled.
+/// Frames to draw after everything is loaded, until layouts and fonts have settled.
 const SETTLING_FRAMES: u32 = 8;
 
 /// The outcome of a screenshot, shared with the caller of the window.

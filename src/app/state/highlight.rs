@@ -1,4 +1,4 @@
-//! One selection and one hover for everything.
+//! Selection and hover, which are the same for all panes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// A thing that can be pointed at in any pane.
+/// An item that can be selected or hovered in any pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A variable of the network.
@@ -19,16 +19,16 @@ pub enum Item {
     Separator(SeparatorId),
     /// A message of the plan.
     Message(MessageId),
-    /// Some cliques, such as those of a histogram's bin.
+    /// Several cliques, such as those in a bin of a histogram.
     Cliques(Arc<[CliqueId]>),
-    /// Some separators, such as those of a histogram's bin.
+    /// Several separators, such as those in a bin of a histogram.
     Separators(Arc<[SeparatorId]>),
 }
 
 impl Item {
-    /// What is in tree `new` what this is in tree `old` of the same network: the clique of the same
-    /// variables, the separator between two such cliques, the message over that; `None` if it is not
-    /// there.
+    /// The item of tree `new` that corresponds to this item of tree `old` of the same network: the clique
+    /// with the same variables, the separator between two such cliques, the message between them. `None`
+    /// if there is none.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {
@@ -62,7 +62,7 @@ impl Item {
     }
 }
 
-/// Everything that lights up for one item: the item itself and what belongs to it.
+/// What is highlighted for one item: the item and everything that belongs to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlight {
     item: Option<Item>,
@@ -73,12 +73,12 @@ pub struct Highlight {
 }
 
 impl Highlight {
-    /// What lights up for `item`. Before the network is compiled a variable lights up alone.
+    /// The highlight of `item`. Before the network is compiled, a variable is highlighted alone.
     #[must_use]
     pub fn of(item: Option<Item>, compiled: Option<&CompiledNetwork>) -> Self {
         let mut highlight = Self { item, ..Self::default() };
         match (highlight.item.clone(), compiled) {
-            (Some(item), Some(compiled)) => highlight.light(&item, compiled),
+            (Some(item), Some(compiled)) => highlight.add(&item, compiled),
             (Some(Item::Variable(variable)), None) => {
                 insert(&mut highlight.variables, variable.index())
             }
@@ -93,31 +93,31 @@ impl Highlight {
         self.item.as_ref()
     }
 
-    /// Whether the variable lights up.
+    /// Whether the variable is highlighted.
     #[must_use]
     pub fn variable(&self, variable: VariableId) -> bool {
         self.variables.contains(variable.index())
     }
 
-    /// Whether the clique lights up.
+    /// Whether the clique is highlighted.
     #[must_use]
     pub fn clique(&self, clique: CliqueId) -> bool {
         self.cliques.contains(clique.index())
     }
 
-    /// Whether the separator lights up.
+    /// Whether the separator is highlighted.
     #[must_use]
     pub fn separator(&self, separator: SeparatorId) -> bool {
         self.separators.contains(separator.index())
     }
 
-    /// Whether the message lights up.
+    /// Whether the message is highlighted.
     #[must_use]
     pub fn message(&self, message: MessageId) -> bool {
         self.messages.contains(message.index())
     }
 
-    fn light(&mut self, item: &Item, compiled: &CompiledNetwork) {
+    fn add(&mut self, item: &Item, compiled: &CompiledNetwork) {
         let tree = compiled.tree();
         match item {
             Item::Variable(variable) => {
@@ -133,16 +133,16 @@ impl Highlight {
                     }
                 }
             }
-            Item::Clique(clique) => self.light_clique(*clique, compiled),
+            Item::Clique(clique) => self.add_clique(*clique, compiled),
             Item::Cliques(cliques) => {
                 cliques.iter().for_each(|clique| insert(&mut self.cliques, clique.index()));
             }
-            Item::Separator(separator) => self.light_separator(*separator, compiled),
+            Item::Separator(separator) => self.add_separator(*separator, compiled),
             Item::Separators(separators) => {
                 separators
                     .iter()
                     .for_each(|separator| insert(&mut self.separators, separator.index()));
-                self.light_messages_of_separators(compiled);
+                self.add_messages_of_separators(compiled);
             }
             Item::Message(id) => {
                 let message = compiled.plan()[*id];
@@ -150,14 +150,14 @@ impl Highlight {
                 insert(&mut self.separators, message.separator.index());
                 insert(&mut self.cliques, message.from.index());
                 insert(&mut self.cliques, message.to.index());
-                self.light_variables(&tree[message.separator].variables);
+                self.add_variables(&tree[message.separator].variables);
             }
         }
     }
 
-    fn light_clique(&mut self, clique: CliqueId, compiled: &CompiledNetwork) {
+    fn add_clique(&mut self, clique: CliqueId, compiled: &CompiledNetwork) {
         insert(&mut self.cliques, clique.index());
-        self.light_variables(&compiled.tree()[clique].variables);
+        self.add_variables(&compiled.tree()[clique].variables);
         for (index, message) in compiled.plan().messages().iter().enumerate() {
             if message.from == clique || message.to == clique {
                 insert(&mut self.messages, index);
@@ -165,20 +165,20 @@ impl Highlight {
         }
     }
 
-    fn light_separator(&mut self, separator: SeparatorId, compiled: &CompiledNetwork) {
+    fn add_separator(&mut self, separator: SeparatorId, compiled: &CompiledNetwork) {
         let Some(ends) = compiled.tree().separators().get(separator.index()) else { return };
         insert(&mut self.separators, separator.index());
         insert(&mut self.cliques, ends.parent.index());
         insert(&mut self.cliques, ends.child.index());
-        self.light_variables(&ends.variables);
-        self.light_messages_of_separators(compiled);
+        self.add_variables(&ends.variables);
+        self.add_messages_of_separators(compiled);
     }
 
-    fn light_variables(&mut self, variables: &[VariableId]) {
+    fn add_variables(&mut self, variables: &[VariableId]) {
         variables.iter().for_each(|variable| insert(&mut self.variables, variable.index()));
     }
 
-    fn light_messages_of_separators(&mut self, compiled: &CompiledNetwork) {
+    fn add_messages_of_separators(&mut self, compiled: &CompiledNetwork) {
         for (index, message) in compiled.plan().messages().iter().enumerate() {
             if self.separators.contains(message.separator.index()) {
                 insert(&mut self.messages, index);

@@ -1,14 +1,14 @@
-//! What cliques, separators and messages are called: one way for every pane.
+//! Names of variables, cliques, separators and messages, as all panes show them.
 
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Characters of variable names that a name in a table may take.
+/// Maximum number of characters of variable names in a shortened name.
 pub const SHORT: usize = 28;
 
-/// The title that the file gives a variable, where it says more than the name.
+/// The title that the file gives a variable, if it differs from the name.
 #[must_use]
 pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
     let name = network[variable].name();
@@ -17,9 +17,8 @@ pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
     (!title.eq_ignore_ascii_case(&name.replace('_', " "))).then_some(title)
 }
 
-/// `{either, lung, tub}`; what goes beyond `limit` characters is counted: `{either, lung, +7}`.
-///
-/// At least one variable is named, whatever the limit.
+/// `{either, lung, tub}`, or with more than `limit` characters `{either, lung, +7}`. At least one variable
+/// is named.
 #[must_use]
 pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
     format!("{{{}}}", variable_list(network, variables, limit))
@@ -45,13 +44,13 @@ pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) 
     text
 }
 
-/// What is said of the time of a message that was timed together with so many others; nothing where
-/// it has its own.
+/// Explains the time of a message that was timed together with `others` other messages. `None` if it was
+/// timed alone.
 #[must_use]
 pub fn timed_together(others: u32) -> Option<String> {
     (others > 0).then(|| {
         let others = numbers::counted(others as usize, "other", "others");
-        format!("Timed together with {others}: a share, by forecast, of the time of all of them")
+        format!("Timed together with {others}: this is a share of their total time, by forecast")
     })
 }
 
@@ -81,14 +80,14 @@ pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
     format!("{} {}", separator_id(separator), variable_set(compiled.network(), variables, SHORT))
 }
 
-/// `C4 to C7`. The arrow of the same meaning is not in the fonts.
+/// `C4 to C7`. (The fonts have no arrow.)
 #[must_use]
 pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
     let message = compiled.plan()[message];
     format!("{} to {}", clique_id(message.from), clique_id(message.to))
 }
 
-/// What a screen reader says of a clique: `Clique 12: either, lung, tub; 8 entries`.
+/// The name for screen readers: `Clique 12: either, lung, tub; 8 entries`.
 #[must_use]
 pub fn spoken_clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
     let inside = &compiled.tree()[clique];
@@ -98,7 +97,7 @@ pub fn spoken_clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
     format!("Clique {}: {names}; {entries} {noun}", clique.index())
 }
 
-/// Entries of the two tables that a message reads and writes, |from| + |to|.
+/// The number of entries of the two clique tables of a message, |from| + |to|.
 #[must_use]
 pub fn entries_touched(compiled: &CompiledNetwork, message: MessageId) -> u64 {
     let message = compiled.plan()[message];
@@ -112,7 +111,7 @@ mod tests {
     use crate::network::{Cpt, Variable};
 
     #[test]
-    fn long_sets_name_some_and_count_the_rest() {
+    fn long_sets_are_shortened() {
         let names = ["either", "lung", "tub", "asia"];
         let variables = names.map(|name| Variable::new(name, ["no", "yes"])).to_vec();
         let ids: Vec<VariableId> = (0..names.len()).map(VariableId::new).collect();

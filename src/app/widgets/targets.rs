@@ -1,18 +1,18 @@
-//! Where the things are that a lesson points at.
+//! Targets: widgets that lessons point at, and where they are on screen.
 
 use std::collections::HashMap;
 
 use eframe::egui::{self, Id, Rect, Response};
 
-/// Where each target was drawn, and in which frame.
+/// The rectangle of each target, and the frame in which it was drawn.
 type Places = HashMap<&'static str, (Rect, u64)>;
 
-/// Notes that `response` is what lessons call `name`.
+/// Marks a widget as target `name`.
 pub fn mark(response: &Response, name: &'static str) {
     mark_rect(&response.ctx, response.rect, name);
 }
 
-/// Notes that what lessons call `name` is at `rect`.
+/// Marks `rect` as target `name`.
 pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
@@ -21,7 +21,7 @@ pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
     });
 }
 
-/// Where `name` was drawn in this frame or the one before; `None` if it was not.
+/// The rectangle of target `name`. `None` if it was drawn neither in this frame nor in the one before.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
