@@ -103,7 +103,7 @@ pub enum Warning {
         nodes: Vec<String>,
     },
     /// Nodes of a kind that a Bayesian network does not have were left out.
-    LeftOut {
+    NodesLeftOut {
         /// The file name, as the user gave it.
         file: String,
         /// Their kind: `utility`, `constant`.
@@ -171,7 +171,7 @@ impl std::fmt::Display for Warning {
                 f,
                 "{file}: {off} of {rows} rows did not sum to 1 and were normalised ({}); the worst, \
                  in line {line}, was off by {worst:.2e}",
-                some_lines(lines, *off)
+                list_lines(lines, *off)
             ),
             Self::TablesRescaled { file, percent, nodes, lines } => write!(
                 f,
@@ -181,13 +181,13 @@ impl std::fmt::Display for Warning {
                 } else {
                     "of counts were divided by the sums of their rows"
                 },
-                some_of(nodes),
-                some_lines(lines, nodes.len())
+                list_names(nodes),
+                list_lines(lines, nodes.len())
             ),
             Self::TablesEstimated { file, nodes } => write!(
                 f,
                 "{file}: tables were estimated from points in the intervals of their parents: {}",
-                some_of(nodes)
+                list_names(nodes)
             ),
             Self::ZeroRows { file, rows, line } => write!(
                 f,
@@ -203,18 +203,18 @@ impl std::fmt::Display for Warning {
             Self::DecisionsAsChance { file, nodes } => write!(
                 f,
                 "{file}: decision nodes were read as chance variables with uniform distributions: {}",
-                some_of(nodes)
+                list_names(nodes)
             ),
-            Self::LeftOut { file, kind, nodes } => {
-                write!(f, "{file}: {kind} nodes were left out: {}", some_of(nodes))
+            Self::NodesLeftOut { file, kind, nodes } => {
+                write!(f, "{file}: {kind} nodes were left out: {}", list_names(nodes))
             }
             Self::TablesMissing { file, variables } => write!(
                 f,
                 "{file}: variables without a table were given uniform distributions: {}",
-                some_of(variables)
+                list_names(variables)
             ),
             Self::FindingsIgnored { file, variables } => {
-                write!(f, "{file}: findings in the file were ignored: {}", some_of(variables))
+                write!(f, "{file}: findings in the file were ignored: {}", list_names(variables))
             }
             Self::RowsUndefined { file, rows, line } => write!(
                 f,
@@ -225,7 +225,7 @@ impl std::fmt::Display for Warning {
 }
 
 /// Formats `lines`, the first of `all` lines.
-fn some_lines(lines: &[usize], all: usize) -> String {
+fn list_lines(lines: &[usize], all: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = if all > lines.len() && lines.len() > 1 { ", ..." } else { "" };
     let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
@@ -233,7 +233,7 @@ fn some_lines(lines: &[usize], all: usize) -> String {
 }
 
 /// The first `names`, and the number of the others.
-fn some_of(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     const SHOWN: usize = 6; // names
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {

@@ -49,7 +49,7 @@ pub(super) fn resolve(
         for (row, _) in cpt.values().chunks(states).enumerate().filter(|(_, row)| is_zero(row)) {
             let default = || by_place.get(&(child, None));
             let Some(zero) = by_place.get(&(child, Some(row))).or_else(default) else { continue };
-            let fixed = states_of(row, cpt.parents(), &cards);
+            let fixed = parent_states(row, cpt.parents(), &cards);
             if !supports.exclude(&fixed) {
                 return Err(refusal(source, variables, &fixed, zero));
             }
@@ -97,7 +97,11 @@ fn refusal(
 }
 
 /// The states of the parents in row `row` of a table.
-fn states_of(mut row: usize, parents: &[VariableId], cards: &[usize]) -> Vec<(VariableId, usize)> {
+fn parent_states(
+    mut row: usize,
+    parents: &[VariableId],
+    cards: &[usize],
+) -> Vec<(VariableId, usize)> {
     let mut states: Vec<_> = parents
         .iter()
         .rev()
@@ -203,7 +207,7 @@ fn supports(
         scope.iter().map(|variable| vec![false; cards[variable.index()]]).collect();
     let allowed = &domains[child];
     for (row, values) in table.values().chunks(cards[child.index()]).enumerate() {
-        let states = states_of(row, parents, cards);
+        let states = parent_states(row, parents, cards);
         if !states.iter().all(|(parent, state)| domains[parent][*state]) {
             continue;
         }

@@ -158,10 +158,10 @@ impl<'n, 's> Builder<'n, 's> {
                 self.source.error(parent.offset, message)
             })?;
             let Some(variable) = self.variable_of[found] else {
-                let Role::LeftOut(what) = self.nodes[found].role else { unreachable!() };
+                let Role::LeftOut(kind) = self.nodes[found].role else { unreachable!() };
                 let child = &node.name.text;
                 let message =
-                    format!("'{name}' is a {what} node and cannot be a parent of '{child}'");
+                    format!("'{name}' is a {kind} node and cannot be a parent of '{child}'");
                 return Err(self.source.error(parent.offset, message));
             };
             if found == index {
@@ -221,19 +221,19 @@ impl<'n, 's> Builder<'n, 's> {
             values.chunks_mut(states).zip(numbers.chunks(states)).enumerate()
         {
             let offset = numbers[0].offset;
-            let open = values.iter().filter(|value| value.is_nan()).count();
-            if open > 0 && values.iter().all(|&value| value.is_nan() || value == 0.0) {
+            let undefined = values.iter().any(|value| value.is_nan());
+            if undefined && values.iter().all(|&value| value.is_nan() || value == 0.0) {
                 self.leave_undefined(offset);
                 values.fill(1.0 / states as f64);
                 continue;
             }
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            let read = if weights {
+            let result = if weights {
                 self.audit.weigh(values, offset)
             } else {
                 self.audit.normalise(values, scale, offset)
             };
-            self.audit.allow_zeros(read, ZeroRow { child, row: Some(row), offset }).map_err(
+            self.audit.allow_zeros(result, ZeroRow { child, row: Some(row), offset }).map_err(
                 |error| {
                     let row =
                         if rows == 1 { String::new() } else { format!("row {} of ", row + 1) };
@@ -292,7 +292,7 @@ impl<'n, 's> Builder<'n, 's> {
         for kind in ["utility", "function", "constant", "disconnected"] {
             let nodes = named(Role::LeftOut(kind));
             if !nodes.is_empty() {
-                warnings.push(Warning::LeftOut { file: file(), kind, nodes });
+                warnings.push(Warning::NodesLeftOut { file: file(), kind, nodes });
             }
         }
         if !self.without_table.is_empty() {

@@ -88,9 +88,9 @@ fn bayesian(
         let states = variables[child.index()].cardinality();
         let scale = audit.scale(values.chunks(states), variables[child.index()].name(), values_at);
         for (row, values) in values.chunks_mut(states).enumerate() {
-            let read = audit.normalise(values, scale, values_at);
+            let result = audit.normalise(values, scale, values_at);
             let zero = ZeroRow { child, row: Some(row), offset: values_at };
-            audit.allow_zeros(read, zero).map_err(|error| {
+            audit.allow_zeros(result, zero).map_err(|error| {
                 let message =
                     format!("row {} of the table of x{}: {error}", row + 1, child.index());
                 source.error(values_at, message)
