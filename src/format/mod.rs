@@ -1,6 +1,6 @@
 //! Reading and writing networks and evidence, and the shipped networks.
 //!
-//! Each format has its own module, which provides a [`Language`]; `language.rs` says how to add one. A
+//! Each format has its own module, which provides a `Language`; `language.rs` says how to add one. A
 //! reader gets the whole text, and returns a network with warnings about corrections, or an error
 //! with its line and column. The format of a file is recognised by its content first and by its
 //! extension second.
