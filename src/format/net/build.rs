@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::classes::Classes;
-use super::model::{Models, Usage, attribute};
-use super::parser::{
+use super::blocks::{
     AttributeValue, Class, NetAttribute, NodeBlock, NodeKind, PotentialBlock, PotentialData,
 };
+use super::classes::Classes;
+use super::model::{Models, Usage, attribute};
 use super::{NAME, states};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
 use crate::format::source::SourceText;

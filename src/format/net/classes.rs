@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::parser::{Class, Instance, NodeBlock};
+use super::blocks::{Class, Instance, NodeBlock};
 use crate::format::FormatError;
 use crate::format::limits;
 use crate::format::nodes::{Definition, Node, Word};

@@ -25,6 +25,7 @@
 //! the attribute `cliquescope_name`, from which it is restored. `cliquescope_empty_labels` says that
 //! empty labels are meant to be empty.
 
+mod blocks;
 mod build;
 mod classes;
 mod model;

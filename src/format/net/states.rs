@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::parser::{AttributeValue, ListItem, NetAttribute, NodeBlock};
+use super::blocks::{AttributeValue, ListItem, NetAttribute, NodeBlock};
 use super::quotes::unquote;
 use crate::format::FormatError;
 use crate::format::nodes::{Word, number};

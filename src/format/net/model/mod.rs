@@ -22,7 +22,7 @@ mod special;
 
 use std::collections::{HashMap, HashSet};
 
-use super::parser::{AttributeValue, NetAttribute, NodeBlock, NodeKind, PotentialBlock};
+use super::blocks::{AttributeValue, ListItem, NetAttribute, NodeBlock, NodeKind, PotentialBlock};
 use super::states;
 use crate::format::FormatError;
 use crate::format::limits;
@@ -265,7 +265,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     ) -> Result<Vec<usize>, FormatError> {
         let Some(field) = attribute(potential, "model_nodes") else { return Ok(Vec::new()) };
         let AttributeValue::List(items) = &field.value else { return Ok(Vec::new()) };
-        let position = |item: &super::parser::ListItem<'s>| {
+        let position = |item: &ListItem<'s>| {
             parents.iter().position(|(name, _)| *name == item.text).ok_or_else(|| {
                 let message = format!("'{}' in 'model_nodes' is not a parent", item.text);
                 self.source.error(item.offset, message)
