@@ -53,8 +53,8 @@ const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 /// The share of the entries that are made if the rest is reused from the previous tree.
 const MADE_SHARE: f64 = 0.3;
 
-/// How many times the cost of a search (per variable) the best known strategy must take for a new
-/// tree to be searched. The cost is lost if none is found.
+/// A new tree is searched only if the best known strategy costs at least this many times the search:
+/// the search may find none, and its cost is then lost.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`.

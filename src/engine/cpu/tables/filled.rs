@@ -20,6 +20,7 @@ pub struct FilledTree<T> {
 
 /// One clique of a tree that is put together.
 pub struct ReadyClique<T> {
+    /// Its table, made or reused.
     pub made: MadeTable<T>,
     /// The node of a previous tree in which all ports of the clique were the same.
     pub reused: Option<Node>,

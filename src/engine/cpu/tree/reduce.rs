@@ -14,8 +14,8 @@ use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics that are tried, the first two only in a large network. The smallest tree is
-/// taken.
+/// The heuristics that are tried, of which the smallest tree is taken. In a large network, only the
+/// first two are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
