@@ -171,7 +171,7 @@ fn the_window_shows_the_fallback_engine_and_tries_the_chosen_one_again() {
     let mut harness = common::window::open("asia");
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, EngineCommand::SetEngine(engine.choice()));
+    harness.state_mut().run_command(&ctx, EngineCommand::SetEngine(engine.choice()));
     common::window::settle(&mut harness);
     assert!(harness.query_by_label_contains("instead of").is_none());
     harness.get_by_label_contains("xray = yes").click();

@@ -19,7 +19,7 @@ use egui_kittest::kittest::Queryable;
 /// A window with `network` open, which autosaves to `folder`.
 fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.recover_in(folder);
+    workbench.autosave_in(folder);
     workbench.open(NetworkSource::Named(network.to_owned()), Vec::new());
     show(workbench)
 }
@@ -156,7 +156,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let begin = || {
         let mut workbench = Workbench::new(Settings::default(), || {});
-        workbench.keep_in(folder.path());
+        workbench.store_in(folder.path());
         workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
         show(workbench)
     };
@@ -171,8 +171,8 @@ fn cases_and_results_are_restored_in_the_next_run() {
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
     for name in ["ill", "forgotten"] {
-        harness.state_mut().ask(&ctx, CaseCommand::Add(name.to_owned()));
-        harness.state_mut().ask(&ctx, ExperimentCommand::OpenResult(result.clone()));
+        harness.state_mut().run_command(&ctx, CaseCommand::Add(name.to_owned()));
+        harness.state_mut().run_command(&ctx, ExperimentCommand::OpenResult(result.clone()));
     }
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let numbers: Vec<u64> = document.cases.iter().map(|case| case.number).collect();
@@ -185,7 +185,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
         Command::Experiment(ExperimentCommand::RenameResult(results[1], "mine".to_owned())),
     ];
     for change in changes {
-        harness.state_mut().ask(&ctx, change);
+        harness.state_mut().run_command(&ctx, change);
     }
     // Other networks have cases of their own.
     harness.state_mut().open(NetworkSource::Named("cancer".to_owned()), Vec::new());
@@ -199,7 +199,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
     assert_eq!(results.iter().map(|kept| kept.name.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!(results[0].record.experiment, "fig4");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, ViewCommand::Show(Pane::Cases));
+    harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Cases));
     harness.run_steps(3);
     harness.get_by_label("Recall very ill").click();
     settle(&mut harness);

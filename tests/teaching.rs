@@ -138,7 +138,7 @@ fn slow_motion_sweeps_over_the_trace_once() {
 fn start(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     let ctx = harness.ctx.clone();
     let start = Command::Lesson(LessonCommand::Start(lesson));
-    harness.state_mut().ask(&ctx, start);
+    harness.state_mut().run_command(&ctx, start);
     settle(harness);
 }
 
@@ -222,7 +222,7 @@ fn what_a_lesson_points_at_is_on_screen() {
                 targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
             });
             let ctx = harness.ctx.clone();
-            harness.state_mut().ask(&ctx, LessonCommand::Next);
+            harness.state_mut().run_command(&ctx, LessonCommand::Next);
             harness.run_steps(3);
         }
     }

@@ -146,7 +146,7 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     let ctx = harness.ctx.clone();
     let open = |harness: &mut Harness<'_, Workbench>, name: &str| {
         let source = NetworkSource::Named(name.to_owned());
-        harness.state_mut().ask(&ctx, DocumentCommand::Open(source));
+        harness.state_mut().run_command(&ctx, DocumentCommand::Open(source));
         wait_for(harness, |workbench| {
             let document = workbench.model().document.as_ref();
             document.is_some_and(|document| document.title() == name) && workbench.is_settled()
@@ -169,32 +169,32 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     let mut harness = open_with(stored.clone(), "asia");
     assert_eq!(evidence_count(&harness), 0);
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, HistoryCommand::Undo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 2);
     harness
         .state_mut()
-        .ask(&ctx, EvidenceCommand::Retract(cliquescope::network::VariableId::new(2)));
+        .run_command(&ctx, EvidenceCommand::Retract(cliquescope::network::VariableId::new(2)));
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);
-    harness.state_mut().ask(&ctx, DocumentCommand::Reload);
+    harness.state_mut().run_command(&ctx, DocumentCommand::Reload);
     harness.run_steps(2);
     wait_for(&mut harness, Workbench::is_settled);
     assert_eq!(evidence_count(&harness), 1);
-    harness.state_mut().ask(&ctx, HistoryCommand::Undo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 2, "reading the file anew forgets no step");
 
     // What the user cleared is not offered again.
     let mut harness = open_with(stored, "asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, HistoryCommand::Undo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
     settle(&mut harness);
-    harness.state_mut().ask(&ctx, EvidenceCommand::Clear);
+    harness.state_mut().run_command(&ctx, EvidenceCommand::Clear);
     settle(&mut harness);
     let mut harness = open_with(harness.state().settings(), "asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, HistoryCommand::Undo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 0);
 }
@@ -203,10 +203,10 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
 fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = open("asia");
-    harness.state_mut().keep_in(folder.path());
+    harness.state_mut().store_in(folder.path());
     let ctx = harness.ctx.clone();
     let ask = |harness: &mut Harness<'_, Workbench>, command: Command| {
-        harness.state_mut().ask(&ctx, command);
+        harness.state_mut().run_command(&ctx, command);
         settle(harness);
     };
     let cases = |harness: &Harness<'_, Workbench>| -> Vec<(u64, String, usize)> {
@@ -239,7 +239,7 @@ fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
 
     // What is kept on the disk is what is seen.
     let mut workbench = Workbench::new(Settings::default(), || {});
-    workbench.keep_in(folder.path());
+    workbench.store_in(folder.path());
     workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
     let mut harness = Harness::builder()
         .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
@@ -350,7 +350,7 @@ fn a_likelihood_above_one_makes_no_probability_above_one() {
     let dysp = network.find("dysp").expect("it is there");
     for (weight, name, other) in [(50.0, "P(e) scaled", "P(e)"), (0.5, "P(e)", "P(e) scaled")] {
         let finding = Finding::Likelihood([0.1, weight].into());
-        harness.state_mut().ask(&ctx, EvidenceCommand::Set(dysp, finding));
+        harness.state_mut().run_command(&ctx, EvidenceCommand::Set(dysp, finding));
         settle(&mut harness);
         harness.get_by_label(name);
         assert!(harness.query_by_label(other).is_none());
@@ -455,7 +455,7 @@ fn a_better_tree_is_found_beside_everything_else_and_used() {
     });
     let item = Item::Clique(kept.expect("the family of e is a clique of every tree"));
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, ViewCommand::Select(Some(item)));
+    harness.state_mut().run_command(&ctx, ViewCommand::Select(Some(item)));
 
     harness.get_by_label("Tree").click();
     harness.run_steps(3);
@@ -493,7 +493,7 @@ fn every_network_is_improved_where_that_is_asked_for() {
     settle(&mut harness);
     let mut harness = open("munin4");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, TreeCommand::SetKeepImproving(true));
+    harness.state_mut().run_command(&ctx, TreeCommand::SetKeepImproving(true));
     harness.run_steps(2);
     harness.get_by_label("improving the tree");
     harness.get_by_label("Stop").click();
@@ -505,7 +505,7 @@ fn every_network_is_improved_where_that_is_asked_for() {
 fn an_experiment_is_run_kept_written_and_opened_again() {
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, ViewCommand::Show(Pane::Experiments));
+    harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Experiments));
     harness.run_steps(3);
     harness.get_by_label_contains("Figure 4").click();
     harness.run_steps(3);
@@ -527,8 +527,10 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
     let kept = harness.state().model().experiments.results[0].clone();
     assert_eq!(kept.record.experiment, "fig4");
     let out = folder.path().to_owned();
-    harness.state_mut().ask(&ctx, ExperimentCommand::ExportResult(kept.number, out));
-    harness.state_mut().ask(&ctx, ExperimentCommand::OpenResult(folder.path().join("fig4-1.json")));
+    harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(kept.number, out));
+    harness
+        .state_mut()
+        .run_command(&ctx, ExperimentCommand::OpenResult(folder.path().join("fig4-1.json")));
     harness.run_steps(3);
     let experiments = &harness.state().model().experiments;
     assert_eq!(experiments.results.len(), 2);
@@ -546,7 +548,7 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
             std::fs::write(&csv, text).expect("it can be written to");
         }
         let out = folder.path().to_owned();
-        harness.state_mut().ask(&ctx, ExperimentCommand::ExportResult(kept.number, out));
+        harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(kept.number, out));
         harness.run_steps(3);
         assert_eq!(files(), if others.is_some() { 2 * written } else { written });
     }
@@ -564,10 +566,10 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("it can be written to");
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, CaseFileCommand::OpenCases(path));
+    harness.state_mut().run_command(&ctx, CaseFileCommand::OpenCases(path));
     harness.get_by_label_contains("smoke = yes").click();
     settle(&mut harness);
-    harness.state_mut().ask(&ctx, CaseCommand::Add("smoker".to_owned()));
+    harness.state_mut().run_command(&ctx, CaseCommand::Add("smoker".to_owned()));
     harness.run_steps(3);
     let answers = |workbench: &Workbench| {
         let document = workbench.model().document.as_ref().expect("a network is open");
@@ -579,7 +581,7 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     harness.get_by_label("impossible");
     harness.get_by_label("48.9%");
     // What says the same as another case is answered as that was.
-    harness.state_mut().ask(&ctx, CaseCommand::Add("again".to_owned()));
+    harness.state_mut().run_command(&ctx, CaseCommand::Add("again".to_owned()));
     harness.run_steps(3);
     wait_for(&mut harness, |workbench| answers(workbench) == 4);
     // What is on screen may be impossible; the cases can be recalled all the same.
@@ -594,10 +596,10 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     assert_eq!(evidence_count(&harness), 2, "recalling can be taken back");
 
     let saved = folder.path().join("all.json");
-    harness.state_mut().ask(&ctx, CaseFileCommand::SaveCases(saved.clone()));
+    harness.state_mut().run_command(&ctx, CaseFileCommand::SaveCases(saved.clone()));
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    harness.state_mut().ask(&ctx, CaseFileCommand::LoadEvidence(saved));
+    harness.state_mut().run_command(&ctx, CaseFileCommand::LoadEvidence(saved));
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1, "the first of them was entered");
     for name in ["two 1", "two 2", "smoker"] {

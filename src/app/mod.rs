@@ -171,8 +171,8 @@ impl Window {
         let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
         workbench.use_for_this_run(&for_this_run);
         if let Some(folder) = folder {
-            workbench.keep_in(&folder);
-            workbench.recover_in(&folder.join("unfinished"));
+            workbench.store_in(&folder);
+            workbench.autosave_in(&folder.join("unfinished"));
         }
         let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
         workbench.open(NetworkSource::Named(network), options.evidence);
@@ -211,7 +211,7 @@ impl eframe::App for Window {
         self.workbench.end();
     }
 
-    /// No: what outlives a run is in the [`Settings`]. Scroll positions and the like are not.
+    /// No: the [`Settings`] hold everything that is stored. Scroll positions are not.
     fn persist_egui_memory(&self) -> bool {
         false
     }

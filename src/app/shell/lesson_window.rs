@@ -47,7 +47,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         *frames
     });
     let window = egui::Window::new(&course.lesson().title)
-        // The window of each step has its own position, from which the user may drag it.
+        // Each step has its own window, which the user may drag.
         .id(id)
         .collapsible(false)
         .resizable(false);

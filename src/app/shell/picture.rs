@@ -108,7 +108,7 @@ mod tests {
             );
         harness.run_steps(3);
         let ctx = harness.ctx.clone();
-        harness.state_mut().ask(&ctx, WindowCommand::SavePicture(pane, path.clone()));
+        harness.state_mut().run_command(&ctx, WindowCommand::SavePicture(pane, path.clone()));
         harness.run_steps(6);
         assert!(!path.exists(), "no picture was taken yet");
         let size = [900.0, 600.0].map(|points| (points * scale) as usize);

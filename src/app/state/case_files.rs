@@ -100,7 +100,7 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
     let json = CaseFormat::Json.name();
     match CaseFormat::by_extension(&path.to_string_lossy()) {
         None => {
-            let text = format!("Saved {shown} as {json}: its extension is not that of a format");
+            let text = format!("Saved {shown} as {json}: its file extension is unknown");
             core.notices.info(&text);
         }
         Some(format) if format != CaseFormat::Json && !names.is_empty() => {

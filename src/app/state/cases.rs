@@ -232,8 +232,8 @@ impl CaseStore {
         history.record(Past::Case { number, index, case });
     }
 
-    /// Makes `case` the case with this number and returns what was there. `None` is no case. A case
-    /// that was not listed is inserted at `index`.
+    /// Replaces the case with this number by `case` and returns the old one. `None` means that there is
+    /// no such case. A case that was not listed is inserted at `index`.
     pub(crate) fn replace_listed(
         &mut self,
         core: &mut Core,

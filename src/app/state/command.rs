@@ -41,7 +41,7 @@ pub enum Command {
     Lesson(LessonCommand),
     /// Step through the messages.
     Step(StepCommand),
-    /// File dialogs, pictures, help and the like.
+    /// Open a file dialog, save a picture, show help.
     Window(WindowCommand),
 }
 
@@ -61,7 +61,7 @@ pub enum DocumentCommand {
 /// A command for the window itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WindowCommand {
-    /// Ask the user for a path, and then do what it is for.
+    /// Ask the user for a path, and then use it for this purpose.
     ChooseFile(FilePurpose),
     /// Save a picture of this pane, or of the whole window, to this file.
     SavePicture(Option<Pane>, PathBuf),

@@ -20,7 +20,7 @@ pub(crate) struct Core {
     pub(crate) layout: Tree<Pane>,
     /// What is stored between runs.
     pub(crate) settings: Settings,
-    /// The session, and what it was last asked for.
+    /// The session and the last request to it.
     pub(crate) requests: Requests,
     /// Messages to the user.
     pub(crate) notices: Notices,

@@ -6,7 +6,7 @@ use crate::app::state::model::Model;
 use crate::propagation::MessageId;
 use crate::session::{Explainer, Question};
 
-/// The explainer, and what it was last asked for.
+/// The explainer and the last question to it.
 pub(crate) struct Explanations {
     explainer: Explainer,
     question: Option<Question>,
@@ -23,7 +23,7 @@ impl Explanations {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
-        // A CPU engine already uses part of the memory; a GPU engine has memory of its own.
+        // A CPU engine already uses part of the memory; a GPU engine uses that of its device.
         let on_gpu = document.engine().engine.info().capabilities.on_gpu();
         let engine = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
         let question = Question {

@@ -61,8 +61,8 @@ impl History {
         self.touched
     }
 
-    /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns
-    /// what was there.
+    /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns the
+    /// value that it replaced.
     pub fn step(&mut self, command: HistoryCommand, replace: impl FnOnce(Past) -> Past) {
         let (from, to) = match command {
             HistoryCommand::Undo => (&mut self.undo, &mut self.redo),

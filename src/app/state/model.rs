@@ -56,7 +56,7 @@ pub struct Model {
     pub pointed: Option<(VariableId, usize)>,
     /// Stepping through the messages, while that is active.
     pub stepping: Option<Stepping>,
-    /// The numbers of the message shown last, or why there are none.
+    /// The numbers of the message that was explained last, or an error.
     pub explained: Option<Answer>,
     /// The selection.
     pub selection: Highlight,

@@ -20,7 +20,7 @@ pub(crate) struct Opening {
     pub(crate) evidence: Vec<(String, NamedFinding)>,
 }
 
-/// The session, and what it was last asked for.
+/// The session and the last request to it.
 pub(crate) struct Requests {
     pub(crate) session: Session,
     /// The network that is being opened.
@@ -85,7 +85,7 @@ impl Requests {
         self.searches
     }
 
-    /// Sends the session what is wanted now.
+    /// Sends the session a request for the present state.
     pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
         // The evidence and the cases of one network mean nothing in another.
         let (source, source_serial, evidence, cases) = match (&self.opening, document) {

@@ -35,7 +35,7 @@ pub enum ViewCommand {
     SetZoom(f32),
 }
 
-/// Applies `command`. Hover and Explain are pushed anew in each frame, and are for the workbench.
+/// Applies `command`. The workbench handles `Hover` and `Explain`, which are pushed in every frame.
 pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) {
     match command {
         ViewCommand::Select(item) => core.select(item),

@@ -6,7 +6,7 @@ use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
 /// Maximum number of characters of variable names in a shortened name.
-pub const SHORT: usize = 28;
+pub const MAX_CHARACTERS: usize = 28;
 
 /// The title that the file gives a variable, if it differs from the name.
 #[must_use]
@@ -70,14 +70,18 @@ pub fn separator_id(separator: SeparatorId) -> String {
 #[must_use]
 pub fn clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
     let variables = &compiled.tree()[clique].variables;
-    format!("{} {}", clique_id(clique), variable_set(compiled.network(), variables, SHORT))
+    format!("{} {}", clique_id(clique), variable_set(compiled.network(), variables, MAX_CHARACTERS))
 }
 
 /// `S3 {either, lung}`, shortened.
 #[must_use]
 pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
     let variables = &compiled.tree()[separator].variables;
-    format!("{} {}", separator_id(separator), variable_set(compiled.network(), variables, SHORT))
+    format!(
+        "{} {}",
+        separator_id(separator),
+        variable_set(compiled.network(), variables, MAX_CHARACTERS)
+    )
 }
 
 /// `C4 to C7`. (The fonts have no arrow.)

@@ -1,4 +1,4 @@
-//! Taking lessons, and setting the user's own work aside meanwhile.
+//! Taking lessons. The user's own work is set aside meanwhile.
 
 use eframe::egui;
 
@@ -29,7 +29,7 @@ impl Workbench {
 
     fn start_lesson(&mut self, ctx: &egui::Context, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
-        // The lesson may follow another one, which then gives back the user's work.
+        // The lesson may follow another one, which has set the user's work aside.
         self.leave_lesson(ctx, true);
         let core = &mut self.core;
         let left_at = core.settings.lessons.get(&script.id).copied().unwrap_or(0);

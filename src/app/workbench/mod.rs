@@ -93,7 +93,7 @@ impl Workbench {
     }
 
     /// Stores cases and results of experiments in folders in `folder`, and reads those already there.
-    pub fn keep_in(&mut self, folder: &Path) {
+    pub fn store_in(&mut self, folder: &Path) {
         let experiments = &mut self.core.model.experiments;
         let opened = CaseStore::open(&folder.join("cases"))
             .map(|cases| self.cases = cases)
@@ -108,7 +108,7 @@ impl Workbench {
     }
 
     /// Saves the open work to `folder` from now on, and offers to restore the work of runs that crashed.
-    pub fn recover_in(&mut self, folder: &Path) {
+    pub fn autosave_in(&mut self, folder: &Path) {
         match Recovery::start(folder) {
             Ok(recovery) => self.recovery = recovery,
             Err(error) => self.core.notices.error(&format!("Autosave is off: {error}")),
@@ -136,8 +136,8 @@ impl Workbench {
         }
     }
 
-    /// The evidence of all networks, including the open one. The network of a lesson is not the
-    /// user's: the one that was set aside counts instead.
+    /// The evidence of all networks that were left, including the open one. During a lesson, the
+    /// network that was set aside counts as open.
     fn left_evidence(&self) -> LeftEvidence {
         let (document, history) = match &self.course {
             Some(course) => (&course.set_aside().document, &course.set_aside().history),
@@ -152,7 +152,7 @@ impl Workbench {
     }
 
     /// Applies `command` as if the user had asked for it.
-    pub fn ask(&mut self, ctx: &egui::Context, command: impl Into<Command>) {
+    pub fn run_command(&mut self, ctx: &egui::Context, command: impl Into<Command>) {
         self.apply(ctx, command.into());
     }
 
@@ -279,7 +279,7 @@ impl Workbench {
 
     /// Saves what changed in this frame, and reports errors of earlier writes.
     fn save(&mut self) {
-        // The network of a lesson is not the user's: the autosave keeps what was open before.
+        // During a lesson, the autosave keeps the work that was set aside.
         if self.course.is_none() {
             self.recovery.save_changes(&mut self.core);
         }

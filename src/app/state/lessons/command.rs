@@ -11,7 +11,7 @@ pub enum LessonCommand {
     Back,
     /// Do the task of the present step.
     DoIt,
-    /// Leave the lesson and return to what was open before.
+    /// Leave the lesson and return to the user's own work.
     Leave,
     /// Leave the lesson and keep its network open.
     Stay,

@@ -25,7 +25,7 @@ pub(in crate::app) struct Course {
     set_aside: SetAside,
 }
 
-/// The user's own work, which comes back when the lesson is left.
+/// The user's own work, which is restored at the end of the lesson.
 pub(in crate::app) struct SetAside {
     pub document: Option<Document>,
     pub history: History,
@@ -46,12 +46,12 @@ impl Course {
         &LESSONS[self.lesson]
     }
 
-    /// What was open before the lesson.
+    /// The work that was set aside.
     pub fn set_aside(&self) -> &SetAside {
         &self.set_aside
     }
 
-    /// Ends the lesson and returns what was open before.
+    /// Ends the lesson and returns the work that was set aside.
     pub fn into_set_aside(self) -> SetAside {
         self.set_aside
     }

@@ -1,7 +1,7 @@
 //! Lessons: guided tours whose text is data and whose actions are commands to the real window.
 //!
-//! A lesson opens its own network. What was open before is set aside and comes back when the lesson
-//! is left. The settings store the step at which each lesson was left.
+//! A lesson opens its own network. The user's own work is set aside, and restored at the end of the
+//! lesson. The settings store the step at which each lesson was left.
 
 mod command;
 mod course;
