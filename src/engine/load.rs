@@ -18,7 +18,8 @@ pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Resu
 /// `None` if it does.
 pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<String> {
     let limit = u64::from(limit);
-    (entries > limit).then(|| format!("it numbers up to {} entries of a {table}", thousands(limit)))
+    (entries > limit)
+        .then(|| format!("it supports at most {} entries in a {table}", thousands(limit)))
 }
 
 /// The forecast for `engine`. `bytes` is only called if the network is not `unsupported`.

@@ -112,7 +112,7 @@ impl MemoryLimit {
 
     /// The rest of this limit after `bytes` are allocated; at least zero.
     #[must_use]
-    pub fn less(self, bytes: u64) -> Self {
+    pub fn minus(self, bytes: u64) -> Self {
         Self(self.0.saturating_sub(bytes))
     }
 

@@ -30,7 +30,7 @@ impl Explanations {
             compiled: Arc::clone(compiled),
             evidence: document.evidence.clone(),
             message,
-            memory: model.compute.memory.map(|limit| limit.less(engine)),
+            memory: model.compute.memory.map(|limit| limit.minus(engine)),
         };
         if self.question.as_ref() != Some(&question) {
             self.question = Some(question.clone());
