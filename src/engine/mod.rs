@@ -35,7 +35,9 @@ pub use diagnosis::ImpossibleEvidence;
 pub use draw::draw;
 pub use error::{LoadError, PropagationError, QueryError, RunError};
 pub use interface::{BatchAnswers, Engine, GpuPropagator, Propagator};
-use load::{admit, check_precision, forecast, too_many_entries};
+#[cfg(feature = "cuda")]
+use load::check_precision;
+use load::{admit, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 use query::{one_at_a_time, rerun_impossible};
 pub use query::{propagate, propagate_batch, query};
