@@ -234,7 +234,7 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
         ("probability b { table 1 0 0; }", "t.bif:6:13: expected '(', found 'b'"),
         ("/* b", "t.bif:6:1: this comment is not closed"),
         ("variable \"c", "t.bif:6:10: this quote is not closed"),
-        ("network x { property y }", "t.bif:6:13: the property is not ended by ';'"),
+        ("network x { property y }", "t.bif:6:13: this property is not ended by ';'"),
         ("graph { }", "t.bif:6:1: expected 'network', 'variable' or 'probability', found 'graph'"),
     ];
     for (block, message) in cases {

@@ -65,8 +65,8 @@ fn a_class_is_a_network() {
     assert_eq!(read(text).network.name(), "Sprinkler");
     assert_eq!(
         refused("class A { }\nclass B { }"),
-        "a.net:2:1: the classes 'A' and 'B' are two networks, as neither is within another class; \
-         expected one in the file"
+        "a.net:2:1: neither of the classes 'A' and 'B' is inside another class; expected only one such \
+         class, the network"
     );
 }
 

@@ -104,7 +104,7 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
         ),
         (
             "BAYES 1 2 1 1 0 2 0.5 0.4",
-            "a.uai:1:19: row 1 of the table of 0: the row sums to 0.9, not to 1 (within 0.01)",
+            "a.uai:1:19: row 1 of the table of x0: the row sums to 0.9, not to 1 (within 0.01)",
         ),
         (
             "BAYES 1 2 1 1 0 2 0.5 0.5 1",
@@ -112,7 +112,7 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
         ),
         (
             "BAYES 1 2 1 0 1 1",
-            "a.uai:1:13: a function of no variable, expected a child as its last variable",
+            "a.uai:1:13: this function has no variable, expected a child as its last variable",
         ),
         (
             "BAYES 1 2\n2 1 0\n1 0 2 1 0 2 1 0",

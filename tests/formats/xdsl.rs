@@ -145,7 +145,8 @@ fn mistakes_are_reported_with_their_place() {
             with(
                 "<deterministic id='d'><state id='s'/><parents>a</parents><resultingstates>s</resultingstates></deterministic>",
             ),
-            "t.xdsl:5:58: 'd' is given 1 states, expected 2, one for each configuration of its 1 parents",
+            "t.xdsl:5:58: the function of 'd' has 1 values, expected 2, one for each configuration of the \
+             parents",
         ),
         (
             noisy("<parameters>.8 .2 0 1 .1</parameters>"),
@@ -158,11 +159,11 @@ fn mistakes_are_reported_with_their_place() {
         ),
         (
             noisy(&format!("<strengths>0 0</strengths>{good}")),
-            "t.xdsl:6:14: the strengths of parent 'a' of 'n' hold 0, expected each of 0 to 1 once",
+            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 0, expected each of 0 to 1 once",
         ),
         (
             noisy(&format!("<strengths>0 7</strengths>{good}")),
-            "t.xdsl:6:14: the strengths of parent 'a' of 'n' hold 7, expected each of 0 to 1 once",
+            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 7, expected each of 0 to 1 once",
         ),
         (
             noisy(&format!("<strengths>0</strengths>{good}")),
@@ -177,7 +178,7 @@ fn mistakes_are_reported_with_their_place() {
         ),
         (
             with("").replace("</nodes>", "</nodes><dynamic numslices='3'><cpt id='a'/></dynamic>"),
-            "t.xdsl:6:32: the network changes over time, expected one without <dynamic> definitions",
+            "t.xdsl:6:32: this is a dynamic network, expected one without <dynamic> definitions",
         ),
         ("<smile/>".into(), "t.xdsl:1:1: expected <nodes> in <smile>"),
         ("<HTML/>".into(), "t.xdsl:1:1: expected <smile>, found <HTML>"),

@@ -96,12 +96,12 @@ fn mistakes_are_reported_with_their_place() {
         ),
         (
             table("<FOR>a</FOR><TABLE>1 0 0</TABLE>"),
-            "t.xml:8:25: the definition of 'b' is for 'a' too, expected one variable",
+            "t.xml:8:25: the definition of 'b' is also for 'a', expected one variable",
         ),
         (two(""), "t.xml:6:1: 'b' has no probability table"),
         (
             two("<DEFINITION><TABLE>1</TABLE></DEFINITION>"),
-            "t.xml:8:1: expected a <FOR> in this definition",
+            "t.xml:8:1: expected <FOR> in this definition",
         ),
         (
             two("<DEFINITION><FOR>a</FOR></DEFINITION>"),
@@ -112,18 +112,18 @@ fn mistakes_are_reported_with_their_place() {
             two("<VARIABLE><NAME>a</NAME></VARIABLE>"),
             "t.xml:8:17: 'a' is declared a second time; the first is in line 4",
         ),
-        (two("<VARIABLE></VARIABLE>"), "t.xml:8:1: expected a <NAME> in this variable"),
+        (two("<VARIABLE></VARIABLE>"), "t.xml:8:1: expected <NAME> in this variable"),
         (two("<VARIABLE><NAME>s</NAME></VARIABLE>"), "t.xml:8:17: 's' has no states"),
         (
             two("<VARIABLE TYPE='odd'><NAME>s</NAME></VARIABLE>"),
-            "t.xml:8:17: 's' is of the type 'odd', expected 'nature', 'decision' or 'utility'",
+            "t.xml:8:17: 's' has the type 'odd', expected 'nature', 'decision' or 'utility'",
         ),
         (
             two("<VARIABLE><NAME>s</NAME><VALUE>1</VALUE><VALUE>1</VALUE></VARIABLE>"),
             "t.xml:8:48: 's' has a second state '1'",
         ),
         ("<HTML/>".into(), "t.xml:1:1: expected <BIF>, found <HTML>"),
-        ("<BIF/>".into(), "t.xml:1:1: expected a <NETWORK> in <BIF>"),
+        ("<BIF/>".into(), "t.xml:1:1: expected <NETWORK> in <BIF>"),
         (two("<X>"), "t.xml:9:1: expected </X> for line 8, found </NETWORK>"),
     ];
     for (text, expected) in cases {
