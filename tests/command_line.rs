@@ -270,7 +270,9 @@ fn bench_continues_after_a_network_that_fails() {
     let (code, out, err) = run(&["bench", "no-such-net", "cancer", "--repeat", "1", "--json"]);
     assert_eq!(code, 1);
     let records: Value = serde_json::from_str(&out).unwrap();
-    assert!(records[0]["error"].as_str().unwrap().contains("no file 'no-such-net'"));
+    assert!(
+        records[0]["error"].as_str().unwrap().contains("no file and no sample named 'no-such-net'")
+    );
     assert_eq!(records[1]["network"], "cancer");
     assert!(err.contains("error: no-such-net: "), "{err}");
 }
@@ -333,7 +335,7 @@ fn mistakes_in_the_input_are_explained() {
     let (_folder, path) = file("cases.json", "[{}, {\"finding\": 1}]");
     let path = path.to_str().unwrap();
     let cases: [(&[&str], &str); 5] = [
-        (&["info", "nowhere"], "there is no file 'nowhere', and no sample of this name"),
+        (&["info", "nowhere"], "there is no file and no sample named 'nowhere'"),
         (
             &["query", "asia", "--evidence", "smoke=maybe"],
             "no state 'maybe'; its states are yes, no",
