@@ -13,7 +13,7 @@ pub(in crate::app::panes) fn no_messages_reason(model: &Model) -> Option<&str> {
         return Some(without_trace(model, document));
     };
     let empty = trace.messages.is_empty() && document.running.is_none();
-    empty.then(|| without_messages(model, compiled, &trace))
+    empty.then(|| without_messages(model, compiled, trace))
 }
 
 fn without_trace(model: &Model, document: &Document) -> &'static str {

@@ -71,10 +71,10 @@ impl MessagesPane {
             _ => None,
         };
         let list = if let Some(finished) = finished {
-            self.cached_list(finished, &trace, compiled)
+            self.cached_list(finished, trace, compiled)
         } else {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
-            Arc::new(list(&trace, compiled, self.query))
+            Arc::new(list(trace, compiled, self.query))
         };
         self.controls(ui, &list, compiled);
         ui.separator();

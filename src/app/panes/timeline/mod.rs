@@ -88,7 +88,7 @@ impl TimelinePane {
             Some(recorded) => recorded.on_gpu(),
             None => document.traced_engine().engine.info().capabilities.on_gpu(),
         };
-        let mut rows = rows::rows(&trace, compiled.plan(), Grouping::ByWorker);
+        let mut rows = rows::rows(trace, compiled.plan(), Grouping::ByWorker);
         let many_workers = rows.len() > MAX_WORKER_ROWS;
         let grouping = self.grouping.unwrap_or(if many_workers {
             Grouping::Packed
@@ -96,16 +96,16 @@ impl TimelinePane {
             Grouping::ByWorker
         });
         if grouping == Grouping::Packed {
-            rows = rows::rows(&trace, compiled.plan(), grouping);
+            rows = rows::rows(trace, compiled.plan(), grouping);
         }
         let scene = Scene {
             model,
             compiled,
-            trace: &trace,
+            trace,
             rows,
             grouping,
             on_gpu,
-            launches: if on_gpu && !live { between_stages(&trace) } else { Vec::new() },
+            launches: if on_gpu && !live { between_stages(trace) } else { Vec::new() },
             total: trace.elapsed.as_nanos() as f64,
             untraced: document.untraced(),
             live,
