@@ -47,7 +47,8 @@ fn read(root: &Path, path: &Path) -> SourceFile {
     let below = path.strip_prefix(root).expect("it is below the root");
     let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
     // Unit tests are the last thing in a file.
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let end = text.find("\nmod tests {").unwrap_or(text.len());
+    let text = &text[..end];
     let lines = text.lines().map(|line| match line.trim_start().starts_with("//") {
         true => "",
         false => line.split(" // ").next().unwrap_or_default(),
