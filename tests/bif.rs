@@ -1,10 +1,11 @@
-//! Reading BIF: valid files, and how mistakes are reported.
+//! Reading BIF: valid files, and the messages for invalid ones.
 
 use cliquescope::format::{self, Format, NetworkOrigin, OpenError, ReadNetwork, SAMPLES, Warning};
 use cliquescope::network::Network;
 
-/// A network of two binary variables whose second block is `block`.
-fn two(block: &str) -> String {
+/// A BIF file with the variables `a` (two states) and `b` (three states), a table for `a`, and
+/// `block`.
+fn with_block(block: &str) -> String {
     format!(
         "network two {{\n}}\n\
          variable a {{ type discrete [ 2 ] {{ no, yes }}; }}\n\
@@ -18,9 +19,9 @@ fn read(text: &str) -> ReadNetwork {
     format::open_bytes("t.bif", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn refused(text: &str) -> String {
+fn error_message(text: &str) -> String {
     match format::open_bytes("t.bif", text) {
-        Ok(_) => panic!("this was read:\n{text}"),
+        Ok(_) => panic!("no error for:\n{text}"),
         Err(error) => error.to_string(),
     }
 }
@@ -30,7 +31,7 @@ fn values(network: &Network, variable: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_whole_syntax_is_read() {
+fn all_of_the_syntax_is_read() {
     let text = r#"
 // a comment; with { anything } "in it
 network "two words" {
@@ -66,7 +67,7 @@ probability ( "a b" ) { table 2.0E-1 0.3 0.5; }
 }
 
 #[test]
-fn keywords_may_be_in_capital_letters() {
+fn keywords_are_case_insensitive() {
     let text = "NETWORK n { PROPERTY p; }\nVARIABLE Type { TYPE DISCRETE [ 2 ] { Table, DEFAULT }; \
                 PROPERTY position = (1, 2); }\nVariable b { Type Discrete [ 2 ] { n, y }; }\n\
                 PROBABILITY ( Type ) { TABLE 0.25 0.75; }\n\
@@ -76,27 +77,29 @@ fn keywords_may_be_in_capital_letters() {
     assert_eq!(read.network.variables()[0].states(), ["Table", "DEFAULT"]);
     assert_eq!(values(&read.network, "Type"), [0.25, 0.75]);
     assert_eq!(values(&read.network, "b"), [0.0, 1.0, 1.0, 0.0]);
-    let error = refused("NETWORK n { }\nVARIABLE b { KIND discrete; }");
+    let error = error_message("NETWORK n { }\nVARIABLE b { KIND discrete; }");
     assert_eq!(error, "t.bif:2:14: expected 'type', 'property' or '}', found 'KIND'");
 }
 
 #[test]
 fn in_a_table_the_child_varies_slowest_and_the_last_parent_fastest() {
-    let text = two("variable c { type discrete [ 2 ] { f, t }; }
+    let text = with_block(
+        "variable c { type discrete [ 2 ] { f, t }; }
         probability ( b ) { table 0.2 0.3 0.5; }
         probability ( c | a, b ) {
           table 0.1 0.2 0.3 0.4 0.5 0.6
                 0.9 0.8 0.7 0.6 0.5 0.4;
-        }");
+        }",
+    );
     let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
     assert_eq!(values(&read(&text).network, "c"), expected);
 }
 
 #[test]
-fn a_default_fills_rows_that_are_not_given() {
-    let text = two("probability ( b | a ) { default 0.5 0.25 0.25; (yes) 0 0 1; }");
+fn a_default_fills_missing_rows() {
+    let text = with_block("probability ( b | a ) { default 0.5 0.25 0.25; (yes) 0 0 1; }");
     assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25, 0.0, 0.0, 1.0]);
-    let text = two("probability ( b ) { default 0.5 0.25 0.25; }");
+    let text = with_block("probability ( b ) { default 0.5 0.25 0.25; }");
     assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25]);
 }
 
@@ -113,8 +116,8 @@ fn the_bar_is_optional_and_blocks_may_come_in_any_order() {
 }
 
 #[test]
-fn byte_order_mark_latin1_and_dos_line_ends_are_accepted() {
-    let text = two("probability ( b ) { table 0.5 0.25 0.25; }");
+fn byte_order_mark_latin1_and_dos_line_endings_are_accepted() {
+    let text = with_block("probability ( b ) { table 0.5 0.25 0.25; }");
     let plain = read(&text).network;
     let mut bytes = b"\xef\xbb\xbf".to_vec();
     bytes.extend(text.replace('\n', "\r\n").into_bytes());
@@ -127,7 +130,8 @@ fn byte_order_mark_latin1_and_dos_line_ends_are_accepted() {
 
 #[test]
 fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
-    let text = two("probability ( b | a ) {\n(no) 0.3333 0.3333 0.3333;\n(yes) 0.2 0.3 0.4992;\n}");
+    let text =
+        with_block("probability ( b | a ) {\n(no) 0.3333 0.3333 0.3333;\n(yes) 0.2 0.3 0.4992;\n}");
     let read = read(&text);
     let [Warning::RowsNormalised { file, off, rows, worst, line, lines }] = &read.warnings[..]
     else {
@@ -143,12 +147,13 @@ fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
         "t.bif: 2 of 3 rows did not sum to 1 and were normalised (lines 7, 8); \
          the worst, in line 8, was off by 8.00e-4"
     );
-    let rounding = two("probability ( b ) { table 0.33333333333 0.33333333334 0.333333333329; }");
+    let rounding =
+        with_block("probability ( b ) { table 0.33333333333 0.33333333334 0.333333333329; }");
     assert_eq!(self::read(&rounding).warnings, []);
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place_and_what_was_expected() {
+fn errors_give_the_position_and_what_was_expected() {
     let cases = [
         (
             "probability ( b ) { table 0.5 0.2 0.2; }",
@@ -238,7 +243,7 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
         ("graph { }", "t.bif:6:1: expected 'network', 'variable' or 'probability', found 'graph'"),
     ];
     for (block, message) in cases {
-        assert_eq!(refused(&two(block)), message, "for {block}");
+        assert_eq!(error_message(&with_block(block)), message, "for {block}");
     }
 }
 
@@ -246,19 +251,19 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
 fn a_cycle_is_reported_at_one_of_its_blocks() {
     let text = "variable a { type discrete[1] {x}; }\nvariable b { type discrete[1] {x}; }\n\
                 probability (a | b) { (x) 1; }\nprobability (b | a) { (x) 1; }";
-    let message = refused(text);
+    let message = error_message(text);
     assert!(message.starts_with("t.bif:3:14: the arcs form a cycle: a -> b -> a"), "{message}");
 }
 
 #[test]
-fn a_short_file_cannot_demand_an_unbounded_table() {
+fn a_short_file_cannot_request_a_huge_table() {
     let mut text = String::new();
     for index in 0..80 {
         text += &format!("variable v{index} {{ type discrete[2] {{x, y}}; }}\n");
     }
     let parents: Vec<_> = (1..80).map(|index| format!("v{index}")).collect();
     text += &format!("probability (v0 | {}) {{ default 0.5 0.5; }}", parents.join(", "));
-    let message = refused(&text);
+    let message = error_message(&text);
     assert!(
         message.starts_with("t.bif:81:14: with the table of 'v0', which has 79 parents,"),
         "{message}"
@@ -266,7 +271,7 @@ fn a_short_file_cannot_demand_an_unbounded_table() {
 }
 
 #[test]
-fn an_unknown_format_is_reported_with_how_the_file_begins() {
+fn an_unknown_format_is_reported_with_the_start_of_the_file() {
     let message = |name: &str, text: &str| format::open_bytes(name, text).unwrap_err().to_string();
     let known = Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     assert_eq!(
@@ -278,7 +283,7 @@ fn an_unknown_format_is_reported_with_how_the_file_begins() {
         format!("empty: unknown format: it is empty; the known formats are {known}")
     );
     let read = format::open_bytes("a.xdsl", "network n { }").unwrap();
-    assert_eq!(read.format, Format::Bif, "what stands in the file decides");
+    assert_eq!(read.format, Format::Bif, "the content decides, not the extension");
     assert_eq!(
         read.warnings[0].to_string(),
         "a.xdsl: the extension says XDSL, but the content is BIF and was read as BIF"
@@ -289,7 +294,7 @@ fn an_unknown_format_is_reported_with_how_the_file_begins() {
     );
     assert!(
         format::open_bytes("anything.txt", "/* BIF */ network n { }").unwrap().warnings.is_empty(),
-        "by its content"
+        "recognised by its content"
     );
     let error = format::open("no/such/file.bif").unwrap_err();
     assert_eq!(error, OpenError::NotFound("no/such/file.bif".into()));
@@ -300,7 +305,7 @@ fn an_unknown_format_is_reported_with_how_the_file_begins() {
 fn a_file_takes_precedence_over_a_sample_of_the_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("asia");
-    std::fs::write(&path, two("probability ( b ) { table 1 0 0; }")).unwrap();
+    std::fs::write(&path, with_block("probability ( b ) { table 1 0 0; }")).unwrap();
     let read = format::open(path.to_str().unwrap()).unwrap();
     assert_eq!(read.network.name(), "two");
     assert_eq!(read.origin, NetworkOrigin::File(path));
@@ -326,11 +331,11 @@ fn every_sample_opens_and_matches_its_description() {
 #[test]
 fn mutated_files_never_panic() {
     use rand::{RngExt, SeedableRng};
-    let whole = two(
+    let valid = with_block(
         "// c\nprobability ( b | a ) { (no) 1e0 0 \"0\"; default 0.5 0.25, 0.25; property x; }",
     );
-    let whole = whole.as_bytes();
-    let pieces: [&[u8]; 12] = [
+    let valid = valid.as_bytes();
+    let tokens: [&[u8]; 12] = [
         b"{",
         b"}",
         b"(",
@@ -346,16 +351,16 @@ fn mutated_files_never_panic() {
     ];
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(1);
     for _ in 0..20_000 {
-        let mut bytes = whole.to_vec();
+        let mut bytes = valid.to_vec();
         for _ in 0..random.random_range(1..4) {
-            let at = random.random_range(0..bytes.len());
+            let start = random.random_range(0..bytes.len());
             match random.random_range(0..4) {
-                0 => bytes.truncate(at.max(1)),
-                1 => drop(bytes.drain(at..(at + 7).min(bytes.len() - 1).max(at))),
-                2 => bytes[at] = random.random(),
+                0 => bytes.truncate(start.max(1)),
+                1 => drop(bytes.drain(start..(start + 7).min(bytes.len() - 1).max(start))),
+                2 => bytes[start] = random.random(),
                 _ => {
-                    let piece = pieces[random.random_range(0..pieces.len())];
-                    bytes.splice(at..at, piece.iter().copied());
+                    let token = tokens[random.random_range(0..tokens.len())];
+                    bytes.splice(start..start, token.iter().copied());
                 }
             }
         }
@@ -366,7 +371,7 @@ fn mutated_files_never_panic() {
 }
 
 #[test]
-fn every_bif_file_of_the_corpus_opens_or_is_refused_with_a_place() {
+fn every_bif_file_in_the_corpus_opens_or_fails_with_a_position() {
     let folder = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(
         || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/bif"),
         |corpus| std::path::Path::new(&corpus).join("bif"),
@@ -386,26 +391,28 @@ fn every_bif_file_of_the_corpus_opens_or_is_refused_with_a_place() {
                 eprintln!("{error}");
                 assert!(error.line >= 1 && error.column >= 1 && !error.message.is_empty());
             }
-            Err(error) => panic!("refused without a place: {error}"),
+            Err(error) => panic!("an error without a position: {error}"),
         }
     }
 }
 
 #[test]
-fn deviations_that_other_programs_write_are_accepted() {
-    let plain = two("probability ( b ) { table 0.5 0.25 0.25; }");
-    let odd = two("probability ( b ) { table 5E-1f, .25d 0.25; };;").replace("; }\n", "; };\n");
-    let odd = format!("\u{a0}{odd}\u{a0}\r\n\u{1a}\0\0");
-    assert_eq!(values(&read(&odd).network, "b"), values(&read(&plain).network, "b"));
+fn deviations_written_by_other_programs_are_accepted() {
+    let plain = with_block("probability ( b ) { table 0.5 0.25 0.25; }");
+    let unusual =
+        with_block("probability ( b ) { table 5E-1f, .25d 0.25; };;").replace("; }\n", "; };\n");
+    let unusual = format!("\u{a0}{unusual}\u{a0}\r\n\u{1a}\0\0");
+    assert_eq!(values(&read(&unusual).network, "b"), values(&read(&plain).network, "b"));
     assert_eq!(
-        refused(&format!("; {plain}")),
+        error_message(&format!("; {plain}")),
         "t.bif:1:1: expected 'network', 'variable' or 'probability', found ';'"
     );
 }
 
 #[test]
 fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
-    let rounded = two("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
+    let rounded =
+        with_block("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
     let read = read(&rounded);
     assert_eq!(
         read.warnings[0].to_string(),
@@ -414,9 +421,9 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     );
     let third = values(&read.network, "b")[..3].to_vec();
     assert!(third.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15), "{third:?}");
-    let credal = two("probability ( b | a ) {\n(no) 0.3 0.3 0.3;\n(yes) 0.2 0.3 0.5;\n}");
+    let credal = with_block("probability ( b | a ) {\n(no) 0.3 0.3 0.3;\n(yes) 0.2 0.3 0.5;\n}");
     assert_eq!(
-        refused(&credal),
+        error_message(&credal),
         "t.bif:7:1: the row of 'b' for (no): the row sums to 0.9, not to 1 (within 0.015)"
     );
 }

@@ -1,4 +1,4 @@
-//! The commands as a user or a script runs them: output and exit codes.
+//! Output and exit codes of the commands, as a user or a script runs them.
 
 use std::path::PathBuf;
 
@@ -126,7 +126,7 @@ fn every_case_of_a_file_is_answered_even_if_one_is_impossible() {
     assert_eq!(code, 1);
     assert!(out.contains("case 1\n") && out.contains("case 3\n"), "{out}");
     assert!(err.starts_with("error: case 1: "), "{err}");
-    // A finding of the command line takes the place of the case's, so the first is possible now.
+    // A finding on the command line replaces that of the case, so the first case becomes possible.
     let arguments = ["query", "asia", "--evidence-file", path, "--evidence", "lung=no"];
     assert_eq!(run(&arguments).0, 0);
 }
@@ -169,7 +169,7 @@ fn bench_writes_a_record_per_network_engine_and_case() {
         "--json",
     ]);
     assert_eq!(code, 0, "{err}");
-    assert_eq!(err.lines().count(), 8, "a line of progress for each: {err}");
+    assert_eq!(err.lines().count(), 8, "one line of progress per record: {err}");
     let records: Value = serde_json::from_str(&out).unwrap();
     let records = records.as_array().unwrap();
     assert_eq!(records.len(), 8);
@@ -203,21 +203,21 @@ fn bench_writes_a_record_per_network_engine_and_case() {
 }
 
 #[test]
-fn bench_times_drawn_cases_one_at_a_time_and_together() {
+fn bench_times_drawn_cases_one_at_a_time_and_in_a_batch() {
     let drawn =
         ["--observed", "25%", "--cases", "5", "--case-seed", "9", "--repeat", "1", "--json"];
     let records = json(&[&["bench", "asia"], &drawn[..]].concat());
     let records = records.as_array().unwrap();
     assert_eq!(records.len(), 5);
-    let how = serde_json::json!({"observed": 0.25, "variables": 2, "cases": 5, "seed": 9});
-    assert!(records.iter().all(|record| record["drawn"] == how));
+    let drawn_as = serde_json::json!({"observed": 0.25, "variables": 2, "cases": 5, "seed": 9});
+    assert!(records.iter().all(|record| record["drawn"] == drawn_as));
 
     let engines = ["--batch", "--engine", "cpu", "--engine", "reference"];
     let records = json(&[&["bench", "asia"], &drawn[..], &engines].concat());
     let records = records.as_array().unwrap();
     assert_eq!(records.len(), 2);
     for record in records {
-        assert_eq!(record["drawn"], how);
+        assert_eq!(record["drawn"], drawn_as);
         assert_eq!((&record["cases"], &record["impossible"]), (&5.into(), &0.into()));
         assert!(record["cases_per_second"].as_f64().unwrap() > 0.0);
         let alone = &record["one_at_a_time"];
@@ -249,7 +249,7 @@ fn bench_times_drawn_cases_one_at_a_time_and_together() {
 fn bench_draws_possible_cases_of_a_markov_network() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.uai");
-    // Three variables in a ring that are all equal: one by one they would be drawn apart.
+    // Three variables in a ring that must be equal: independent draws would mostly be impossible.
     let ring = "MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 2 0 4 3 0 0 1 4 1 0 0 1 4 1 0 0 1";
     std::fs::write(&path, ring).unwrap();
     let path = path.to_str().unwrap();
@@ -257,7 +257,7 @@ fn bench_draws_possible_cases_of_a_markov_network() {
     let records = json(&[&["bench", path], &drawn[..]].concat());
     assert_eq!(records[0]["cases"], 30, "{records}");
     assert_eq!(records[0]["impossible"], 0);
-    // Nothing can be drawn where no configuration has a weight.
+    // No case can be drawn if every configuration has weight zero.
     let path = folder.path().join("none.uai");
     std::fs::write(&path, "MARKOV 1 2 1 1 0 2 0 0").unwrap();
     let (code, _, err) = run(&[&["bench", path.to_str().unwrap()], &drawn[..]].concat());
@@ -303,7 +303,7 @@ fn a_network_that_is_too_large_is_rejected_with_the_forecast() {
 }
 
 #[test]
-fn mistakes_in_files_are_reported_with_line_and_column() {
+fn errors_in_files_are_reported_with_line_and_column() {
     let text = "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\n";
     let (_folder, path) = file("mine.bif", format!("{text}probability ( a ) {{ table 0.2 0.7; }}"));
     let path = path.to_str().unwrap();
@@ -331,7 +331,7 @@ fn a_network_can_have_the_name_of_a_command() {
 }
 
 #[test]
-fn mistakes_in_the_input_are_explained() {
+fn errors_in_the_input_are_explained() {
     let (_folder, path) = file("cases.json", "[{}, {\"finding\": 1}]");
     let path = path.to_str().unwrap();
     let cases: [(&[&str], &str); 5] = [
@@ -352,7 +352,7 @@ fn mistakes_in_the_input_are_explained() {
 }
 
 #[test]
-fn mistakes_in_evidence_files_are_reported_with_their_position() {
+fn errors_in_evidence_files_are_reported_with_their_position() {
     let cases = [
         ("", "cases.json: the file is empty, expected a case"),
         ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends before the JSON is complete"),
@@ -398,7 +398,7 @@ fn cases_keep_their_names() {
 }
 
 #[test]
-fn wrong_numbers_and_unknown_commands_are_answered_with_what_is_expected() {
+fn errors_for_wrong_numbers_and_unknown_commands_say_what_is_expected() {
     let cases: [(&[&str], &str); 6] = [
         (&["bench", "asia", "--repeat", "many"], "a whole number from 1 to 4294967295"),
         (
@@ -433,7 +433,7 @@ fn failed_writes_are_explained() {
 }
 
 #[test]
-fn mistakes_in_the_command_line_exit_with_code_2() {
+fn errors_in_the_command_line_exit_with_code_2() {
     let cases: [&[&str]; 13] = [
         &["query"],
         &["query", "asia", "--engine", "abacus"],
@@ -455,7 +455,7 @@ fn mistakes_in_the_command_line_exit_with_code_2() {
 }
 
 #[test]
-fn options_of_the_window_are_checked_before_it_opens() {
+fn window_options_are_checked_before_the_window_opens() {
     let (code, _, err) = run(&["asia", "--evidence", "smoke=maybe"]);
     assert_eq!(code, 1);
     assert!(err.contains("no state 'maybe'"), "{err}");
@@ -492,7 +492,7 @@ fn a_closed_pipe_is_not_an_error() {
 }
 
 #[test]
-fn convert_writes_another_format_and_warns_about_losses() {
+fn convert_writes_another_format_and_warns_about_lost_information() {
     let (folder, net) = file(
         "a.net",
         "net {} node a { label = \"A\"; states = (\"n\" \"y\"); \
@@ -507,15 +507,15 @@ fn convert_writes_another_format_and_warns_about_losses() {
         "{err}"
     );
     assert!(err.contains("BIF cannot represent 1 attributes that only Hugin NET has"), "{err}");
-    let packed = std::fs::read(target("a.bif.gz")).unwrap();
-    assert_eq!(packed[..2], [0x1f, 0x8b]);
+    let compressed = std::fs::read(target("a.bif.gz")).unwrap();
+    assert_eq!(compressed[..2], [0x1f, 0x8b]);
     let found = json(&["query", &target("a.bif.gz"), "--json"]);
     assert!(close(&found["cases"][0]["posteriors"]["a"]["y"], 0.75), "{found}");
 
     let (code, _, err) = run(&["convert", net, &target("a.bif.gz")]);
     assert_eq!(code, 1);
     assert!(err.contains("already exists; use --force to replace it"), "{err}");
-    assert_eq!(std::fs::read(target("a.bif.gz")).unwrap(), packed);
+    assert_eq!(std::fs::read(target("a.bif.gz")).unwrap(), compressed);
     assert_eq!(run(&["convert", "asia", &target("a.bif.gz"), "--force"]).0, 0);
     assert_eq!(json(&["info", &target("a.bif.gz"), "--json"])["variables"], 8);
 
@@ -534,7 +534,7 @@ fn convert_writes_another_format_and_warns_about_losses() {
 }
 
 #[test]
-fn a_markov_network_gives_its_partition_function() {
+fn query_prints_the_partition_function_of_a_markov_network() {
     let (_folder, path) = file("m.uai", "MARKOV 2 2 2 2 2 0 1 1 0 4 1 2 3 4 2 1 10");
     let found = json(&["query", path.to_str().unwrap(), "--json"]);
     let case = &found["cases"][0];

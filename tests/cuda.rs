@@ -15,7 +15,7 @@ fn gpu_engines() -> Vec<&'static dyn Engine> {
 }
 
 #[test]
-fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
+fn an_unavailable_engine_gives_the_reason_and_does_not_load() {
     assert!(!gpu_engines().is_empty());
     let network = cliquescope::format::open("asia").unwrap().network;
     let compiled =
@@ -27,7 +27,7 @@ fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
             memory: MemoryLimit::from_bytes(1 << 30),
             ..LoadOptions::default()
         };
-        // Twice: the second answer comes from what the first found out.
+        // Asked twice: the first answer is cached.
         assert_eq!(engine.availability(), engine.availability());
         let loaded = engine.load(&compiled, &options);
         match engine.availability() {
@@ -38,8 +38,8 @@ fn an_engine_that_cannot_run_is_listed_with_the_reason_and_refuses_to_load() {
             }
             Err(reason) => {
                 assert!(!reason.is_empty());
-                let refused = LoadError::Unavailable { engine: engine.name(), reason };
-                assert_eq!(loaded.map(|_| ()), Err(refused));
+                let expected = LoadError::Unavailable { engine: engine.name(), reason };
+                assert_eq!(loaded.map(|_| ()), Err(expected));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Evidence files in every format: reading, writing and the places of mistakes.
+//! Evidence files in every format: reading, writing, and the positions of errors.
 
 use cliquescope::format::cases::{self, CaseFile, CaseFormat};
 use cliquescope::network::{Cpt, Evidence, Finding, Network, Variable, VariableId};
@@ -28,14 +28,14 @@ fn read(file: &str, text: &str) -> CaseFile {
     cases::read(file, text, &weather()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn refused(file: &str, text: &str) -> String {
+fn error_message(file: &str, text: &str) -> String {
     match cases::read(file, text, &weather()) {
         Err(error) => error.to_string(),
-        Ok(read) => panic!("{text} is read as {read:?}"),
+        Ok(read) => panic!("no error for {text}: {read:?}"),
     }
 }
 
-/// The cases as our JSON, which is easy to compare.
+/// The cases in Cliquescope's JSON format without whitespace, for comparison.
 fn as_json(read: &CaseFile) -> String {
     let json = cases::write(CaseFormat::Json, &weather(), &read.cases).unwrap();
     json.split_whitespace().collect()
@@ -43,13 +43,13 @@ fn as_json(read: &CaseFile) -> String {
 
 #[test]
 fn each_format_is_recognised_by_its_extension_and_by_its_content() {
-    let mark = "// ~->[CASE-1]->~\n\n";
+    let netica_header = "// ~->[CASE-1]->~\n\n";
     for (text, file, format) in [
         ("{\"evidence\": {\"rain\": \"yes\"}}", "a.json", CaseFormat::Json),
         ("rain,wind\nyes,\n", "a.csv", CaseFormat::Csv),
         ("rain: \"yes\"\n", "a.hcs", CaseFormat::HuginCase),
         ("% a comment\n#, rain, wind\n1, yes, *\n", "a.dat", CaseFormat::HuginData),
-        (&format!("{mark}IDnum rain wind\n1 yes *\n"), "a.cas", CaseFormat::Netica),
+        (&format!("{netica_header}IDnum rain wind\n1 yes *\n"), "a.cas", CaseFormat::Netica),
         ("1 0 1\n", "a.uai.evid", CaseFormat::Uai),
     ] {
         let by_name = read(file, text);
@@ -93,8 +93,8 @@ fn ignored_columns_cause_warnings() {
         read.warnings,
         ["a.csv: 3 columns are not variables and were ignored: id, Wind, note"]
     );
-    let parted = cases::read("a.dat", "# rain, wind\n1, yes, *\n", &weather()).unwrap();
-    assert!(parted.warnings.is_empty() && parted.cases[0].len() == 1, "{parted:?}");
+    let with_commas = cases::read("a.dat", "# rain, wind\n1, yes, *\n", &weather()).unwrap();
+    assert!(with_commas.warnings.is_empty() && with_commas.cases[0].len() == 1, "{with_commas:?}");
     let counted = cases::read("a.dat", "# rain\n3 yes\n1 no\n", &weather()).unwrap();
     assert!(counted.warnings[0].contains("column '#' counts equal cases"), "{counted:?}");
     let numbered = cases::read("a.csv", ",rain\n0,yes\n1,no\n", &weather()).unwrap();
@@ -120,7 +120,7 @@ fn likelihoods_are_read_in_formats_that_have_them() {
 }
 
 #[test]
-fn uai_evidence_of_all_years_is_read() {
+fn every_variant_of_uai_evidence_is_read() {
     let two = r#"[{"evidence":{"rain":"yes","hail":"1"}},{"evidence":{"wind":"high"}}]"#;
     assert_eq!(as_json(&read("a.evid", "2\n2 0 1 3 0\n1 1 2\n")), two);
     assert_eq!(as_json(&read("a.evid", "2 2 0 1 3 0 1 1 2")), two);
@@ -146,11 +146,11 @@ fn written_cases_are_read_back() {
         }
     }
     all.push(Evidence::none());
-    let hard = |case: &Evidence| case.iter().all(|(_, f)| matches!(f, Finding::Observed(_)));
-    let hard: Vec<Evidence> = all.iter().filter(|case| hard(case)).cloned().collect();
+    let is_hard = |case: &Evidence| case.iter().all(|(_, f)| matches!(f, Finding::Observed(_)));
+    let hard: Vec<Evidence> = all.iter().filter(|case| is_hard(case)).cloned().collect();
     for format in CaseFormat::ALL {
         let name = format!("a.{}", format.extensions()[0]);
-        let again = |cases: &[Evidence]| {
+        let round_trip = |cases: &[Evidence]| {
             let text = cases::write(format, &network, cases).unwrap_or_else(|e| panic!("{e}"));
             let read = cases::read(&name, text.clone(), &network);
             let read = read.unwrap_or_else(|error| panic!("{error} in\n{text}"));
@@ -158,16 +158,16 @@ fn written_cases_are_read_back() {
             assert!(read.warnings.is_empty(), "{:?}", read.warnings);
             assert_eq!(read.cases, cases, "{text}");
         };
-        let likelihoods = !matches!(format, CaseFormat::HuginData | CaseFormat::Uai);
-        let cases = if likelihoods { &all } else { &hard };
-        cases.iter().for_each(|case| again(std::slice::from_ref(case)));
+        let has_likelihoods = !matches!(format, CaseFormat::HuginData | CaseFormat::Uai);
+        let cases = if has_likelihoods { &all } else { &hard };
+        cases.iter().for_each(|case| round_trip(std::slice::from_ref(case)));
         if format == CaseFormat::HuginCase {
             let error = cases::write(format, &network, cases).unwrap_err();
             assert!(error.contains("holds one case"), "{error}");
         } else {
-            again(cases);
+            round_trip(cases);
         }
-        if !likelihoods {
+        if !has_likelihoods {
             let error = cases::write(format, &network, &all).unwrap_err();
             assert!(error.contains("cannot hold the likelihood of 'rain'"), "{error}");
         }
@@ -175,7 +175,7 @@ fn written_cases_are_read_back() {
 }
 
 #[test]
-fn mistakes_have_a_place() {
+fn errors_have_a_position() {
     for (file, text, message) in [
         (
             "a.csv",
@@ -232,12 +232,12 @@ fn mistakes_have_a_place() {
             "a.evid:1:1: expected a whole number, found '99999999999999999999'",
         ),
     ] {
-        assert_eq!(refused(file, text), message);
+        assert_eq!(error_message(file, text), message);
     }
 }
 
 #[test]
-fn compressed_files_are_read_and_files_are_written_whole() {
+fn compressed_files_are_read_and_a_failed_write_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let network = weather();
     let mut case = Evidence::none();
@@ -247,10 +247,10 @@ fn compressed_files_are_read_and_files_are_written_whole() {
         cases::write_file(&path, &network, std::slice::from_ref(&case), &[]).unwrap();
         assert_eq!(cases::read_file(&path, &network).unwrap().cases, [case.clone()]);
     }
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packer, b"wind: \"high\"").unwrap();
-    let packed = packer.finish().unwrap();
-    assert_eq!(cases::read("a.hcs.gz", packed, &network).unwrap().cases, [case.clone()]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, b"wind: \"high\"").unwrap();
+    let compressed = encoder.finish().unwrap();
+    assert_eq!(cases::read("a.hcs.gz", compressed, &network).unwrap().cases, [case.clone()]);
 
     // A failed write leaves the file unchanged.
     let path = folder.path().join("a.hcs");

@@ -1,4 +1,4 @@
-//! The paper's experiments: what they give, and the recordings that stand in for a GPU.
+//! The paper's experiments: their results, and the recordings shown on machines without a GPU.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 
-/// Settings for `networks` that take little time.
+/// A setup for `networks` that takes little time.
 fn setup(networks: &[&str]) -> Setup {
     let subjects = networks.iter().map(|name| Subject::sample(name).unwrap()).collect();
     Setup { repeat: 1, threads: 2, ..Setup::new(subjects) }
@@ -24,7 +24,7 @@ fn run(experiment: &Experiment, setup: &Setup) -> Record {
     experiment.run(setup, &Progress::new(CancelToken::new())).unwrap()
 }
 
-/// `network` on the tree that `triangulation` makes, without a search.
+/// `network`, compiled with `triangulation` and without a search for a better tree.
 fn compiled(network: &str, triangulation: Triangulation) -> CompiledNetwork {
     let network = Subject::sample(network).unwrap().network;
     let triangulation =
@@ -32,9 +32,10 @@ fn compiled(network: &str, triangulation: Triangulation) -> CompiledNetwork {
     compile(network, &CompileOptions { triangulation }, &CancelToken::new()).unwrap()
 }
 
-const PAPERS: Triangulation = Triangulation::By(Heuristic::WeightedMinFill);
+/// The paper's triangulation.
+const PAPER_TRIANGULATION: Triangulation = Triangulation::By(Heuristic::WeightedMinFill);
 
-/// Lines of cells, as RFC 4180 has them.
+/// The rows and cells of a CSV text (RFC 4180).
 fn parse_csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -51,11 +52,15 @@ fn parse_csv(text: &str) -> Vec<Vec<String>> {
             c => cell.push(c),
         }
     }
-    assert!(!quoted && cell.is_empty() && row.is_empty(), "the last line ends");
+    assert!(!quoted && cell.is_empty() && row.is_empty(), "the last line is complete");
     rows
 }
 
-/// Elements of an SVG document; panics if it is not well-formed.
+/// The element names of an SVG document.
+///
+/// # Panics
+///
+/// Panics if the document is not well-formed.
 fn elements(svg: &str) -> Vec<String> {
     let mut reader = quick_xml::Reader::from_str(svg);
     let (mut names, mut open) = (Vec::new(), 0);
@@ -79,8 +84,9 @@ fn elements(svg: &str) -> Vec<String> {
     names
 }
 
-/// What every record must be, whatever was measured.
-fn assert_whole(record: &Record) {
+/// Checks what must hold for every record: JSON and CSV are read back unchanged, and the SVG draws
+/// every point.
+fn assert_exports_everything(record: &Record) {
     let name = &record.experiment;
     let json = serde_json::to_string(record).unwrap();
     assert_eq!(&Record::read(&json).unwrap(), record, "{name}");
@@ -106,7 +112,7 @@ fn assert_whole(record: &Record) {
     let points = record.figures.iter().flat_map(|figure| &figure.panels);
     let points = points.flat_map(|panel| panel.series.iter().map(|series| series.points.len()));
     let shapes = names.iter().filter(|name| drawn.contains(&name.as_str())).count();
-    assert!(shapes > points.sum(), "{name}: a shape a point, and the ground");
+    assert!(shapes > points.sum(), "{name}: one shape per point, and the background");
 }
 
 fn numbers(record: &Record, table: &str, column: &str) -> Vec<Option<f64>> {
@@ -114,13 +120,13 @@ fn numbers(record: &Record, table: &str, column: &str) -> Vec<Option<f64>> {
     match &table.column(column).unwrap().cells {
         Cells::Number(cells) => cells.clone(),
         Cells::Count(cells) => cells.iter().map(|n| n.map(|n| n as f64)).collect(),
-        Cells::Text(_) => panic!("{column} holds words"),
+        Cells::Text(_) => panic!("{column} holds text"),
     }
 }
 
 #[test]
 fn every_experiment_runs_on_a_machine_without_a_gpu() {
-    // Neither is in the recording: only what the CPU can measure is measured.
+    // Neither network is in the recording, so there are only measurements on the CPU.
     let on_the_cpu = Setup {
         engine: "cpu".to_owned(),
         baseline: "sequential".to_owned(),
@@ -128,7 +134,7 @@ fn every_experiment_runs_on_a_machine_without_a_gpu() {
     };
     for experiment in experiment::all() {
         let record = run(experiment, &on_the_cpu);
-        assert_whole(&record);
+        assert_exports_everything(&record);
         assert_eq!(record.settings[0].1, "asia alarm");
     }
     let speedups = run(experiment::by_name("fig6").unwrap(), &on_the_cpu);
@@ -142,20 +148,21 @@ fn every_experiment_runs_on_a_machine_without_a_gpu() {
 }
 
 #[test]
-fn every_experiment_shows_the_recording_where_it_is_asked_for() {
+fn every_experiment_uses_the_recording_on_request() {
     let recorded = Setup { prefer_recorded: true, ..setup(&["mildew", "pigs", "water"]) };
     for experiment in experiment::all() {
         let record = run(experiment, &recorded);
-        assert_whole(&record);
-        // Recordings from before the rule was known lack it.
+        assert_exports_everything(&record);
+        // Older recordings lack the merge rule that merges only where it pays.
         let missing =
             |note: &&String| note.contains("does not hold") && !note.contains("where it pays");
         assert_eq!(record.notes.iter().find(missing), None, "{}", experiment.name);
         assert_eq!(record.recorded.is_empty(), experiment.name == "fig4", "{}", experiment.name);
-        // How often a recording measured is not what the settings ask for.
-        let said = record.notes.iter().any(|note| note.starts_with("Each time is the median of "));
-        assert_eq!(said, record.propagations.is_some_and(|[least, _]| least > 1));
-        assert_eq!(said, experiment.name != "fig4", "{}", experiment.name);
+        // The number of propagations is that of the recording, not of the setup.
+        let gives_repeats =
+            record.notes.iter().any(|note| note.starts_with("Each time is the median of "));
+        assert_eq!(gives_repeats, record.propagations.is_some_and(|[fewest, _]| fewest > 1));
+        assert_eq!(gives_repeats, experiment.name != "fig4", "{}", experiment.name);
         let mut series = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);
         assert!(series.all(|series| series.origin != Origin::Live));
         let mut points = record.figures.iter().flat_map(|f| &f.panels).flat_map(|p| &p.series);
@@ -164,7 +171,7 @@ fn every_experiment_shows_the_recording_where_it_is_asked_for() {
 }
 
 #[test]
-fn the_trees_of_table_1_are_the_papers() {
+fn the_trees_of_table_1_match_the_paper() {
     let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "barley", "pigs"]) };
     let record = run(experiment::by_name("table1").unwrap(), &setup);
     for name in ["cliques", "max_clique", "min_clique", "max_separator", "min_separator"] {
@@ -188,16 +195,17 @@ fn the_model_counts_messages_and_entries() {
     let messages: Vec<_> = numbers(&record, "networks", "messages").into_iter().flatten().collect();
     let cliques = ["pigs", "water"].map(|name| paper::table_1(name).unwrap().cliques);
     assert_eq!(messages, cliques.map(|n| 2.0 * (n as f64 - 1.0)));
-    let said = record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
-    assert!(said.is_some(), "Pigs breaks the bound: {:?}", record.notes);
+    let violation =
+        record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
+    assert!(violation.is_some(), "pigs violates the lower bound: {:?}", record.notes);
 }
 
 #[test]
-fn interleaved_tables_take_fewer_transactions() {
+fn interleaved_mapping_tables_take_fewer_transactions() {
     let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "water"]) };
     let record = run(experiment::by_name("fig8").unwrap(), &setup);
-    let of = |layout| numbers(&record, "layouts", &format!("{layout}_transactions"));
-    for (naive, interleaved) in of("naive").iter().zip(of("interleaved")) {
+    let transactions = |layout| numbers(&record, "layouts", &format!("{layout}_transactions"));
+    for (naive, interleaved) in transactions("naive").iter().zip(transactions("interleaved")) {
         let (naive, interleaved) = (naive.unwrap(), interleaved.unwrap());
         // A warp's 32 words lie in four transactions at best.
         assert!(naive > 4.0 * interleaved && (1.0..=5.0).contains(&interleaved));
@@ -206,11 +214,11 @@ fn interleaved_tables_take_fewer_transactions() {
 }
 
 #[test]
-fn the_shipped_recording_holds_the_papers_networks() {
+fn the_shipped_recording_covers_the_paper_networks() {
     let shipped = Recording::shipped();
     assert!(!shipped.is_empty());
     for recording in shipped {
-        assert!(recording.provenance.machine.gpu.is_some(), "made for machines without a GPU");
+        assert!(recording.provenance.machine.gpu.is_some(), "recorded on a machine with a GPU");
         for network in PAPER_NETWORKS {
             for tree in ["weighted-min-fill", "auto"] {
                 let recorded = recording.find(network, tree).unwrap();
@@ -231,10 +239,11 @@ fn the_shipped_recording_holds_the_papers_networks() {
 }
 
 #[test]
-fn what_is_recorded_fits_the_trees_that_are_made_now() {
+fn recorded_trees_match_the_trees_compiled_now() {
     let recording = &Recording::shipped()[0];
     for network in ["mildew", "pigs", "water"] {
-        for (triangulation, name) in [(PAPERS, "weighted-min-fill"), (Triangulation::Auto, "auto")]
+        for (triangulation, name) in
+            [(PAPER_TRIANGULATION, "weighted-min-fill"), (Triangulation::Auto, "auto")]
         {
             let recorded = recording.find(network, name).unwrap();
             let compiled = compiled(network, triangulation);
@@ -247,7 +256,7 @@ fn what_is_recorded_fits_the_trees_that_are_made_now() {
 #[test]
 fn merged_trees_are_junction_trees_with_the_same_posteriors() {
     for network in ["asia", "insurance"] {
-        let plain = Arc::new(compiled(network, PAPERS));
+        let plain = Arc::new(compiled(network, PAPER_TRIANGULATION));
         let mut evidence = Evidence::none();
         let variable = plain.network().ids().next().unwrap();
         evidence.observe(plain.network(), variable, 0);
@@ -281,7 +290,7 @@ fn merged_trees_are_junction_trees_with_the_same_posteriors() {
 }
 
 #[test]
-fn an_experiment_is_cancelled_between_two_times() {
+fn a_cancelled_experiment_ends_with_an_error() {
     let progress = Progress::new(CancelToken::new());
     progress.cancel_token().cancel();
     for experiment in experiment::all() {
@@ -291,16 +300,17 @@ fn an_experiment_is_cancelled_between_two_times() {
 }
 
 #[test]
-fn the_command_writes_all_files() {
+fn the_experiment_command_writes_all_files() {
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("made").display().to_string();
+    let out = folder.path().join("results").display().to_string();
     let run = |arguments: &[&str]| {
         let mut command = Command::cargo_bin("cliquescope").unwrap();
         command.arg("experiment").args(arguments).args(["--out", &out]).assert()
     };
     run(&["fig4", "--networks", "asia", "alarm"]).success();
     run(&["fig7", "--recorded", "--networks", "pigs"]).success();
-    let read = |name: &str| std::fs::read_to_string(folder.path().join("made").join(name)).unwrap();
+    let read =
+        |name: &str| std::fs::read_to_string(folder.path().join("results").join(name)).unwrap();
     assert_eq!(parse_csv(&read("fig4.csv"))[0], ["from_entries", "below_entries", "asia", "alarm"]);
     assert!(read("fig7.csv").contains("overhead_us (recorded)"));
     assert!(parse_csv(&read("fig7-gpu.csv")).len() == 2);
@@ -310,11 +320,11 @@ fn the_command_writes_all_files() {
     assert_eq!(Record::read(&read("fig7.json")).unwrap().experiment, "fig7");
     run(&["fig9"]).code(2);
     let output = run(&["fig4", "--networks", "asia", "--engine", "cpu", "--block-size", "64"]);
-    let told = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
-    assert!(told.contains("warning: fig4 does not use --engine\n"), "{told}");
-    assert!(told.contains("warning: fig4 does not use --block-size and --layout\n"), "{told}");
+    let stderr = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("warning: fig4 does not use --engine\n"), "{stderr}");
+    assert!(stderr.contains("warning: fig4 does not use --block-size and --layout\n"), "{stderr}");
     let output = run(&["fig6", "--networks", "asia", "alarm", "--recorded", "--repeat", "3"]);
-    let told = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
-    assert!(!told.contains("does not use"), "{told}");
+    let stderr = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
+    assert!(!stderr.contains("does not use"), "{stderr}");
     run(&["fig4", "--networks", "no-such-network"]).code(1);
 }

@@ -1,4 +1,4 @@
-//! If an engine's device fails, the default engine replaces it; the user's choice is kept.
+//! If an engine's device fails, the default engine replaces it and the user's choice is kept.
 
 mod common;
 
@@ -17,8 +17,8 @@ fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
     Request { engine, evidence, ..common::session::request("asia", 1) }
 }
 
-/// The last posteriors, which must be those of `xray = yes` or of no evidence.
-fn checked(updates: &[Update]) -> Arc<Propagation> {
+/// The last propagation, after a check of its posteriors. Its evidence is `xray = yes` or none.
+fn checked_propagation(updates: &[Update]) -> Arc<Propagation> {
     let propagation =
         last_propagation(updates).unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
     let lung = propagation.compiled.network().find("lung").expect("a variable of the sample");
@@ -51,7 +51,7 @@ fn an_engine_that_does_not_load_is_replaced_until_it_is_tried_again() {
         let updates = updates_until_idle(&session);
         let reasons = reasons(&updates);
         assert!(reasons.len() == 1 && reasons[0].contains(part), "{reasons:?}");
-        assert_eq!(checked(&updates).engine, default_choice());
+        assert_eq!(checked_propagation(&updates).engine, default_choice());
 
         session.submit(request(engine.choice(), &XRAY));
         let updates = updates_until_idle(&session);
@@ -60,19 +60,19 @@ fn an_engine_that_does_not_load_is_replaced_until_it_is_tried_again() {
             [Step::Propagate],
             "new evidence alone does not try the engine again"
         );
-        checked(&updates);
+        checked_propagation(&updates);
 
         let again = |run_serial| Request { run_serial, ..request(engine.choice(), &XRAY) };
         session.submit(again(1));
         let updates = updates_until_idle(&session);
         assert_eq!(self::reasons(&updates).len(), 1);
-        assert_eq!(checked(&updates).engine, default_choice());
+        assert_eq!(checked_propagation(&updates).engine, default_choice());
 
         engine.repair();
         session.submit(again(2));
         let updates = updates_until_idle(&session);
         assert!(self::reasons(&updates).is_empty());
-        assert_eq!(checked(&updates).engine, engine.choice());
+        assert_eq!(checked_propagation(&updates).engine, engine.choice());
         session.submit(again(3));
         let expected = [Step::Propagate, Step::Untraced];
         assert_eq!(
@@ -89,7 +89,7 @@ fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
     let session = Session::start(|| {});
     session.submit(request(engine.choice(), &[]));
     let updates = updates_until_idle(&session);
-    let prior = checked(&updates);
+    let prior = checked_propagation(&updates);
     assert_eq!(prior.engine, engine.choice());
     assert_eq!(Some(prior.took()), prior.untraced, "on a GPU the time without tracing is measured");
     let is_untraced = |update: &Update| match update {
@@ -103,17 +103,17 @@ fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
     session.submit(request(engine.choice(), &XRAY));
     let updates = updates_until_idle(&session);
     assert_eq!(reasons(&updates), ["the device is lost"]);
-    let fallback = checked(&updates);
+    let fallback = checked_propagation(&updates);
     assert_eq!((fallback.untraced, fallback.took()), (None, fallback.trace.elapsed));
     assert_eq!(
         started_steps(&updates),
         [Step::Propagate, Step::Load, Step::Prior, Step::Propagate]
     );
-    assert_eq!(checked(&updates).engine, default_choice());
+    assert_eq!(checked_propagation(&updates).engine, default_choice());
 
     // With another network the engine is tried again.
     session.submit(Request { source_serial: 2, ..request(engine.choice(), &[]) });
-    assert_eq!(checked(&updates_until_idle(&session)).engine, engine.choice());
+    assert_eq!(checked_propagation(&updates_until_idle(&session)).engine, engine.choice());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn the_worker_survives_a_panic_and_another_while_dropping() {
         };
         assert_eq!(message, "the engine has a defect");
         session.submit(request(default_choice(), &XRAY));
-        checked(&updates_until_idle(&session));
+        checked_propagation(&updates_until_idle(&session));
         session.submit(request(default_choice(), &[]));
         updates_until_idle(&session);
     }

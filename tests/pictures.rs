@@ -1,4 +1,4 @@
-//! The pictures of tree and network in the window, without a display.
+//! The drawings of the junction tree and the network in the window, without a display.
 #![cfg(feature = "app")]
 
 mod common;
@@ -14,19 +14,20 @@ fn hovered(harness: &Harness<'_, Workbench>) -> Option<Item> {
     harness.state().model().hovered().cloned()
 }
 
-/// A place in the middle of the window at which something that `wanted` knows is under the pointer.
-fn find(harness: &mut Harness<'_, Workbench>, wanted: fn(&Item) -> bool) -> Pos2 {
+/// Moves the pointer over the window until it hovers over an item for which `is_wanted` is true.
+/// Returns the position of the pointer.
+fn hover_over(harness: &mut Harness<'_, Workbench>, is_wanted: fn(&Item) -> bool) -> Pos2 {
     for y in (90..600).step_by(14) {
         for x in (380..1100).step_by(30) {
-            let place = pos2(x as f32, y as f32);
-            harness.hover_at(place);
+            let pos = pos2(x as f32, y as f32);
+            harness.hover_at(pos);
             harness.run_steps(2);
-            if hovered(harness).as_ref().is_some_and(wanted) {
-                return place;
+            if hovered(harness).as_ref().is_some_and(is_wanted) {
+                return pos;
             }
         }
     }
-    panic!("there is nothing of the kind in the picture");
+    panic!("no such item in the drawing");
 }
 
 fn click(harness: &mut Harness<'_, Workbench>, pos: Pos2) {
@@ -41,34 +42,34 @@ fn click(harness: &mut Harness<'_, Workbench>, pos: Pos2) {
 }
 
 #[test]
-fn a_clique_is_pointed_at_and_selected_in_the_tree() {
+fn a_clique_in_the_tree_can_be_hovered_and_selected() {
     let mut harness = open("asia");
-    let place = find(&mut harness, |item| matches!(item, Item::Clique(_)));
+    let pos = hover_over(&mut harness, |item| matches!(item, Item::Clique(_)));
     let clique = hovered(&harness);
     harness.run_steps(20);
-    assert_eq!(hovered(&harness), clique, "it stays lit while the pointer rests");
-    click(&mut harness, place);
+    assert_eq!(hovered(&harness), clique, "it stays highlighted while the pointer rests");
+    click(&mut harness, pos);
     assert_eq!(harness.state().model().selected(), clique.as_ref());
-    // The toolbar's side of the pane is ground.
+    // A click on the background clears the selection.
     click(&mut harness, pos2(1090.0, 100.0));
     assert_eq!(harness.state().model().selected(), None);
 }
 
 #[test]
-fn a_variable_is_selected_in_the_network() {
+fn a_variable_in_the_network_can_be_selected() {
     let mut harness = open("asia");
     harness.get_by_label("Network").click();
     harness.run_steps(3);
-    let place = find(&mut harness, |item| matches!(item, Item::Variable(_)));
+    let pos = hover_over(&mut harness, |item| matches!(item, Item::Variable(_)));
     let variable = hovered(&harness);
-    click(&mut harness, place);
+    click(&mut harness, pos);
     assert_eq!(harness.state().model().selected(), variable.as_ref());
     harness.get_by_label("Moral and fill edges").click();
     harness.run_steps(3);
 }
 
 #[test]
-fn enter_goes_from_one_found_clique_to_the_next() {
+fn enter_selects_the_next_matching_clique() {
     let mut harness = open("asia");
     let field = harness.get_by_label("Find in the junction tree");
     field.focus();
@@ -86,8 +87,8 @@ fn enter_goes_from_one_found_clique_to_the_next() {
 }
 
 #[test]
-fn a_large_tree_comes_to_rest() {
+fn the_layout_of_a_large_tree_settles() {
     let mut harness = open("pigs");
-    // Panics if frames are asked for without end.
+    // Panics if the window keeps requesting frames.
     harness.run();
 }

@@ -1,5 +1,5 @@
-//! `cliquescope record`: what it has measured is never lost, and never mixed with what was measured
-//! otherwise.
+//! `cliquescope record`: measurements are never lost, and never mixed with measurements taken under
+//! other settings.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ fn record(folder: &Path, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// The one file in `folder`, and what it holds.
+/// The only file in `folder`, and the recording in it.
 fn recording(folder: &Path) -> (PathBuf, Recording) {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -32,7 +32,7 @@ fn recording(folder: &Path) -> (PathBuf, Recording) {
 #[test]
 fn a_recording_is_resumed_or_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
-    let out = &folder.path().join("made");
+    let out = &folder.path().join("recordings");
     let (code, err) = record(out, &["asia", "--commit", "abc", "--resume"]);
     assert_eq!(code, 0, "{err}");
     assert!(err.lines().next().unwrap().starts_with("about "), "{err}");
@@ -67,13 +67,13 @@ fn a_recording_is_resumed_or_replaced_only_on_request() {
     }
     let (code, err) = record(out, &["cancer", "--force"]);
     assert_eq!(code, 0, "{err}");
-    let told = err.contains("warning: without --commit the recording cannot be resumed");
-    assert_eq!(told, option_env!("CLIQUESCOPE_COMMIT").is_none(), "{err}");
+    let warned = err.contains("warning: without --commit the recording cannot be resumed");
+    assert_eq!(warned, option_env!("CLIQUESCOPE_COMMIT").is_none(), "{err}");
     assert_eq!(recording(out).1.names(), ["cancer"]);
 }
 
 #[test]
-fn a_file_that_is_not_a_recording_is_not_touched() {
+fn a_file_that_is_not_a_recording_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path();
     assert_eq!(record(out, &["asia", "--commit", "abc"]).0, 0);
@@ -88,7 +88,7 @@ fn a_file_that_is_not_a_recording_is_not_touched() {
 }
 
 #[test]
-fn a_failed_write_is_reported_before_measuring() {
+fn an_unusable_output_folder_is_reported_before_measuring() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a file");
     std::fs::write(&out, "").unwrap();

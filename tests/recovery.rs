@@ -24,19 +24,19 @@ fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     show(workbench)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder is there");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
+fn autosaves(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder exists");
+    let paths = entries.map(|entry| entry.expect("a folder entry").path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
 /// A folder as a crash would leave it, once the autosave contains `part`.
 fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
     for _ in 0..10_000 {
-        let text = files(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
+        let text = autosaves(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
         if let Some(text) = text.filter(|text| text.contains(part)) {
             let crash = tempfile::tempdir().expect("a folder for a test");
-            std::fs::write(crash.path().join("1-1.json"), text).expect("it can be written to");
+            std::fs::write(crash.path().join("1-1.json"), text).expect("a writable folder");
             return crash;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -60,7 +60,7 @@ fn evidence_of_a_crashed_run_is_offered_and_restored() {
     settle(&mut harness);
     let crash = crashed(folder.path(), "positive");
     drop(harness);
-    assert_eq!(files(folder.path()), [] as [PathBuf; 0], "a normal end leaves no files");
+    assert_eq!(autosaves(folder.path()), [] as [PathBuf; 0], "a normal end leaves no files");
 
     let mut harness = window(crash.path(), "asia");
     assert_eq!(
@@ -77,7 +77,7 @@ fn evidence_of_a_crashed_run_is_offered_and_restored() {
     assert_eq!(findings(&harness), 1);
     assert!(harness.query_by_label_contains("The last run").is_none());
     drop(harness);
-    assert_eq!(files(crash.path()), [] as [PathBuf; 0]);
+    assert_eq!(autosaves(crash.path()), [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_offer_can_be_declined_or_left_for_later() {
     settle(&mut harness);
     let crash = crashed(folder.path(), "xray");
     drop(harness);
-    // Neither restored nor discarded: it is offered again the next time.
+    // Neither restored nor discarded: it is offered again in the next run.
     drop(window(crash.path(), "asia"));
     let mut harness = window(crash.path(), "asia");
     harness.get_by_label("Discard it").click();
@@ -103,49 +103,52 @@ fn an_offer_whose_network_cannot_be_opened_stays() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
-    std::fs::write(&network, text).expect("it can be written to");
-    let mut harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
+    std::fs::write(&network, text).expect("a writable folder");
+    let mut harness =
+        window(&folder.path().join("autosave"), network.to_str().expect("a UTF-8 path"));
     harness.get_by_label_contains("a = x").click();
     settle(&mut harness);
-    let crash = crashed(&folder.path().join("kept"), "\"state\"");
+    let crash = crashed(&folder.path().join("autosave"), "\"state\"");
     drop(harness);
-    std::fs::remove_file(&network).expect("it is there");
+    std::fs::remove_file(&network).expect("the file exists");
     let mut harness = window(crash.path(), "asia");
     harness.get_by_label("Restore the evidence of mine").click();
     settle(&mut harness);
     assert_eq!(title(&harness), "asia");
     assert!(harness.query_by_label("Restore the evidence of mine").is_some());
-    std::fs::write(&network, text).expect("it can be written to");
+    std::fs::write(&network, text).expect("a writable folder");
     harness.get_by_label("Restore the evidence of mine").click();
     wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "mine")
     });
     drop(harness);
-    assert_eq!(files(crash.path()), [] as [PathBuf; 0]);
+    assert_eq!(autosaves(crash.path()), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn a_crashed_run_without_evidence_is_skipped() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = window(folder.path(), "cancer");
-    let without = crashed(folder.path(), "cancer");
+    let without_evidence = crashed(folder.path(), "cancer");
     harness.get_by_label_contains("Xray = positive").click();
     settle(&mut harness);
-    let with = crashed(folder.path(), "positive");
+    let with_evidence = crashed(folder.path(), "positive");
     drop(harness);
-    // Two crashes: the first run had evidence, the second did not yet.
+    // Two crashed runs: the older one had evidence, the newer one had none.
     std::thread::sleep(Duration::from_millis(20));
-    let newer = std::fs::read(without.path().join("1-1.json")).expect("it was written");
-    std::fs::write(with.path().join("2-2.json"), newer).expect("it can be written to");
-    let mut harness = window(with.path(), "asia");
+    let newer = std::fs::read(without_evidence.path().join("1-1.json")).expect("the file exists");
+    std::fs::write(with_evidence.path().join("2-2.json"), newer).expect("a writable folder");
+    let mut harness = window(with_evidence.path(), "asia");
     harness.get_by_label_contains("cancer was open with 1 finding");
     harness.get_by_label("Discard it").click();
     harness.run_steps(2);
     assert!(harness.query_by_label_contains("The last run").is_none());
     drop(harness);
-    assert!(window(without.path(), "asia").query_by_label_contains("The last run").is_none());
+    assert!(
+        window(without_evidence.path(), "asia").query_by_label_contains("The last run").is_none()
+    );
     assert_eq!(
-        files(without.path()),
+        autosaves(without_evidence.path()),
         [] as [PathBuf; 0],
         "an autosave without evidence is removed"
     );
@@ -154,7 +157,7 @@ fn a_crashed_run_without_evidence_is_skipped() {
 #[test]
 fn cases_and_results_are_restored_in_the_next_run() {
     let folder = tempfile::tempdir().expect("a folder for a test");
-    let begin = || {
+    let start = || {
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.store_in(folder.path());
         workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
@@ -165,8 +168,8 @@ fn cases_and_results_are_restored_in_the_next_run() {
         document.cases.iter().map(|case| case.name.clone()).collect()
     };
     let result = folder.path().join("opened.json");
-    std::fs::write(&result, a_record()).expect("it can be written to");
-    let mut harness = begin();
+    std::fs::write(&result, record_json()).expect("a writable folder");
+    let mut harness = start();
     let ctx = harness.ctx.clone();
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
@@ -177,7 +180,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let numbers: Vec<u64> = document.cases.iter().map(|case| case.number).collect();
     let results: Vec<u64> =
-        harness.state().model().experiments.results.iter().map(|kept| kept.number).collect();
+        harness.state().model().experiments.results.iter().map(|result| result.number).collect();
     let changes = [
         Command::Case(CaseCommand::Remove(numbers[1])),
         Command::Case(CaseCommand::Rename(numbers[0], "very ill".to_owned())),
@@ -193,10 +196,10 @@ fn cases_and_results_are_restored_in_the_next_run() {
     assert!(names(&harness).is_empty());
     drop(harness);
 
-    let mut harness = begin();
+    let mut harness = start();
     assert_eq!(names(&harness), ["very ill"]);
     let results = &harness.state().model().experiments.results;
-    assert_eq!(results.iter().map(|kept| kept.name.as_str()).collect::<Vec<_>>(), ["mine"]);
+    assert_eq!(results.iter().map(|result| result.name.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!(results[0].record.experiment, "fig4");
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Cases));
@@ -207,7 +210,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
 }
 
 /// The JSON of a small result of an experiment.
-fn a_record() -> String {
+fn record_json() -> String {
     let experiment = experiment::by_name("fig4").expect("an experiment of this name");
     let setup = Setup::new(vec![Subject::sample("cancer").expect("a sample")]);
     let record = experiment.run(&setup, &Progress::new(CancelToken::new()));
@@ -217,7 +220,7 @@ fn a_record() -> String {
 #[test]
 fn files_that_are_not_an_autosave_are_skipped() {
     let crash = tempfile::tempdir().expect("a folder for a test");
-    std::fs::write(crash.path().join("1-1.json"), "{\"half\": ").expect("it can be written to");
+    std::fs::write(crash.path().join("1-1.json"), "{\"half\": ").expect("a writable folder");
     let harness = window(crash.path(), "asia");
     assert!(harness.query_by_label_contains("The last run").is_none());
 }
@@ -227,13 +230,14 @@ fn the_network_file_is_never_written_to() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
-    std::fs::write(&network, text).expect("it can be written to");
-    let before = std::fs::metadata(&network).expect("it is there");
-    let mut harness = window(&folder.path().join("kept"), network.to_str().expect("a plain name"));
+    std::fs::write(&network, text).expect("a writable folder");
+    let before = std::fs::metadata(&network).expect("the file exists");
+    let mut harness =
+        window(&folder.path().join("autosave"), network.to_str().expect("a UTF-8 path"));
     harness.get_by_label_contains("a = x").click();
     settle(&mut harness);
     drop(harness);
-    assert_eq!(std::fs::read_to_string(&network).expect("it is there"), text);
-    let after = std::fs::metadata(&network).expect("it is there");
+    assert_eq!(std::fs::read_to_string(&network).expect("the file exists"), text);
+    let after = std::fs::metadata(&network).expect("the file exists");
     assert_eq!(before.modified().expect("a time"), after.modified().expect("a time"));
 }

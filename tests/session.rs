@@ -1,4 +1,4 @@
-//! The worker does what the newest request needs, and survives whatever a step does.
+//! The worker does what the newest request needs, and survives the failure of any step.
 
 mod common;
 
@@ -21,7 +21,7 @@ use common::session::{
     updates_until_idle,
 };
 
-/// Waits until a propagation runs.
+/// Waits until a propagation starts.
 fn wait_for_propagation(session: &Session) {
     while !matches!(session.wait(), Some((_, Update::Propagating(_)))) {}
 }
@@ -240,7 +240,7 @@ impl Propagator for FakeRun {
 /// Runs until it is cancelled.
 static STUCK: Fake = Fake { load: || {}, run: |_, _, watch| until_cancelled(watch) };
 
-/// Runs until it is cancelled where there is evidence.
+/// Runs until it is cancelled if there is evidence, and returns at once otherwise.
 static STUCK_WITH_EVIDENCE: Fake = Fake {
     load: || {},
     run: |compiled, evidence, watch| match evidence.is_empty() {
@@ -249,7 +249,7 @@ static STUCK_WITH_EVIDENCE: Fake = Fake {
     },
 };
 
-/// Lets a test hold the slow engine in its load.
+/// Keeps [`SLOW_TO_LOAD`] in its load until the test waits here, too.
 static LOADING: Barrier = Barrier::new(2);
 
 static SLOW_TO_LOAD: Fake = Fake {
@@ -383,7 +383,7 @@ fn the_background_search_finds_a_tree_that_the_worker_then_compiles() {
     wanted.compile.triangulation.known = Some(orders);
     session.submit(wanted);
     let updates = updates_until_idle(&session);
-    let better = self::compiled(&updates).expect("it compiles anew");
+    let better = self::compiled(&updates).expect("it compiles again");
     assert_eq!(better.statistics().total_clique_entries, entries);
     session.stop_improving();
 }

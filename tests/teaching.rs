@@ -21,8 +21,8 @@ fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
     }
 }
 
-/// Waits until the numbers of message `index` are on screen.
-fn shown(harness: &mut Harness<'static, Workbench>, index: usize) {
+/// Waits until the tables of message `index` are on screen.
+fn wait_for_tables(harness: &mut Harness<'static, Workbench>, index: usize) {
     wait_until(harness, "the tables", |harness| {
         let answer = harness.state().model().explained.as_ref();
         answer.is_some_and(|(question, answer)| {
@@ -32,17 +32,17 @@ fn shown(harness: &mut Harness<'static, Workbench>, index: usize) {
 }
 
 #[test]
-fn arrow_keys_walk_through_the_messages_and_escape_leaves() {
+fn arrow_keys_step_through_the_messages_and_escape_ends_stepping() {
     let mut harness = open("asia");
     harness.get_by_label("Step through").click();
     harness.run_steps(3);
     assert_eq!(selected(&harness), Some(0));
-    shown(&mut harness, 0);
+    wait_for_tables(&mut harness, 0);
     harness.get_by_label_contains("Sender entry 0:");
     harness.key_press(Key::ArrowRight);
     harness.run_steps(3);
     assert_eq!(selected(&harness), Some(1));
-    shown(&mut harness, 1);
+    wait_for_tables(&mut harness, 1);
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(3);
     assert_eq!(selected(&harness), Some(0));
@@ -55,11 +55,11 @@ fn arrow_keys_walk_through_the_messages_and_escape_leaves() {
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(harness.state().model().stepping.is_none());
-    assert_eq!(selected(&harness), Some(0), "what was looked at stays selected");
+    assert_eq!(selected(&harness), Some(0), "the message stays selected");
 }
 
 #[test]
-fn escape_leaves_a_text_before_it_ends_the_walk() {
+fn escape_leaves_a_text_field_before_it_ends_stepping() {
     let mut harness = open("asia");
     harness.get_by_label("Step through").click();
     harness.run_steps(3);
@@ -75,25 +75,25 @@ fn escape_leaves_a_text_before_it_ends_the_walk() {
 }
 
 #[test]
-fn play_goes_to_the_end_and_rests_there() {
+fn play_stops_after_the_last_message() {
     let mut harness = open("asia");
     harness.key_press(Key::F8);
     harness.run_steps(3);
     harness.key_press(Key::Space);
     harness.run_steps(2);
     assert!(harness.state().model().stepping.is_some_and(|stepping| stepping.player.is_playing()));
-    // The time of the frames is not that of the clock: this takes no seconds.
+    // Frame time is simulated, so this takes little real time.
     for _ in 0..60 * 20 {
         harness.step();
     }
     assert!(harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()));
     harness.get_by_label_contains("messages passed");
-    wait_until(&mut harness, "rest", |_| true);
+    wait_until(&mut harness, "the window to settle", |_| true);
     harness.run();
 }
 
 #[test]
-fn evidence_changes_the_tables_that_are_shown() {
+fn new_evidence_updates_the_tables_on_screen() {
     let mut harness = open("asia");
     harness.key_press(Key::F8);
     harness.run_steps(2);
@@ -102,7 +102,7 @@ fn evidence_changes_the_tables_that_are_shown() {
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(2);
     let last = selected(&harness).expect("the last message");
-    shown(&mut harness, last);
+    wait_for_tables(&mut harness, last);
     let numbers = |harness: &Harness<'_, Workbench>| {
         let (question, answer) = harness.state().model().explained.clone().expect("an answer");
         (question.evidence.len(), answer.expect("a message").sender_values.to_vec())
@@ -114,12 +114,12 @@ fn evidence_changes_the_tables_that_are_shown() {
         harness.run_steps(2);
     }
     wait_until(&mut harness, "the tables with evidence", |harness| numbers(harness).0 == 3);
-    assert!(harness.state().model().stepping.is_some(), "the walk goes on");
+    assert!(harness.state().model().stepping.is_some(), "stepping continues");
     assert_ne!(numbers(&harness).1, before);
 }
 
 #[test]
-fn slow_motion_sweeps_over_the_trace_once() {
+fn slow_motion_plays_the_trace_once() {
     let mut harness = open("asia");
     harness.key_press(Key::F9);
     harness.run_steps(3);
@@ -150,7 +150,7 @@ fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
+fn every_lesson_can_be_completed_and_then_restores_the_document() {
     let mut harness = open("cancer");
     harness.get_by_label_contains("Smoker = True").click();
     settle(&mut harness);
@@ -159,8 +159,8 @@ fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
     for (index, lesson) in LESSONS.iter().enumerate() {
         start(&mut harness, index);
         for (number, step) in lesson.steps.iter().enumerate() {
-            let place = format!("Step {} of {}", number + 1, lesson.steps.len());
-            harness.get_by_label(&place);
+            let progress = format!("Step {} of {}", number + 1, lesson.steps.len());
+            harness.get_by_label(&progress);
             if step.action.is_some() {
                 if let Some(button) = harness.query_by_label("Do it for me") {
                     button.click();
@@ -178,19 +178,19 @@ fn every_lesson_can_be_taken_and_gives_back_what_was_there() {
         assert_eq!(evidence(&harness), before);
         assert!(harness.state().model().stepping.is_none());
     }
-    // Evidence from before the lessons can still be taken back.
+    // Evidence from before the lessons can still be undone.
     harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
     assert!(evidence(&harness).is_empty());
 }
 
 #[test]
-fn a_lesson_is_left_and_taken_up_again() {
+fn a_lesson_can_be_left_and_resumed() {
     let mut harness = open("cancer");
     start(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
-    // Next does what the step asks for.
+    // Next performs the action of the step.
     harness.get_by_label("Next").click();
     settle(&mut harness);
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
@@ -213,7 +213,7 @@ fn a_lesson_is_left_and_taken_up_again() {
 }
 
 #[test]
-fn what_a_lesson_points_at_is_on_screen() {
+fn the_target_of_a_lesson_step_is_on_screen() {
     let mut harness = open("asia");
     for (index, lesson) in LESSONS.iter().enumerate().take(2) {
         start(&mut harness, index);
@@ -229,7 +229,7 @@ fn what_a_lesson_points_at_is_on_screen() {
 }
 
 #[test]
-fn a_window_with_a_lesson_rests() {
+fn the_window_stops_repainting_during_a_lesson() {
     let mut harness = open("asia");
     start(&mut harness, 0);
     harness.run();

@@ -21,9 +21,9 @@ use egui_kittest::kittest::Queryable;
 
 fn posterior(harness: &Harness<'_, Workbench>, variable: &str, state: &str) -> f64 {
     let document = harness.state().model().document.as_ref().expect("a network is open");
-    let id = document.network().find(variable).expect("the variable is there");
-    let state = document.network()[id].state_index(state).expect("the state is there");
-    document.result.as_ref().expect("posteriors are there").posteriors.of(id)[state]
+    let id = document.network().find(variable).expect("a variable of the network");
+    let state = document.network()[id].state_index(state).expect("a state of the variable");
+    document.result.as_ref().expect("posteriors").posteriors.of(id)[state]
 }
 
 fn evidence_count(harness: &Harness<'_, Workbench>) -> usize {
@@ -54,22 +54,22 @@ fn a_click_observes_a_state_and_a_second_click_retracts_it() {
 }
 
 #[test]
-fn a_state_stays_where_it_was_clicked() {
+fn a_state_stays_in_place_when_it_is_clicked() {
     let mut harness = open("asia");
-    let at = |harness: &Harness<'_, Workbench>| {
+    let position = |harness: &Harness<'_, Workbench>| {
         harness.get_by_label_contains("lung = no:").rect().center()
     };
-    let before = at(&harness);
+    let before = position(&harness);
     for clicked in ["bronc = no:", "smoke = yes:", "asia = no:", "lung = no:"] {
         harness.get_by_label_contains(clicked).click();
         settle(&mut harness);
-        assert_eq!(at(&harness), before, "after {clicked}");
+        assert_eq!(position(&harness), before, "after {clicked}");
     }
     assert_eq!(evidence_count(&harness), 4);
 }
 
 #[test]
-fn evidence_is_cleared_and_brought_back() {
+fn clearing_the_evidence_can_be_undone_and_redone() {
     let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
@@ -92,7 +92,7 @@ fn is_stepping(harness: &Harness<'_, Workbench>) -> bool {
 }
 
 #[test]
-fn keys_do_what_they_are_for_whatever_button_has_the_focus() {
+fn shortcuts_work_whichever_button_has_the_focus() {
     let mut harness = open("asia");
     harness.get_by_label("smoke").focus();
     harness.run_steps(2);
@@ -110,7 +110,7 @@ fn keys_do_what_they_are_for_whatever_button_has_the_focus() {
 }
 
 #[test]
-fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
+fn editing_keys_go_to_the_focused_text_field() {
     let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
@@ -122,10 +122,10 @@ fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
     settle(&mut harness);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Delete);
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 1, "the text was meant");
+    assert_eq!(evidence_count(&harness), 1, "the keys edit the text");
     harness.key_press(Key::F8);
     harness.run_steps(3);
-    assert!(is_stepping(&harness), "no text is made by function keys");
+    assert!(is_stepping(&harness), "function keys work while a text field has the focus");
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
@@ -137,7 +137,7 @@ fn keys_that_edit_text_stay_in_the_field_that_is_typed_into() {
 }
 
 #[test]
-fn what_was_known_of_a_network_is_entered_again_by_undo() {
+fn undo_restores_the_evidence_of_a_reopened_network() {
     let mut harness = open("asia");
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
@@ -156,16 +156,17 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     assert_eq!(evidence_count(&harness), 0);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 0, "nothing was known of this one");
+    assert_eq!(evidence_count(&harness), 0, "this network had no evidence");
     open(&mut harness, "asia");
-    assert_eq!(evidence_count(&harness), 0, "nothing unasked");
+    assert_eq!(evidence_count(&harness), 0, "nothing is restored without asking");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 2);
 
-    // It outlasts the run, and a change that is read from the file.
-    let stored = serde_json::to_string(&harness.state().settings()).expect("plain data");
-    let stored: Settings = serde_json::from_str(&stored).expect("what was written");
+    // The undo history survives a restart of the program and a reload of the network.
+    let stored =
+        serde_json::to_string(&harness.state().settings()).expect("settings can be serialised");
+    let stored: Settings = serde_json::from_str(&stored).expect("settings that were just written");
     let mut harness = open_with(stored.clone(), "asia");
     assert_eq!(evidence_count(&harness), 0);
     let ctx = harness.ctx.clone();
@@ -183,9 +184,9 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
     assert_eq!(evidence_count(&harness), 1);
     harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 2, "reading the file anew forgets no step");
+    assert_eq!(evidence_count(&harness), 2, "a reload keeps the undo history");
 
-    // What the user cleared is not offered again.
+    // Evidence that the user cleared is not restored in the next run.
     let mut harness = open_with(stored, "asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
@@ -200,58 +201,58 @@ fn what_was_known_of_a_network_is_entered_again_by_undo() {
 }
 
 #[test]
-fn a_case_that_was_forgotten_or_replaced_is_brought_back_by_undo() {
+fn undo_restores_a_removed_or_replaced_case() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let mut harness = open("asia");
     harness.state_mut().store_in(folder.path());
     let ctx = harness.ctx.clone();
-    let ask = |harness: &mut Harness<'_, Workbench>, command: Command| {
+    let run = |harness: &mut Harness<'_, Workbench>, command: Command| {
         harness.state_mut().run_command(&ctx, command);
         settle(harness);
     };
     let cases = |harness: &Harness<'_, Workbench>| -> Vec<(u64, String, usize)> {
         let document = harness.state().model().document.as_ref().expect("a network is open");
-        let told = document.cases.iter();
-        told.map(|case| (case.number, case.name.clone(), case.evidence.len())).collect()
+        let cases = document.cases.iter();
+        cases.map(|case| (case.number, case.name.clone(), case.evidence.len())).collect()
     };
     harness.get_by_label_contains("xray = yes").click();
     settle(&mut harness);
-    ask(&mut harness, Command::Case(CaseCommand::Add("ill".to_owned())));
-    ask(&mut harness, Command::Evidence(EvidenceCommand::Clear));
-    ask(&mut harness, Command::Case(CaseCommand::Add("well".to_owned())));
+    run(&mut harness, Command::Case(CaseCommand::Add("ill".to_owned())));
+    run(&mut harness, Command::Evidence(EvidenceCommand::Clear));
+    run(&mut harness, Command::Case(CaseCommand::Add("well".to_owned())));
     let (ill, well) = ((1, "ill".to_owned(), 1), (2, "well".to_owned(), 0));
     assert_eq!(cases(&harness), [ill.clone(), well.clone()]);
-    ask(&mut harness, Command::Case(CaseCommand::Replace(1)));
-    ask(&mut harness, Command::Case(CaseCommand::Remove(1)));
+    run(&mut harness, Command::Case(CaseCommand::Replace(1)));
+    run(&mut harness, Command::Case(CaseCommand::Remove(1)));
     assert_eq!(cases(&harness), std::slice::from_ref(&well));
-    ask(&mut harness, Command::History(HistoryCommand::Undo));
-    assert_eq!(cases(&harness), [(1, "ill".to_owned(), 0), well.clone()], "in its place");
-    ask(&mut harness, Command::History(HistoryCommand::Undo));
+    run(&mut harness, Command::History(HistoryCommand::Undo));
+    assert_eq!(cases(&harness), [(1, "ill".to_owned(), 0), well.clone()], "at its old position");
+    run(&mut harness, Command::History(HistoryCommand::Undo));
     assert_eq!(cases(&harness), [ill.clone(), well.clone()]);
-    ask(&mut harness, Command::History(HistoryCommand::Redo));
-    ask(&mut harness, Command::History(HistoryCommand::Redo));
+    run(&mut harness, Command::History(HistoryCommand::Redo));
+    run(&mut harness, Command::History(HistoryCommand::Redo));
     assert_eq!(cases(&harness), std::slice::from_ref(&well));
-    ask(&mut harness, Command::History(HistoryCommand::Undo));
-    ask(&mut harness, Command::History(HistoryCommand::Undo));
-    ask(&mut harness, Command::History(HistoryCommand::Undo));
-    assert_eq!(evidence_count(&harness), 1, "and evidence before that");
+    run(&mut harness, Command::History(HistoryCommand::Undo));
+    run(&mut harness, Command::History(HistoryCommand::Undo));
+    run(&mut harness, Command::History(HistoryCommand::Undo));
+    assert_eq!(evidence_count(&harness), 1, "then the cleared evidence is restored");
     drop(harness);
 
-    // What is kept on the disk is what is seen.
+    // The cases on disk are the cases on screen.
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.store_in(folder.path());
     workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
     let mut harness = Harness::builder()
         .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
     settle(&mut harness);
-    let kept = cases(&harness).into_iter().map(|(_, name, findings)| (name, findings));
-    let mut kept: Vec<_> = kept.collect();
-    kept.sort();
-    assert_eq!(kept, [("ill".to_owned(), 1), ("well".to_owned(), 0)]);
+    let stored = cases(&harness).into_iter().map(|(_, name, findings)| (name, findings));
+    let mut stored: Vec<_> = stored.collect();
+    stored.sort();
+    assert_eq!(stored, [("ill".to_owned(), 1), ("well".to_owned(), 0)]);
 }
 
 #[test]
-fn impossible_evidence_is_named_and_can_be_retracted() {
+fn impossible_evidence_is_reported_and_can_be_retracted() {
     let mut harness = open("asia");
     harness.get_by_label_contains("tub = yes").click();
     settle(&mut harness);
@@ -267,7 +268,7 @@ fn impossible_evidence_is_named_and_can_be_retracted() {
 }
 
 #[test]
-fn without_auto_the_evidence_waits_and_old_posteriors_stay() {
+fn without_auto_new_evidence_waits_and_old_posteriors_stay_on_screen() {
     let mut harness = open("asia");
     harness.get_by_label("Auto").click();
     harness.run_steps(2);
@@ -283,7 +284,7 @@ fn without_auto_the_evidence_waits_and_old_posteriors_stay() {
 }
 
 #[test]
-fn a_search_leaves_the_variables_that_match() {
+fn a_search_shows_only_matching_variables() {
     let mut harness = open("asia");
     harness.get_by_label("Search variables").click();
     harness.run_steps(2);
@@ -294,17 +295,17 @@ fn a_search_leaves_the_variables_that_match() {
 }
 
 #[test]
-fn the_window_rests_when_nothing_changes() {
+fn the_window_stops_repainting_when_nothing_changes() {
     for network in ["asia", "munin4"] {
         let mut harness = open(network);
         harness.run_steps(10);
-        // Settles within a few frames, or `run` gives up with a panic.
+        // Panics if the window keeps requesting frames.
         harness.run();
     }
 }
 
 #[test]
-fn a_file_that_cannot_be_opened_leaves_the_network_open() {
+fn a_failed_open_keeps_the_current_network() {
     let mut harness = open("asia");
     harness.state_mut().open(NetworkSource::Named("no/such/file.bif".to_owned()), Vec::new());
     settle(&mut harness);
@@ -317,20 +318,24 @@ fn a_file_that_cannot_be_opened_leaves_the_network_open() {
 }
 
 #[test]
-fn what_failed_is_read_in_full_until_it_is_dismissed() {
+fn an_error_is_shown_in_full_until_it_is_dismissed() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("broken.bif");
-    std::fs::write(&path, "network x { } garbage").expect("it can be written to");
+    std::fs::write(&path, "network x { } garbage").expect("a writable folder");
     let mut harness = open("asia");
     let bars = harness.get_by_label_contains("xray = yes").rect();
     harness.state_mut().open(NetworkSource::File(path.clone()), Vec::new());
     settle(&mut harness);
     harness.get_by_label_contains("broken.bif:1:15: expected");
-    assert_eq!(harness.get_by_label_contains("xray = yes").rect(), bars, "nothing moves");
+    assert_eq!(
+        harness.get_by_label_contains("xray = yes").rect(),
+        bars,
+        "the layout does not move"
+    );
     harness.get_by_label("Dismiss").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
-    // Also while much is still to be done for the network that stays open.
+    // Also while the network that stays open is still being compiled.
     harness.state_mut().open(NetworkSource::Named("munin4".to_owned()), Vec::new());
     wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")
@@ -343,11 +348,11 @@ fn what_failed_is_read_in_full_until_it_is_dismissed() {
 }
 
 #[test]
-fn a_likelihood_above_one_makes_no_probability_above_one() {
+fn with_a_likelihood_above_one_the_probability_is_labelled_as_scaled() {
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
-    let network = harness.state().model().document.as_ref().expect("it is open").network();
-    let dysp = network.find("dysp").expect("it is there");
+    let network = harness.state().model().document.as_ref().expect("a network is open").network();
+    let dysp = network.find("dysp").expect("a variable of the network");
     for (weight, name, other) in [(50.0, "P(e) scaled", "P(e)"), (0.5, "P(e)", "P(e) scaled")] {
         let finding = Finding::Likelihood([0.1, weight].into());
         harness.state_mut().run_command(&ctx, EvidenceCommand::Set(dysp, finding));
@@ -358,7 +363,7 @@ fn a_likelihood_above_one_makes_no_probability_above_one() {
 }
 
 #[test]
-fn a_narrow_window_has_the_choices_below_the_menus() {
+fn a_narrow_window_moves_the_options_below_the_menus() {
     for (width, is_narrow) in [(1440.0, false), (640.0, true)] {
         let mut harness = open("asia");
         harness.set_size(egui::vec2(width, 600.0));
@@ -385,7 +390,7 @@ fn a_sample_is_opened_from_the_palette() {
 }
 
 #[test]
-fn a_tree_that_was_found_is_found_again() {
+fn the_elimination_order_of_a_file_is_stored_in_the_settings() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("square.bif");
     let variable = |name| format!("variable {name} {{ type discrete [ 2 ] {{ y, n }}; }}\n");
@@ -394,19 +399,20 @@ fn a_tree_that_was_found_is_found_again() {
         + "probability ( b | a ) { (y) 0.1, 0.9; (n) 0.6, 0.4; }\n"
         + "probability ( c | a ) { (y) 0.2, 0.8; (n) 0.5, 0.5; }\n"
         + "probability ( d | b, c ) { default 0.5, 0.5; }\n";
-    std::fs::write(&path, text).expect("a folder for a test can be written to");
-    let path = path.to_str().expect("a plain name").to_owned();
+    std::fs::write(&path, text).expect("a writable folder");
+    let path = path.to_str().expect("a UTF-8 path").to_owned();
 
     let mut harness = open(&path);
     let settings = harness.state_mut().settings();
-    assert_eq!(settings.orders.len(), 1, "the order was kept");
-    assert_eq!(settings.recent.len(), 1, "the file was remembered");
+    assert_eq!(settings.orders.len(), 1, "the order was stored");
+    assert_eq!(settings.recent.len(), 1, "the file was stored");
     harness.get_by_label_contains("d = y").click();
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);
 }
 
-/// A ring of six variables as a file, and an order for it whose cliques are larger than need be.
+/// Writes a network of six variables in a ring to a file. Returns its path and an elimination order
+/// with needlessly large cliques.
 fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
     let arcs = ["a | r", "b | r", "c | a", "d | b", "e | c, d"];
     let names = ["r", "a", "b", "c", "d", "e"];
@@ -423,11 +429,11 @@ fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
         text += &format!("probability ( {arc} ) {{ default {}; }}\n", uniform(states));
     }
     let path = folder.join("ring.bif");
-    std::fs::write(&path, text).expect("a folder for a test can be written to");
-    let path = path.to_str().expect("a plain name").to_owned();
+    std::fs::write(&path, text).expect("a writable folder");
+    let path = path.to_str().expect("a UTF-8 path").to_owned();
     let network = cliquescope::format::open(&path).expect("it was just written").network;
     let graph = MoralGraph::of_network(&network);
-    // Taking the variables with few states first connects those with many.
+    // Eliminating the variables with few states first connects those with many.
     let order = ["e", "r", "d", "b", "a", "c"].map(|name| network.find(name).unwrap());
     let poor = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap();
     let mut known = KnownOrders::default();
@@ -440,7 +446,7 @@ fn entries(workbench: &Workbench) -> u64 {
 }
 
 #[test]
-fn a_better_tree_is_found_beside_everything_else_and_used() {
+fn a_better_tree_found_in_the_background_is_used() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let (path, orders) = ring_with_a_poor_order(folder.path());
     let mut harness = open_with(Settings { orders, ..Settings::default() }, &path);
@@ -449,11 +455,11 @@ fn a_better_tree_is_found_beside_everything_else_and_used() {
     let (before, expected) = (entries(harness.state()), posterior(&harness, "e", "s0"));
     let compiled = harness.state().model().compiled().unwrap().clone();
     let e = compiled.network().find("e").unwrap();
-    let kept = compiled.tree().clique_ids().find(|&clique| {
+    let family_of_e = compiled.tree().clique_ids().find(|&clique| {
         let variables = &compiled.tree()[clique].variables;
         variables.len() == 3 && variables.binary_search(&e).is_ok()
     });
-    let item = Item::Clique(kept.expect("the family of e is a clique of every tree"));
+    let item = Item::Clique(family_of_e.expect("the family of e is a clique of every tree"));
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, ViewCommand::Select(Some(item)));
 
@@ -468,21 +474,21 @@ fn a_better_tree_is_found_beside_everything_else_and_used() {
     settle(&mut harness);
     let best = harness.state().model().improvement.as_ref().unwrap().best();
     assert_eq!(entries(harness.state()), best);
-    assert_eq!(evidence_count(&harness), 1, "what was known is still known");
+    assert_eq!(evidence_count(&harness), 1, "the evidence is kept");
     assert!((posterior(&harness, "e", "s0") - expected).abs() < 1e-9);
     let (model, compiled) = (harness.state().model(), harness.state().model().compiled().unwrap());
     let Some(Item::Clique(clique)) = model.selected() else { panic!("{:?}", model.selected()) };
     assert!(compiled.tree()[*clique].variables.binary_search(&e).is_ok());
-    let kept = harness.state_mut().settings().orders;
-    assert_eq!(kept.entries(compiled_graph(&harness)), Some(best), "and found again next time");
+    let orders = harness.state_mut().settings().orders;
+    assert_eq!(orders.entries(compiled_graph(&harness)), Some(best), "stored for the next run");
 }
 
 fn compiled_graph<'h>(harness: &'h Harness<'_, Workbench>) -> &'h MoralGraph {
-    harness.state().model().compiled().expect("it was compiled").moral_graph()
+    harness.state().model().compiled().expect("a compiled network").moral_graph()
 }
 
 #[test]
-fn every_network_is_improved_where_that_is_asked_for() {
+fn keep_improving_improves_the_tree_of_every_network() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let (path, orders) = ring_with_a_poor_order(folder.path());
     let settings = Settings { orders, keep_improving: true, ..Settings::default() };
@@ -502,7 +508,7 @@ fn every_network_is_improved_where_that_is_asked_for() {
 }
 
 #[test]
-fn an_experiment_is_run_kept_written_and_opened_again() {
+fn an_experiment_is_run_exported_and_opened_again() {
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Experiments));
@@ -520,37 +526,37 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
         assert_eq!(workbench.model().experiments.failure, None);
         results(workbench) == 1
     });
-    // What came of it is on screen by itself.
+    // The result is shown without a further click.
     harness.run_steps(3);
     harness.get_by_label("Forget");
     let folder = tempfile::tempdir().expect("a folder for a test");
-    let kept = harness.state().model().experiments.results[0].clone();
-    assert_eq!(kept.record.experiment, "fig4");
+    let result = harness.state().model().experiments.results[0].clone();
+    assert_eq!(result.record.experiment, "fig4");
     let out = folder.path().to_owned();
-    harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(kept.number, out));
+    harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(result.number, out));
     harness
         .state_mut()
         .run_command(&ctx, ExperimentCommand::OpenResult(folder.path().join("fig4-1.json")));
     harness.run_steps(3);
     let experiments = &harness.state().model().experiments;
     assert_eq!(experiments.results.len(), 2);
-    assert_eq!(experiments.results[1].record, kept.record);
+    assert_eq!(experiments.results[1].record, result.record);
     assert_eq!(experiments.results[1].name, "fig4-1");
-    for ending in ["svg", "csv"] {
-        assert!(folder.path().join(format!("fig4-1.{ending}")).is_file());
+    for extension in ["svg", "csv"] {
+        assert!(folder.path().join(format!("fig4-1.{extension}")).is_file());
     }
-    // Written again it is the same; what else has the name is left as it is.
-    let files = || std::fs::read_dir(folder.path()).expect("the folder").count();
+    // A second export writes the same files; a file with other content is not overwritten.
+    let files = || std::fs::read_dir(folder.path()).expect("a folder for a test").count();
     let written = files();
     let csv = folder.path().join("fig4-1.csv");
-    for others in [None, Some("mine")] {
-        if let Some(text) = others {
-            std::fs::write(&csv, text).expect("it can be written to");
+    for other_content in [None, Some("mine")] {
+        if let Some(text) = other_content {
+            std::fs::write(&csv, text).expect("a writable folder");
         }
         let out = folder.path().to_owned();
-        harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(kept.number, out));
+        harness.state_mut().run_command(&ctx, ExperimentCommand::ExportResult(result.number, out));
         harness.run_steps(3);
-        assert_eq!(files(), if others.is_some() { 2 * written } else { written });
+        assert_eq!(files(), if other_content.is_some() { 2 * written } else { written });
     }
     assert_eq!(std::fs::read_to_string(csv).expect("a file"), "mine");
     assert!(folder.path().join("fig4-1-2.csv").is_file());
@@ -560,10 +566,10 @@ fn an_experiment_is_run_kept_written_and_opened_again() {
 }
 
 #[test]
-fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
+fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("two.csv");
-    std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("it can be written to");
+    std::fs::write(&path, "xray,tub,either\nyes,,\n,yes,no\n").expect("a writable folder");
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, CaseFileCommand::OpenCases(path));
@@ -575,16 +581,16 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
         let document = workbench.model().document.as_ref().expect("a network is open");
         document.cases.iter().filter(|case| case.answer.is_some()).count()
     };
-    assert_eq!(answers(harness.state()), 0, "nobody looks");
+    assert_eq!(answers(harness.state()), 0, "the pane is hidden");
     harness.get_by_label("Cases").click();
     wait_for(&mut harness, |workbench| answers(workbench) == 3);
     harness.get_by_label("impossible");
     harness.get_by_label("48.9%");
-    // What says the same as another case is answered as that was.
+    // A case with the evidence of another case gets its answer.
     harness.state_mut().run_command(&ctx, CaseCommand::Add("again".to_owned()));
     harness.run_steps(3);
     wait_for(&mut harness, |workbench| answers(workbench) == 4);
-    // What is on screen may be impossible; the cases can be recalled all the same.
+    // A case can be recalled even if the current evidence is impossible.
     harness.get_by_label("Recall two 2").click();
     settle(&mut harness);
     assert!(harness.state().model().failure.is_some());
@@ -593,7 +599,7 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     assert_eq!(evidence_count(&harness), 1);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 2, "recalling can be taken back");
+    assert_eq!(evidence_count(&harness), 2, "recalling a case can be undone");
 
     let saved = folder.path().join("all.json");
     harness.state_mut().run_command(&ctx, CaseFileCommand::SaveCases(saved.clone()));
@@ -601,13 +607,13 @@ fn cases_are_propagated_while_they_are_seen_and_go_through_files() {
     let ctx = harness.ctx.clone();
     harness.state_mut().run_command(&ctx, CaseFileCommand::LoadEvidence(saved));
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 1, "the first of them was entered");
+    assert_eq!(evidence_count(&harness), 1, "the first case was entered");
     for name in ["two 1", "two 2", "smoker"] {
         harness.get_by_label(&format!("Recall {name}"));
     }
 }
 
-/// A file as a window system hands it over.
+/// A dropped file as the windowing system delivers it.
 #[derive(Debug)]
 struct Dropped(std::path::PathBuf);
 
@@ -622,28 +628,28 @@ impl egui::DroppedFile for Dropped {
 }
 
 #[test]
-fn a_file_over_the_window_says_what_becomes_of_it_and_becomes_it() {
+fn the_window_says_what_dropping_a_file_will_do_and_does_it() {
     let mut harness = open("asia");
-    let small = |file: &str| {
+    let fixture = |file: &str| {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file)
     };
-    let over = |file: &str| egui::HoveredFile { path: Some(small(file)), mime: String::new() };
+    let hovered = |file: &str| egui::HoveredFile { path: Some(fixture(file)), mime: String::new() };
 
-    harness.input_mut().hovered_files = vec![over("small.cas")];
+    harness.input_mut().hovered_files = vec![hovered("small.cas")];
     harness.step();
     harness.get_by_label("Drop to enter the evidence of small.cas");
-    harness.input_mut().hovered_files = vec![over("small.cas"), over("small.net")];
+    harness.input_mut().hovered_files = vec![hovered("small.cas"), hovered("small.net")];
     harness.step();
     harness.get_by_label("Drop to open small.net");
     harness.get_by_label("Only one file can be opened at a time: 1 ignored");
 
     harness.input_mut().hovered_files.clear();
-    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(small("small.net"))));
+    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(fixture("small.net"))));
     settle(&mut harness);
     assert!(harness.query_by_label_contains("Drop to").is_none());
     let network = harness.state().model().document.as_ref().unwrap().network();
     assert!(network.find("rain").is_some());
-    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(small("small.cas"))));
+    harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(fixture("small.cas"))));
     settle(&mut harness);
     assert!(evidence_count(&harness) > 0);
 }
