@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# fuzz/seeds.sh [FOLDER]: fills FOLDER/TARGET (fuzz/seeds/TARGET without an argument) with small files to
-# start from: the test fixtures, two shipped networks and, where there is a collection of files next to
-# the repository (../shared/corpus or $CORPUS), its files of at most 16 KiB. None of it is committed.
+# fuzz/seeds.sh [FOLDER]: fills FOLDER/TARGET for every fuzz target with small files to start from.
+# FOLDER is fuzz/seeds by default. The files are the test fixtures, two shipped networks and, if the
+# corpus exists ($CORPUS, by default ../shared/corpus), its files of at most 16 KiB. The seeds are not
+# committed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 seeds=${1:-$here/seeds}
@@ -13,13 +14,13 @@ for target in "$here"/fuzz_targets/*.rs; do
     mkdir -p "$folder"
 done
 
-# gather TARGET ENDING...: copies the files of the collection that have one of these endings.
+# gather TARGET EXTENSION...: copies the files of the corpus that have one of these extensions.
 gather() {
-    local target=$1 ending
+    local target=$1 extension
     shift
-    for ending in "$@"; do
+    for extension in "$@"; do
         [ -d "$corpus" ] || continue
-        find "$corpus" -type f -iname "*.$ending" -size -17k | while read -r file; do
+        find "$corpus" -type f -iname "*.$extension" -size -17k | while read -r file; do
             cp "$file" "$seeds/$target/$(basename "$file")"
             cp "$file" "$seeds/any/$(basename "$file")"
         done
@@ -47,8 +48,8 @@ done
 
 # The first byte selects the format, by its index in CaseFormat::ALL.
 index=0
-for ending in json csv hcs dat cas evid; do
-    { printf "\\x0$index"; cat "$fixtures/small.$ending"; } >"$seeds/evidence/$ending"
+for extension in json csv hcs dat cas evid; do
+    { printf "\\x0$index"; cat "$fixtures/small.$extension"; } >"$seeds/evidence/$extension"
     index=$((index + 1))
 done
 wc -l <(find "$seeds" -type f) | sed 's/ .*/ seeds/'

@@ -3,7 +3,7 @@
 
     python3 benches/comparison/compare.py [--threads N] [--repeat N] [--seed N] [NETWORK ...]
 
-See README.md beside this file for what is measured and how.
+README.md in this folder says what is measured and how.
 """
 
 import argparse
@@ -28,7 +28,7 @@ ENGINES = {"Lazy": gum.LazyPropagation, "ShaferShenoy": gum.ShaferShenoyInferenc
 
 
 def sampled_evidence(network, share, rng):
-    """Observes a share of the variables, in the states of one sample of the joint distribution."""
+    """Observes a share of the variables in their states in one sample of the joint distribution."""
     states = {}
     for variable in network.topologicalOrder():
         parents = {network.variable(p).name(): states[p] for p in network.parents(variable)}
@@ -41,14 +41,14 @@ def sampled_evidence(network, share, rng):
 
 
 def agrum_ms(network, evidence, engine, threads, budget):
-    """Least time of one inference with all posteriors, with and without what it does only once for
-    a set of observed variables; and the posteriors of the last.
+    """Shortest time of an inference with all posteriors, in milliseconds: without and with the
+    construction of the junction tree. Also returns the posteriors of the last inference.
 
-    Every inference is a new object, because an old one keeps messages. Its junction tree is asked
-    for before the clock of the first figure starts.
+    Each inference uses a new object, because an existing one keeps messages. Runs for `budget`
+    seconds, at most 100 times and at least once.
     """
-    alone, whole, started = [], [], time.perf_counter()
-    while not alone or (time.perf_counter() - started < budget and len(alone) < 100):
+    propagation_only, with_tree, started = [], [], time.perf_counter()
+    while not with_tree or (time.perf_counter() - started < budget and len(with_tree) < 100):
         inference = engine(network)
         inference.setNumberOfThreads(threads)
         begin = time.perf_counter()
@@ -58,19 +58,20 @@ def agrum_ms(network, evidence, engine, threads, budget):
         inference.makeInference()
         posteriors = {v: inference.posterior(v) for v in network.nodes()}
         end = time.perf_counter()
-        alone.append((end - ready) * 1e3)
-        whole.append((end - begin) * 1e3)
+        propagation_only.append((end - ready) * 1e3)
+        with_tree.append((end - begin) * 1e3)
     found = {network.variable(v).name(): table.tolist() for v, table in posteriors.items()}
-    return min(alone), min(whole), found
+    return min(propagation_only), min(with_tree), found
 
 
 def run(program, *arguments, check=True):
+    """The JSON output of a command."""
     return json.loads(subprocess.run([program, *arguments], check=check, stdout=subprocess.PIPE,
                                      stderr=subprocess.DEVNULL).stdout)
 
 
 def memory_bandwidth(threads):
-    """GB/s at which so many threads read tables that fit into no cache; the best of several."""
+    """GB/s at which `threads` threads read tables larger than any cache; the best of seven runs."""
     tables = [numpy.ones(1 << 25) for _ in range(threads)]
     best = float("inf")
     with ThreadPoolExecutor(threads) as pool:
@@ -118,35 +119,40 @@ def main():
 
 
 def least_compile_ms(args, name):
-    """Least time of tree, plan and tables over all heuristics, each run by itself several times."""
+    """Shortest time to build tree, plan and tables, with the heuristic that achieved it. Each
+    heuristic is run three times.
+    """
     times = []
     for heuristic in HEURISTICS * 3:
         [timed] = run(args.program, "bench", name, "--engine", "cpu", "--json", "--repeat", "1",
                       "--threads", str(args.threads), "--triangulation", heuristic, check=False)
-        # One heuristic's tree may be too large for the memory.
+        # The tree of a heuristic may not fit in memory.
         if "compile_ms" in timed:
             times.append((timed["compile_ms"], heuristic))
     return min(times)
 
 
 def counts(args):
-    """Numbers of threads that both programs are timed with."""
+    """The numbers of threads with which both programs are timed."""
     return sorted({1, args.threads})
 
 
 def compare(args, name, network, path, evidence, bandwidth):
+    """Times both programs on one network with one set of evidence and prints a row of the table.
+    Returns the same figures for the JSON file.
+    """
     cases = path.with_suffix(".json")
     cases.write_text(json.dumps({"evidence": evidence}))
-    given = ["--evidence-file", str(cases)]
+    evidence_args = ["--evidence-file", str(cases)]
     ours = {}
     for precision in PRECISIONS:
         for threads in counts(args):
-            [timed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *given,
+            [timed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *evidence_args,
                           "--repeat", str(args.repeat), "--precision", precision,
                           "--threads", str(threads))
             ours[precision, threads] = timed
     compile_ms = least_compile_ms(args, name)
-    [changed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *given,
+    [changed] = run(args.program, "bench", name, "--engine", "cpu", "--json", *evidence_args,
                     "--changes", "100", "--threads", str(args.threads))
     change = changed["change_ms"]
     theirs = {}
@@ -154,22 +160,22 @@ def compare(args, name, network, path, evidence, bandwidth):
         for threads in counts(args):
             theirs[label, threads] = agrum_ms(network, evidence, engine, threads, args.budget)
     least, _, expected = min(theirs.values(), key=lambda t: t[0])
-    first = min(whole for _, whole, _ in theirs.values())
+    least_with_tree = min(with_tree for _, with_tree, _ in theirs.values())
 
-    answer = run(args.program, "query", name, "--engine", "cpu", "--json", *given)
+    answer = run(args.program, "query", name, "--engine", "cpu", "--json", *evidence_args)
     deviation = 0.0
     for variable, states in answer["cases"][0]["posteriors"].items():
         found = states.values() if isinstance(states, dict) else states
         deviation = max(deviation, *(abs(a - b) for a, b in zip(found, expected[variable])))
     ms = {key: timed["propagate_ms"]["min"] for key, timed in ours.items()}
     best = min(ms.values())
-    # Every table is read once at least.
-    widest = ours["f64", args.threads]
-    read = widest["savings"]["entries_left"] * 8 / (ms["f64", args.threads] * 1e6)
-    cells = [name, f"{widest['total_clique_entries']:,}", f"{compile_ms[0]:.1f}",
+    # GB/s needed to read every table once, a lower bound of what is read.
+    f64_run = ours["f64", args.threads]
+    read = f64_run["savings"]["entries_left"] * 8 / (ms["f64", args.threads] * 1e6)
+    cells = [name, f"{f64_run['total_clique_entries']:,}", f"{compile_ms[0]:.1f}",
              str(len(evidence)), *(f"{value:.3f}" for value in ms.values()),
              f"{change['median']:.2f}", f"{change['max']:.2f}",
-             *(f"{alone:.2f}" for alone, _, _ in theirs.values()), f"{first:.2f}",
+             *(f"{value:.2f}" for value, _, _ in theirs.values()), f"{least_with_tree:.2f}",
              f"{least / best:.0f}", f"{read / bandwidth:.0%}", f"{deviation:.1e}"]
     print(f"| {' | '.join(cells)} |")
     return {"network": name, "observed": len(evidence), "cliquescope": list(ours.values()),

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the posteriors of every network file in some folders with those of pyAgrum.
+"""Compares the posteriors of Cliquescope and pyAgrum for every network file in the given folders.
 
-pyAgrum does the inference in every case. It reads BIF, NET, XMLBIF and DSL itself, and what it
-refuses of BIF and NET (names that begin with a digit, decisions, variables of one state, escaped
-quotes) is read here a second time, by regular expressions. So is DNET, which it does not know. Of
-XDSL and of UAI it lets the first parent turn fastest, where SMILE and the definition of UAI let the
-last; both are read here, too.
+pyAgrum always does the inference. It reads BIF, NET, XMLBIF and DSL itself. This script reads the
+rest with readers of its own: BIF and NET files that pyAgrum rejects (names that begin with a digit,
+decisions, variables with one state, escaped quotes); DNET, which pyAgrum does not support; and XDSL
+and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let the
+last parent vary fastest.
 
-Decision nodes count as chance nodes with equal chances, utility and function nodes as absent, and
-instances as copies of their class. Rows of zeros count as equal chances. Where inference takes more
-memory than there is, the tables are compared instead.
+Decision nodes become chance nodes with uniform distributions, utility and function nodes are dropped,
+and instances become copies of their class. Rows of zeros become uniform. If inference runs out of
+memory, the tables are compared instead.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
     options.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = options.parse_args()
     if options.one:
-        # A network too large for pyAgrum must not take the machine with it.
+        # A network that is too large for pyAgrum must not exhaust the memory: 8 GiB.
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         print(*compare(options.paths[0], options))
         return
@@ -59,7 +59,7 @@ def main():
 
 
 def compare(path, options):
-    """A verdict and what it rests on."""
+    """The verdict on one file, and the reason for it."""
     ours = subprocess.run([options.program, "query", path, "--json"], capture_output=True, text=True)
     if ours.returncode != 0:
         return "refused", ours.stderr.strip()
@@ -93,7 +93,7 @@ def compare(path, options):
 
 
 def without_zeros(cpt):
-    """Rows of zeros, whose parents cannot be so, become equal chances."""
+    """Makes rows of zeros uniform. Their parent configurations are impossible."""
     rows = gum.Instantiation()
     for name in cpt.names[1:]:
         rows.add(cpt.variable(name))
@@ -106,7 +106,7 @@ def without_zeros(cpt):
 
 
 def tables(path, network, options):
-    """Compares all tables, by way of BIF."""
+    """Compares all tables, after converting the network to BIF with Cliquescope."""
     with tempfile.TemporaryDirectory() as folder:
         written = pathlib.Path(folder) / "ours.bif"
         subprocess.run([options.program, "convert", path, written], check=True, capture_output=True)
@@ -121,7 +121,7 @@ def tables(path, network, options):
 
 
 def load(path):
-    """A network, and who read it."""
+    """The network in a file, and the name of the reader that read it."""
     if path.suffix in (".dnet", ".dne"):
         return build(dnet(path.read_text(errors="replace"))), "read here"
     if path.suffix == ".xdsl":
@@ -140,7 +140,10 @@ def load(path):
 
 
 def build(nodes):
-    """A network of {name: (states, parents, numbers or None)}, the last parent turning fastest."""
+    """Builds a network from {name: (states, parents, numbers or None)}.
+
+    In `numbers` the state varies fastest, then the last parent. None means a uniform distribution.
+    """
     network = gum.BayesNet()
     for name, (states, _, _) in nodes.items():
         network.add(gum.LabelizedVariable(name, name, states))
@@ -201,7 +204,7 @@ def net(text):
 
 
 def oobn(tokens):
-    """The last class of a file with the copies that its instances stand for, name by name."""
+    """The last class of a file, with each instance replaced by a copy of its class."""
     classes, at = {}, 0
     while at < len(tokens):
         name, start, depth = tokens[at + 1], at + 3, 1
@@ -286,7 +289,7 @@ def plain_net(tokens):
 
 
 def bif(text):
-    """Words only: no quotes but in properties, and no table but of a root."""
+    """Reads BIF without quoted names, and with `table` only for variables without parents."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|property[^;]*;", "", text, flags=re.S)
     nodes = {}
     for name, states in re.findall(r"variable\s+(\S+)\s*\{[^{]*\{([^}]*)\}", text):
