@@ -215,7 +215,7 @@ fn errors_give_the_position_and_what_was_expected() {
         ("", "t.bif:4:10: 'b' has no probability table"),
         (
             "variable a { type discrete [ 1 ] { x }; }",
-            "t.bif:6:10: 'a' is declared a second time; the first is in line 2",
+            "t.bif:6:10: 'a' is declared a second time; the first is in line 3",
         ),
         ("variable c { type discrete [ 3 ] { x, y }; }", "t.bif:6:30: expected 3 states, found 2"),
         ("variable c { type discrete [ 2 ] { x, x }; }", "t.bif:6:39: 'c' has a second state 'x'"),

@@ -108,7 +108,7 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
         ),
         (
             "BAYES 1 2 1 1 0 2 0.5 0.5 1",
-            "a.uai:1:27: expected the end of the file after the last table, found '1'",
+            "a.uai:1:27: expected the end of the file after the last function, found '1'",
         ),
         (
             "BAYES 1 2 1 0 1 1",

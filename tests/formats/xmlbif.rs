@@ -110,7 +110,7 @@ fn mistakes_are_reported_with_their_place() {
         (two("<DEFINITION><FOR>q</FOR></DEFINITION>"), "t.xml:8:18: there is no variable 'q'"),
         (
             two("<VARIABLE><NAME>a</NAME></VARIABLE>"),
-            "t.xml:8:17: 'a' is declared a second time; the first is in line 4",
+            "t.xml:8:17: 'a' is declared a second time; the first is in line 5",
         ),
         (two("<VARIABLE></VARIABLE>"), "t.xml:8:1: expected <NAME> in this variable"),
         (two("<VARIABLE><NAME>s</NAME></VARIABLE>"), "t.xml:8:17: 's' has no states"),

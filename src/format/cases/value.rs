@@ -263,7 +263,7 @@ mod tests {
             ("{low 1, other 2}", "no state 'other'"),
             ("{low x}", "expected a weight, found 'x'"),
             ("(1 2)", "has 2 numbers, expected 3"),
-            ("(1 -2 3)", "at least zero"),
+            ("(1 -2 3)", "none negative"),
             ("(NaN 1 1)", "finite"),
             ("[high, low]", "not all zero"),
             ("{}", "not all zero"),
