@@ -22,7 +22,7 @@ impl Palette {
     }
 }
 
-/// `rgb` as egui has it.
+/// `rgb` as a colour of egui.
 #[must_use]
 pub fn colour([red, green, blue]: Rgb) -> Color32 {
     Color32::from_rgb(red, green, blue)
@@ -52,7 +52,8 @@ pub fn ramp(share: f32) -> Color32 {
 /// A colour for text on `background`: black or white, whichever has the higher contrast.
 #[must_use]
 pub fn ink_on(background: Color32) -> Color32 {
-    /// The relative luminance on which black and white text have the same contrast ratio (WCAG 2.2).
+    /// The relative luminance on which black and white text have the same contrast ratio (WCAG
+    /// 2.2).
     const EQUAL_CONTRAST: f32 = 0.18;
     let [r, g, b, _] = egui::Rgba::from(background).to_array();
     let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -63,8 +64,8 @@ pub fn ink_on(background: Color32) -> Color32 {
     })
 }
 
-/// Where a table of `entries` is on the size ramp if the largest has `max` entries: the ratio of the
-/// logarithms.
+/// Where a table of `entries` is on the size ramp if the largest has `max` entries: the ratio of
+/// the logarithms.
 #[must_use]
 pub fn log_share(entries: u64, max: u64) -> f32 {
     if max <= 1 {

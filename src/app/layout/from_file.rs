@@ -1,4 +1,4 @@
-//! Drawings with the positions that a file gives.
+//! Drawings that place vertices at the positions given in the file of a network.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
@@ -7,10 +7,10 @@ use crate::app::layout::bounds;
 /// Minimum percentage of vertices that must have a position in the file.
 const MIN_POSITIONED_PERCENT: usize = 90;
 
-/// Gap between boxes.
+/// Minimum gap between boxes, in points.
 const GAP: f32 = 10.0;
 
-/// By what factor positions of the file may be scaled.
+/// Range of the factor by which the positions of the file are scaled.
 const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
 /// A drawing with positions from a file.
@@ -18,11 +18,13 @@ const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 pub struct FileDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The straight line of every link, from box to box.
+    /// The two ends of every link: a straight line from the border of one box to the border of the
+    /// other.
     pub links: Vec<Vec<Pos2>>,
 }
 
-/// Whether enough vertices have a position, and not all the same one.
+/// Whether at least 90% of the vertices have a position, and these are not all the same.
+/// `places[v]` is the position of vertex `v`, if the file gives one.
 #[must_use]
 pub fn has_enough_positions(places: &[Option<[f64; 2]>]) -> bool {
     let mut placed = places.iter().flatten();
@@ -32,11 +34,16 @@ pub fn has_enough_positions(places: &[Option<[f64; 2]>]) -> bool {
     apart && positioned * 100 >= places.len() * MIN_POSITIONED_PERCENT
 }
 
-/// Draws vertices of `sizes` at `places`, scaled so that boxes do not overlap if they are apart in the
-/// file. Vertices without a position are put in rows below the others.
+/// Draws vertices of `sizes` at `places`, scaled so that boxes do not overlap unless their
+/// positions in the file are very close. Vertices without a position are put in rows below the
+/// others. `links` are pairs of vertices.
+///
+/// # Panics
+/// If `places` is not as long as `sizes`, or a link refers to a vertex that does not exist.
 ///
 /// # Complexity
-/// O(n log n) for n vertices if few overlap horizontally, at worst O(n) with a factor of 2000.
+/// O(n log n) for n vertices if few of them overlap horizontally. At worst, each vertex is compared
+/// with 2000 others.
 #[must_use]
 pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> FileDrawing {
     let placed: Vec<(usize, Pos2)> = places
@@ -76,8 +83,8 @@ pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)
     FileDrawing { centres, links }
 }
 
-/// The smallest scale in [`SCALES`] at which boxes do not overlap. Pairs that would overlap even at the
-/// largest scale are ignored.
+/// The smallest scale in [`SCALES`] at which boxes do not overlap. Pairs that would overlap even at
+/// the largest scale are ignored.
 fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
     // Maximum number of neighbours to the right that a vertex is compared with; bounds the time for
     // thousands of vertices at the same x.

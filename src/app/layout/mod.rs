@@ -1,8 +1,8 @@
 //! Graph layout: the positions of vertices and lines in a picture. Pure geometry, without a window.
 //!
 //! Coordinates are in points at zoom 1, with `x` to the right and `y` down; the
-//! [view](crate::app::widgets::graph_view) zooms them. Layout is deterministic: the same graph is always drawn
-//! the same way.
+//! [view](crate::app::widgets::graph_view) zooms them. Layout is deterministic: the same graph is
+//! always drawn the same way.
 
 pub mod from_file;
 pub mod layered;
@@ -10,7 +10,8 @@ pub mod tree;
 
 use eframe::egui::{Pos2, Rect, Vec2};
 
-/// The smallest rectangle around boxes of `sizes` centred at `centres`; a unit square if there are none.
+/// The smallest rectangle around boxes of `sizes` centred at `centres`; a unit square if there are
+/// none.
 #[must_use]
 pub fn bounds(centres: &[Pos2], sizes: &[Vec2]) -> Rect {
     let boxes = centres.iter().zip(sizes).map(|(&c, &size)| Rect::from_center_size(c, size));
@@ -24,8 +25,8 @@ fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
 
-/// A curve from `from` to `to`, as a polyline, that starts and ends in the direction of `axis` (a unit
-/// vector).
+/// A curve from `from` to `to`, as a polyline, that starts and ends in the direction of `axis` (a
+/// unit vector).
 #[must_use]
 pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     const SEGMENTS: usize = 10;

@@ -2,8 +2,8 @@
 
 use eframe::egui::{Button, Ui, Vec2, WidgetInfo, WidgetType};
 
-/// Draws a button that shows `symbol` and is called `name`, with `hint` (a key, say) in the tooltip.
-/// Returns whether it was clicked.
+/// Draws a button that shows `symbol` and is called `name`, with `hint` (a key, say) in the
+/// tooltip. Returns whether it was clicked.
 pub fn icon_button(ui: &mut Ui, symbol: &str, name: &str, hint: &str) -> bool {
     let button = ui.add(Button::new(symbol).min_size(Vec2::new(24.0, 0.0)));
     button.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, name));

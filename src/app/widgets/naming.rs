@@ -5,7 +5,7 @@ use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of characters of variable names in a shortened name.
+/// Maximum number of characters that variable names take up in the name of a clique or separator.
 pub const MAX_CHARACTERS: usize = 28;
 
 /// The title that the file gives a variable, if it differs from the name.
@@ -17,8 +17,8 @@ pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
     (!title.eq_ignore_ascii_case(&name.replace('_', " "))).then_some(title)
 }
 
-/// `{either, lung, tub}`, or with more than `limit` characters `{either, lung, +7}`. At least one variable
-/// is named.
+/// The names of `variables`: `{either, lung, tub}`, or `{either, lung, +7}` if they would have more
+/// than `limit` characters. At least one variable is named.
 #[must_use]
 pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
     format!("{{{}}}", variable_list(network, variables, limit))
@@ -44,8 +44,8 @@ pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) 
     text
 }
 
-/// Explains the time of a message that was timed together with `others` other messages. `None` if it was
-/// timed alone.
+/// Explains the time of a message that was timed together with `others` other messages. `None` if
+/// it was timed alone.
 #[must_use]
 pub fn timed_together(others: u32) -> Option<String> {
     (others > 0).then(|| {
@@ -54,26 +54,26 @@ pub fn timed_together(others: u32) -> Option<String> {
     })
 }
 
-/// `C12`.
+/// The short name of a clique: `C12`.
 #[must_use]
 pub fn clique_id(clique: CliqueId) -> String {
     format!("C{}", clique.index())
 }
 
-/// `S3`.
+/// The short name of a separator: `S3`.
 #[must_use]
 pub fn separator_id(separator: SeparatorId) -> String {
     format!("S{}", separator.index())
 }
 
-/// `C12 {either, lung, tub}`, shortened.
+/// The name of a clique with its variables, shortened: `C12 {either, lung, tub}`.
 #[must_use]
 pub fn clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
     let variables = &compiled.tree()[clique].variables;
     format!("{} {}", clique_id(clique), variable_set(compiled.network(), variables, MAX_CHARACTERS))
 }
 
-/// `S3 {either, lung}`, shortened.
+/// The name of a separator with its variables, shortened: `S3 {either, lung}`.
 #[must_use]
 pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
     let variables = &compiled.tree()[separator].variables;
@@ -84,7 +84,7 @@ pub fn separator(compiled: &CompiledNetwork, separator: SeparatorId) -> String {
     )
 }
 
-/// `C4 to C7`. (The fonts have no arrow.)
+/// Sender and receiver of a message: `C4 to C7`.
 #[must_use]
 pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
     let message = compiled.plan()[message];

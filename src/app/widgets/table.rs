@@ -110,8 +110,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Draws the first cell with `add_contents`, and makes the whole row one widget that can be clicked
-    /// and focused. The first column of the table must not be clipped.
+    /// Draws the first cell with `add_contents`, and makes the whole row one widget that can be
+    /// clicked and focused. The first column of the table must not be clipped.
     pub fn first_cell(
         self,
         row: &mut TableRow<'_, '_>,
@@ -178,8 +178,8 @@ impl<T> Default for Cursor<T> {
 }
 
 impl<T: Copy + PartialEq> Cursor<T> {
-    /// The row to scroll to if the selection has changed since the last frame. `row_of` maps an item to
-    /// its row.
+    /// The row to scroll to if the selection has changed since the last frame. `row_of` maps an
+    /// item to its row.
     pub fn reveal(
         &mut self,
         selected: Option<T>,
@@ -189,8 +189,9 @@ impl<T: Copy + PartialEq> Cursor<T> {
         if before == selected { None } else { row_of(selected?) }
     }
 
-    /// The item that the user selects with row `index` of `count`, which shows `item` and has `response`:
-    /// `item` itself if the row is clicked or Enter is pressed, another one if an arrow key moves there.
+    /// The item that the user selects with row `index` of `count`, which shows `item` and has
+    /// `response`: `item` itself if the row is clicked or Enter is pressed, another one if an arrow
+    /// key moves there.
     pub fn follow(
         &mut self,
         response: &Response,

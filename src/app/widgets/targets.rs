@@ -21,7 +21,8 @@ pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
     });
 }
 
-/// The rectangle of target `name`. `None` if it was drawn neither in this frame nor in the one before.
+/// The rectangle of target `name`. `None` if it was drawn neither in this frame nor in the one
+/// before.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();

@@ -1,6 +1,6 @@
-//! Layered drawings of directed acyclic graphs, as in Sugiyama, Tagawa and Toda ("Methods for visual
-//! understanding of hierarchical system structures", 1981): vertices are assigned to layers, layers
-//! are ordered so that few arcs cross, and then every vertex gets its x coordinate.
+//! Layered drawings of directed acyclic graphs, as in Sugiyama, Tagawa and Toda ("Methods for
+//! visual understanding of hierarchical system structures", 1981): vertices are assigned to layers,
+//! layers are ordered so that few arcs cross, and then every vertex gets its x coordinate.
 
 mod ordering;
 mod placing;
@@ -10,13 +10,13 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use crate::app::layout::{bounds, s_curve};
 
-/// Gap between neighbours on a layer.
+/// Gap between neighbours on a layer, in points.
 const GAP: f32 = 18.0;
 
-/// Gap between layers.
+/// Gap between layers, in points.
 const LAYER_GAP: f32 = 46.0;
 
-/// Width of a dummy vertex: the room for an arc that passes through a layer.
+/// Width of a dummy vertex in points: the room for an arc that passes through a layer.
 const DUMMY_WIDTH: f32 = 7.0;
 
 /// Maximum number of times that the drawing is repeated with another layer width to meet the aspect
@@ -38,13 +38,18 @@ pub struct LayeredDrawing {
     pub bounds: Rect,
 }
 
-/// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect` times
-/// as wide as it is high.
+/// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect`
+/// times as wide as it is high.
 ///
-/// `arcs` are pairs of tail and head. If there is a cycle, some of its arcs point in other directions.
+/// `arcs` are pairs of tail and head. If there is a cycle, some of its arcs point in other
+/// directions.
+///
+/// # Panics
+/// If an arc refers to a vertex that does not exist.
 ///
 /// # Complexity
-/// O(k (n + m) log (n + m)) for n vertices, m arc segments between neighbouring layers, and k sweeps.
+/// O(k (n + m) log (n + m)) for n vertices, m arc segments between neighbouring layers, and k
+/// sweeps over the layers.
 #[must_use]
 pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDrawing {
     let aspect = aspect.clamp(0.5, 4.0);
@@ -99,8 +104,8 @@ fn curve_to(line: &mut Vec<Pos2>, to: Pos2) {
     }
 }
 
-/// The number of vertices per layer for which the picture would have the `aspect`, if all layers were
-/// full and arcs took no room. At least 3.
+/// The number of vertices per layer for which the picture would have the `aspect`, if all layers
+/// were full and arcs took no room. At least 3.
 fn max_layer_width(sizes: &[Vec2], aspect: f32) -> f32 {
     let n = sizes.len().max(1) as f32;
     let mean = sizes.iter().fold(Vec2::ZERO, |sum, &size| sum + size) / n;
@@ -124,8 +129,8 @@ fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
     heights.into_iter().map(band).collect()
 }
 
-/// A graph whose arcs all connect neighbouring layers: longer arcs are split, with a dummy vertex on
-/// every layer between their ends.
+/// A graph whose arcs all connect neighbouring layers: longer arcs are split, with a dummy vertex
+/// on every layer between their ends.
 struct Layered {
     /// The layer of every vertex: first the vertices of the graph, then the dummies.
     layer_of: Vec<usize>,
@@ -141,7 +146,7 @@ struct Layered {
     above: Vec<Vec<usize>>,
     /// Neighbours on the layer below.
     below: Vec<Vec<usize>>,
-    /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies.
+    /// The range of dummies of every arc, from tail to head. Arcs with the same tail share dummies.
     chains: Vec<std::ops::Range<usize>>,
 }
 
@@ -157,8 +162,8 @@ impl Layered {
             below: vec![Vec::new(); sizes.len()],
             chains: Vec::with_capacity(arcs.len()),
         };
-        // Arcs with the same tail share dummies as far as they go, so that the picture has one vertical
-        // line per tail rather than one per arc.
+        // Arcs with the same tail share dummies as far as they go, so that the picture has one
+        // vertical line per tail rather than one per arc.
         let mut chain_of_tail = vec![0..0; sizes.len()];
         for &(tail, head) in arcs {
             let chain = &mut chain_of_tail[tail];
@@ -209,7 +214,8 @@ impl Layered {
 mod tests {
     use super::*;
 
-    /// A pseudo-random graph with `n` vertices and about `2 n` arcs, from smaller to larger indices.
+    /// A pseudo-random graph with `n` vertices and about `2 n` arcs, from smaller to larger
+    /// indices.
     fn graph(n: usize, seed: usize) -> Vec<(usize, usize)> {
         let mut state = seed as u64 * 2 + 1;
         let mut next = |below: usize| {
@@ -262,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_drawn_without_crossings() {
-        // A binary heap with shuffled vertex numbers, so that the order of the file has crossings.
+        // A binary heap with shuffled vertex numbers, so that arcs would cross in numerical order.
         let name = |v: usize| v * 7 % 31;
         let arcs: Vec<(usize, usize)> = (1..31).map(|v| (name((v - 1) / 2), name(v))).collect();
         let drawing = draw(&sizes(31), &arcs, 4.0);

@@ -2,12 +2,12 @@
 
 use crate::app::layout::layered::Layered;
 
-/// Number of sweeps, alternately down and up; more change little.
+/// Number of sweeps, alternately down and up; more of them change little.
 const SWEEPS: usize = 12;
 
 /// Orders every layer so that few arcs cross, by the barycentre method: sweeping down and up, each
-/// layer is sorted by the mean position of its neighbours on the layer before. The best order seen is
-/// used.
+/// layer is sorted by the mean position of its neighbours on the layer visited before it. The best
+/// order seen is used.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
     initial_order(graph);
     let mut best = (crossings(graph), graph.layers.clone());
@@ -19,7 +19,7 @@ pub(super) fn reduce_crossings(graph: &mut Layered) {
             sort_layer(graph, layer, down);
         }
         let crossings = crossings(graph);
-        // Among equally good orders the last one has its dummies in the middle.
+        // Among equally good orders, later ones have dummies closer to the middle.
         if crossings <= best.0 {
             best = (crossings, graph.layers.clone());
         }
@@ -54,8 +54,8 @@ fn initial_order(graph: &mut Layered) {
     }
 }
 
-/// Sorts a layer by the mean position of its neighbours above (or below). Vertices without neighbours
-/// keep their relative position.
+/// Sorts a layer by the mean position of its neighbours above (or below). Vertices without
+/// neighbours keep their relative position.
 fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     let neighbours = if by_above { &graph.above } else { &graph.below };
     let order = &graph.layers[layer];
@@ -86,7 +86,7 @@ fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     graph.set_order(layer, order);
 }
 
-/// Number of pairs of arcs that cross: for each layer, the inversions among lower ends.
+/// Number of pairs of arcs that cross: for each layer, the inversions among lower ends of arcs.
 ///
 /// # Complexity
 /// O(m log n) for m arcs and n vertices.

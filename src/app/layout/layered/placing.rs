@@ -2,17 +2,18 @@
 
 use crate::app::layout::layered::Layered;
 
-/// Number of sweeps, alternately down and up; more change little.
+/// Number of sweeps, alternately down and up; more of them change little.
 const SWEEPS: usize = 10;
 
-/// Weight of an arc segment between two dummies relative to other segments; keeps long arcs straight.
+/// Weight of an arc segment between two dummies relative to other segments; keeps long arcs
+/// straight.
 const DUMMY_WEIGHT: f32 = 6.0;
 
 /// The x coordinate of every vertex, dummies included.
 ///
-/// In each sweep, every layer moves as close as possible to the mean positions of its neighbours on the
-/// layer before, keeping order and widths. For one layer this is a least squares problem with a chain
-/// of inequalities, which [`solve`] solves exactly.
+/// In each sweep, every layer moves as close as possible to the mean positions of its neighbours on
+/// the layer visited before it, keeping order and widths. For one layer this is a least squares
+/// problem with a chain of inequalities, which [`solve`] solves exactly.
 pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
     let mut x = vec![0.0; graph.layer_of.len()];
     for order in &graph.layers {
@@ -28,7 +29,8 @@ pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
         let down = sweep % 2 == 0;
         for step in 0..count {
             let layer = if down { step } else { count - 1 - step };
-            // The last two sweeps use the neighbours on both sides, so that neither is favoured.
+            // The last two sweeps use the neighbours above and below, so that neither side is
+            // favoured.
             place_layer(graph, layer, &mut x, sweep + 2 >= SWEEPS, down);
         }
     }

@@ -1,7 +1,7 @@
 //! The layer of each vertex.
 
-/// The layer of every vertex of a graph with `n` vertices: above the layers of its successors, with at
-/// most `max_width` vertices per layer.
+/// The layer of every vertex of a graph with `n` vertices: above the layers of its successors, with
+/// at most `max_width` vertices per layer.
 ///
 /// List scheduling as in Coffman and Graham (1972): each layer takes the vertices with the longest
 /// paths below them among those whose predecessors are all placed. After that, vertices move down
@@ -70,6 +70,7 @@ fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
     layer_of.into_iter().map(|layer| numbers[layer]).collect()
 }
 
+/// The vertices in topological order. Vertices on a cycle or below one are left out.
 fn topological(above: &[Vec<usize>], below: &[Vec<usize>]) -> Vec<usize> {
     let mut missing: Vec<usize> = above.iter().map(Vec::len).collect();
     let mut order: Vec<usize> = (0..above.len()).filter(|&vertex| missing[vertex] == 0).collect();

@@ -1,9 +1,9 @@
 //! Packing subtrees by their contours.
 //!
-//! Subtrees are rigid pieces that are pushed together until their contours touch, as in Reingold and
-//! Tilford ("Tidier drawings of trees", 1981). Siblings are packed once from the left and once from
-//! the right and placed at the mean of both, which is symmetric and spreads small subtrees between
-//! large ones without a correction step (Kennedy, "Drawing trees", 1996).
+//! Subtrees are rigid pieces that are pushed together until their contours touch, as in Reingold
+//! and Tilford ("Tidier drawings of trees", 1981). Siblings are packed once from the left and once
+//! from the right and placed at the mean of both, which is symmetric and spreads small subtrees
+//! between large ones without a correction step (Kennedy, "Drawing trees", 1996).
 
 use super::TreeShape;
 
@@ -27,7 +27,7 @@ impl Contour {
         (left + self.shift, right + self.shift)
     }
 
-    /// The contour of both, whose tops are on the same level.
+    /// The contour of two subtrees whose tops are on the same level.
     fn unite(self, other: Self) -> Self {
         let (mut deep, shallow) =
             if self.depth() >= other.depth() { (self, other) } else { (other, self) };
@@ -42,8 +42,8 @@ impl Contour {
     }
 }
 
-/// Packs every subtree as tightly as its contour allows. Returns the centre of each vertex across the
-/// levels, with the root at zero; vertex `v` is `widths[v]` wide.
+/// Packs every subtree as tightly as its contour allows. Returns the centre of each vertex across
+/// the levels, with the root at zero; vertex `v` is `widths[v]` wide.
 pub(super) fn pack(tree: &TreeShape, widths: &[f32]) -> Vec<f32> {
     let mut contours: Vec<Contour> = widths.iter().map(|_| Contour::default()).collect();
     // Relative to the parent until the last loop.
@@ -75,7 +75,8 @@ pub(super) fn pack(tree: &TreeShape, widths: &[f32]) -> Vec<f32> {
 fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
     let mut depths: Vec<usize> = contours.iter().map(Contour::depth).collect();
     depths.sort_unstable();
-    // Nothing can collide below the second deepest subtree. Not looking there keeps this linear.
+    // Nothing can collide below the second deepest subtree. Skipping the levels below it keeps the
+    // total time linear.
     let max_depth = if depths.len() < 2 { 0 } else { depths[depths.len() - 2] };
     let from_left = push_apart(contours.iter(), max_depth, |contour, below| contour.edges(below));
     let from_right = push_apart(contours.iter().rev(), max_depth, |contour, below| {
@@ -89,8 +90,8 @@ fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
     from_left.iter().zip(from_right.iter().rev()).map(mean).collect()
 }
 
-/// The smallest positions, starting at zero, at which no contour overlaps one before it. Levels below
-/// `max_depth` are ignored.
+/// The smallest positions, starting at zero, at which no contour overlaps one before it. Levels
+/// below `max_depth` are ignored.
 fn push_apart<'a>(
     contours: impl Iterator<Item = &'a Contour>,
     max_depth: usize,

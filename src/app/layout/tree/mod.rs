@@ -9,11 +9,11 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use crate::app::layout::{bounds, fit_scale};
 use crate::graph::JunctionTree;
 
-/// Gap between levels, which holds the labels of the separators.
+/// Gap between levels in points, with room for the labels of the separators.
 const LEVEL_GAP: f32 = 36.0;
 
-/// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the zooms at
-/// which they fit the pane are compared.
+/// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the
+/// zooms at which they fit the pane are compared.
 const TOP_DOWN_BONUS: f32 = 1.35;
 
 /// A rooted tree without data: children by index.
@@ -26,8 +26,11 @@ pub struct TreeShape {
 }
 
 impl TreeShape {
-    /// The tree in which `children[v]` are the children of `v`. Vertices that cannot be reached from
-    /// `root` are not drawn and stay at the origin.
+    /// The tree in which `children[v]` are the children of `v`. Vertices that cannot be reached
+    /// from `root` are not drawn and stay at the origin.
+    ///
+    /// # Panics
+    /// If a child is not a vertex.
     #[must_use]
     pub fn new(children: Vec<Vec<usize>>, root: usize) -> Self {
         let mut depth = vec![0; children.len()];
@@ -89,7 +92,7 @@ pub struct TreeDrawing {
 /// `aspect` times as wide as it is high, with a preference for top-down.
 ///
 /// # Complexity
-/// O(n) for n vertices.
+/// O(n log n) for n vertices: siblings are sorted by depth and size.
 #[must_use]
 pub fn draw(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> TreeDrawing {
     let aspect = aspect.clamp(0.4, 4.0);

@@ -1,22 +1,22 @@
 //! Compact drawings of large trees.
 //!
 //! Every subtree takes up a rectangle: either its root is at the left with the subtrees of its
-//! children stacked to the right of it, or its root is at the top with them in a row below. The
-//! choice is made as in chip floorplanning: each subtree has a list of possible rectangles, from
-//! narrow and high to wide and low, computed from the lists of its children (Stockmeyer, "Optimal
-//! orientations of cells in slicing floorplan designs", 1983). A tree of a thousand cliques thus
-//! fills a pane of any shape, where levels alone would leave a thin stripe.
+//! children stacked to the right of it, or its root is at the top with the subtrees in a row below.
+//! The choice is made as in chip floorplanning: each subtree has a list of possible rectangles,
+//! from narrow and high to wide and low, computed from the lists of its children (Stockmeyer,
+//! "Optimal orientations of cells in slicing floorplan designs", 1983). A tree of a thousand
+//! cliques thus fills a pane of any shape, where levels alone would leave a thin stripe.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
 use super::{LEVEL_GAP, TreeShape};
 use crate::app::layout::{fit_scale, s_curve};
 
-/// Gap between the subtrees of siblings.
+/// Gap between the subtrees of siblings, in points.
 const GAP: f32 = 12.0;
 
-/// Maximum number of candidate shapes per subtree. More would fill the pane a little better and take
-/// longer.
+/// Maximum number of candidate shapes per subtree. More would fill the pane a little better and
+/// take longer.
 const MAX_SHAPES: usize = 48;
 
 /// One possible shape of a subtree.
@@ -25,9 +25,9 @@ struct Shape {
     size: Vec2,
     /// The centre of the root, relative to the upper left corner.
     root: Vec2,
-    /// Whether the children are to the right of the root, or else below.
+    /// Whether the children are to the right of the root rather than below it.
     right: bool,
-    /// Maximum extent of each child away from the root: its width if `right`, or else its height.
+    /// Maximum extent of each child away from the root: its width if `right`, otherwise its height.
     limit: f32,
 }
 
@@ -126,8 +126,8 @@ fn limits(children: &[usize], right: bool, shapes: &[Vec<Shape>]) -> Vec<f32> {
     thin_out(limits)
 }
 
-/// The children in a row across the direction of growth, each in its narrowest shape within `limit`.
-/// Returns their offsets and shapes, and the total width of the row.
+/// The children in a row across the direction of growth, each in its narrowest shape within
+/// `limit`. Returns their offsets and shapes, and the total width of the row.
 fn arrange(
     children: &[usize],
     right: bool,

@@ -1,4 +1,4 @@
-//! Posteriors of several cases side by side, or as differences to one of them.
+//! Posteriors of several cases side by side, or as differences from one of them.
 
 use eframe::egui::{self, Align, Color32, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
@@ -17,16 +17,16 @@ use crate::propagation::Posteriors;
 const NAME_WIDTH: f32 = 84.0;
 /// Width of the column of states in points.
 const STATE_WIDTH: f32 = 58.0;
-/// Range of the width of a case in points.
+/// Range of the width of a case's column in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
-/// Smaller differences of probabilities are shown as equal: they may come from rounding to 0.01
-/// percentage points, or from single precision.
+/// Smaller differences of probabilities are shown as equal, since they may be rounding errors of
+/// single precision.
 const MIN_DIFFERENCE: f64 = 5e-6;
 
 /// The column that the others are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Base {
-    /// None: posteriors are shown rather than differences.
+    /// No column: posteriors are shown rather than differences.
     #[default]
     None,
     /// The posteriors without evidence.
@@ -45,7 +45,7 @@ pub(super) struct Comparison {
     search: String,
 }
 
-/// A column: a name, evidence, and the posteriors given it, if they are computed.
+/// A column: a name, evidence, and the posteriors given that evidence if they have been computed.
 struct CaseColumn<'a> {
     base: Base,
     name: &'a str,
@@ -158,7 +158,8 @@ impl Comparison {
         });
     }
 
-    /// The states that match the search, in order.
+    /// The states of the variables whose names contain the search text, in network order or with
+    /// the largest differences first.
     fn rows(
         &self,
         document: &Document,
@@ -172,7 +173,7 @@ impl Comparison {
         let states = |id: VariableId| (0..network[id].cardinality()).map(move |state| (id, state));
         let mut rows: Vec<State> = network.ids().filter(found).flat_map(states).collect();
         if self.largest_first {
-            // The largest difference to the base, or else the largest difference between columns.
+            // The largest difference from the base, or without a base, between any two columns.
             let largest = |&(variable, state): &State| {
                 let values = columns.iter().filter_map(|column| column.posteriors);
                 let values = values.map(|posteriors| posteriors.of(variable)[state]);
@@ -233,7 +234,7 @@ fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
     });
 }
 
-/// Draws a posterior, or its difference to the posterior of the base.
+/// Draws a posterior, or its difference from the posterior in the base column.
 fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variable, state): State) {
     let palette = Palette::of(ui);
     let Some(p) = column.posteriors.map(|posteriors| posteriors.of(variable)[state]) else {
@@ -263,12 +264,13 @@ fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variab
     });
 }
 
-/// The colour of a bar that is filled up to `share`.
+/// The colour of a bar of length `share`; transparent if the length is zero.
 fn bar(colour: Color32, share: f64) -> Color32 {
     if share > 0.0 { colour.gamma_multiply(0.35) } else { Color32::TRANSPARENT }
 }
 
-/// A difference of probabilities in percentage points, such as `+12.34`; `=` if there is none.
+/// A difference of probabilities in percentage points, such as `+12.34`; `=` if it is smaller than
+/// [`MIN_DIFFERENCE`].
 fn difference(change: f64) -> String {
     if change.abs() < MIN_DIFFERENCE { "=".to_owned() } else { format!("{:+.2}", 100.0 * change) }
 }

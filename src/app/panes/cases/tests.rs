@@ -7,8 +7,8 @@ use crate::app::state::command::{CaseCommand, Command};
 use crate::app::testing::{Bench, drive_model, model_with};
 use crate::network::Evidence;
 
-/// Asia with the evidence `xray = yes` and two cases: `well` without evidence, and `ill` with the same
-/// evidence as the document.
+/// Asia with the evidence `xray = yes` and two cases: `well` without evidence, and `ill` with the
+/// same evidence as the document.
 fn bench() -> egui_kittest::Harness<'static, Bench> {
     let mut model = model_with("asia", "sequential", &[("xray", "yes")]);
     let document = model.document.as_mut().unwrap();

@@ -16,7 +16,7 @@ use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
-/// Width in points from which the columns beyond names and sizes are shown.
+/// Minimum width of the pane, in points, at which the columns `n` and `Depth` are shown.
 const MIN_WIDE: f32 = 310.0;
 
 /// The table and its view state.
@@ -104,7 +104,7 @@ impl CliquesPane {
             let table = table.header(table::ROW_HEIGHT, |mut header| {
                 let sort = &mut self.sort;
                 sort.header(&mut header, SortBy::Id, "#", "Number of the clique", false);
-                // In a narrow pane the names may be cut off, the sizes must not be.
+                // In a narrow pane the names may be cut off, but the sizes must not be.
                 sort.number(&mut header, SortBy::Entries, "Entries", "Entries of the table", true);
                 let share = "Share of the entries of all cliques";
                 sort.number(&mut header, SortBy::Share, "Share", share, true);

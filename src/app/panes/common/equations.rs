@@ -4,7 +4,8 @@ use crate::app::widgets::naming::{self, clique_id};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum characters of variable names in one equation; the rest are counted.
+/// Maximum number of characters for the variable names of one table; further variables are only
+/// counted.
 const MAX_NAMES: usize = 120;
 
 /// What a message computes: equations 2 and 3 of Zheng, Mengshoel and Chong.

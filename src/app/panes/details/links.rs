@@ -10,7 +10,7 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of links in a list; more are counted.
+/// Maximum number of links in a list; further ones are only counted.
 const MAX_LINKS: usize = 80;
 
 /// Draws links that select an item.
@@ -112,8 +112,8 @@ pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (
     });
 }
 
-/// A bar of `width` points that is filled up to `share`, with a mark of the given position and colour.
-/// Both positions are from 0 to 1.
+/// A bar of `width` points that is filled up to `share`, with a mark of the given position and
+/// colour. `share` and the position of the mark are from 0 to 1.
 pub(super) fn bar(
     ui: &mut Ui,
     width: f32,

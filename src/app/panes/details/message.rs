@@ -12,7 +12,7 @@ use crate::app::widgets::naming;
 use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
-/// Draws the view.
+/// Draws the details of message `id`.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Links<'_>) {
     let compiled = scene.compiled;
     let Some(&message) = compiled.plan().messages().get(id.index()) else { return };

@@ -21,7 +21,7 @@ use links::Links;
 /// The details and their view state.
 #[derive(Debug, Default)]
 pub struct DetailsPane {
-    /// The item of the last frame; another one is shown from its top.
+    /// The item shown in the last frame. When the item changes, the pane scrolls to the top.
     last_item: Option<Item>,
 }
 

@@ -1,4 +1,4 @@
-//! Details of several cliques or separators, such as those of a bar of a histogram.
+//! Details of several cliques or separators, such as those counted by a bar of a histogram.
 
 use eframe::egui::{ScrollArea, Ui};
 

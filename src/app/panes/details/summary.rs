@@ -15,7 +15,7 @@ use crate::propagation::human_bytes;
 /// How many of the largest cliques are listed.
 const TOP_CLIQUES: usize = 3;
 
-/// Draws the view.
+/// Draws the network and its junction tree.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
     uncompiled(ui, scene.document);
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());

@@ -8,7 +8,7 @@ use crate::app::testing::{Bench, drive_model, label_containing, model, model_wit
 use crate::network::{FactorId, VariableId};
 use crate::propagation::{MessageId, Phase};
 
-/// The pane with `pick` of the model selected.
+/// The pane with the item selected that `pick` chooses from the model.
 fn with_selection<'a>(mut model: Model, pick: impl FnOnce(&Model) -> Item) -> Harness<'a, Bench> {
     let item = pick(&model);
     model.selection = Highlight::of(Some(item), model.compiled().map(|compiled| &**compiled));

@@ -15,7 +15,7 @@ use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
 use crate::propagation::{CompiledNetwork, Home};
 
-/// Draws the view.
+/// Draws the details of variable `id`.
 pub(super) fn show(
     ui: &mut Ui,
     model: &Model,
@@ -68,7 +68,7 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     });
 }
 
-/// Width of a state's name, posterior and prior in points.
+/// Width in points of the texts in the row of a state: its name, posterior and prior.
 const TEXT_WIDTH: f32 = 190.0;
 
 fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {

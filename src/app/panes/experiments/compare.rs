@@ -3,7 +3,8 @@
 use crate::experiment::{Figure, Panel, Record, Scale, Series, Shape};
 
 /// The figures of `records`, given with their names. Figures of the same title are merged into one:
-/// series have the name of their record in front, and bars of different records are side by side.
+/// labels of series begin with the name of their record, and bars of different records are side by
+/// side.
 pub(super) fn overlay(records: &[(&str, &Record)]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for (name, record) in records {
@@ -66,8 +67,8 @@ fn merge_panel(figure: &mut Figure, panel: Panel) {
     known.marks.extend(panel.marks);
 }
 
-/// Adds the categories of `other` that `scale` lacks. Returns the index in `scale` of each category of
-/// `other`; `None` if the scales have no categories.
+/// Adds the categories of `other` that `scale` lacks. Returns the index in `scale` of each category
+/// of `other`; `None` if the scales have no categories.
 fn merge_categories(scale: &mut Scale, other: &Scale) -> Option<Vec<usize>> {
     let (Scale::Categories(names), Scale::Categories(others)) = (scale, other) else { return None };
     let index = |name: &String| {

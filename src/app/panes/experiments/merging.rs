@@ -10,13 +10,16 @@ use crate::experiment::{MergeRule, merged};
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
-/// Upper end of the slider: the binary logarithm of the size of the largest separator merged away.
+/// Upper end of the slider: the binary logarithm of the largest threshold, in separator entries.
 const MAX_POWER: u32 = 16;
 
 /// The slider and the tree for its last position.
 #[derive(Default)]
 pub(super) struct Merging {
+    /// Binary logarithm of the threshold; 0 merges nothing.
     power: u32,
+    /// Whether to merge as much as the size limits allow, rather than only where a gain is
+    /// predicted.
     all: bool,
     merged_tree: Option<MergedTree>,
 }
@@ -24,6 +27,7 @@ pub(super) struct Merging {
 /// A merged tree, with the original and the request it was made for.
 struct MergedTree {
     original: Arc<CompiledNetwork>,
+    /// Threshold in separator entries, and rule.
     request: (u64, MergeRule),
     merged: Arc<CompiledNetwork>,
 }
@@ -95,7 +99,7 @@ impl Merging {
     }
 }
 
-/// `-12.3%` or, from a factor of two, `× 4.10`.
+/// The change as a percentage, such as `-12.3%`, or as a factor if it is at least two: `× 4.10`.
 fn change(from: u64, to: u64) -> String {
     let ratio = to as f64 / from.max(1) as f64;
     if ratio >= 2.0 { format!("× {ratio:.2}") } else { format!("{:+.1}%", 100.0 * (ratio - 1.0)) }

@@ -151,7 +151,8 @@ impl Parameters {
     }
 }
 
-/// A choice of engines. For those that cannot run here, the experiment shows a recording.
+/// A choice of engines. For an engine that cannot run on this machine, the experiment shows a
+/// recording.
 fn engines(ui: &mut Ui, title: &str, name: &mut String) {
     let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),

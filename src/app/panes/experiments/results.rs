@@ -19,7 +19,7 @@ use crate::experiment::{Origin, Record};
 pub(super) struct Results {
     /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// Show the newest result as soon as its number is above this one.
+    /// Set when an experiment is started: the newest result is shown once its number is above this.
     show_after: Option<u64>,
     /// The folder to export results to.
     folder: String,
@@ -39,7 +39,7 @@ impl Results {
         self.show_after = None;
     }
 
-    /// Shows the next result as soon as there is one.
+    /// Shows the next result as soon as it arrives.
     pub fn show_next(&mut self, model: &Model) {
         self.show_after = Some(model.experiments.results.last().map_or(0, |result| result.number));
     }
@@ -163,7 +163,7 @@ fn record(ui: &mut Ui, result: &NamedResult) {
     }
 }
 
-/// Writes where the numbers of a record come from; recorded ones are marked.
+/// Writes where the numbers of a record come from; recorded numbers are marked.
 fn provenance(ui: &mut Ui, record: &Record) {
     ui.horizontal_wrapped(|ui| {
         for Credit { origin, text } in record.credits() {

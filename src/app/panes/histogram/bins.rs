@@ -1,6 +1,6 @@
 //! Bins of equal width on a logarithmic axis.
 
-/// Bins per power of ten. With more than four, some bins would contain no whole number.
+/// Bins per power of ten. With more than six, some bins would contain no whole number.
 pub const PER_DECADE: u32 = 4;
 
 /// A bin and its members.
@@ -10,9 +10,9 @@ pub struct Bin {
     pub from: f64,
     /// Upper edge, as a decimal logarithm.
     pub to: f64,
-    /// Smallest size in the bin.
+    /// Smallest size that belongs in the bin.
     pub min: u64,
-    /// Largest size in the bin.
+    /// Largest size that belongs in the bin.
     pub max: u64,
     /// Indices of the sizes that are in the bin.
     pub members: Vec<usize>,

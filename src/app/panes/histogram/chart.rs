@@ -16,12 +16,12 @@ use crate::experiment::Scale;
 use crate::experiment::chart::{AxisRange, Tick};
 use crate::numbers;
 
-/// Lower end of a logarithmic axis of counts, as a decimal logarithm: one half, so that the bar of a
-/// single table has a height.
+/// Lower end of a logarithmic axis of counts, as a decimal logarithm: one half, so that the bar of
+/// a single table has a height.
 const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
 
 /// Distances between powers of ten at which their labels start to appear and are fully visible, in
-/// points. The labels are short, so these are less than usual.
+/// points. The labels are short, so they may be closer together than in other figures.
 const LABEL_SPACING: RangeInclusive<f32> = 24.0..=40.0;
 
 /// Space at both ends of the axis of sizes, in powers of ten.
@@ -33,10 +33,10 @@ const TOP_MARGIN: f64 = 0.06;
 /// Share of a bin that its bar fills; the rest is the gap to the next bar.
 const BAR_WIDTH: f64 = 0.94;
 
-/// Height of the lowest plot, in points.
+/// Minimum height of a plot, in points.
 const MIN_HEIGHT: f32 = 90.0;
 
-/// A histogram and what it is drawn with.
+/// A histogram, with everything needed to draw it.
 pub(super) struct Chart<'a> {
     pub kind: TableKind,
     pub bins: &'a Bins,
@@ -182,8 +182,8 @@ fn size_axis(ticks: Vec<Tick>) -> AxisHints<'static> {
         .formatter(move |mark, _| label_at(&ticks, mark.value, usize::MAX))
 }
 
-/// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, or at the powers
-/// of ten on a logarithmic axis.
+/// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, or at the
+/// powers of ten on a logarithmic axis.
 fn count_marks((low, high): (f64, f64), log_counts: bool) -> Vec<GridMark> {
     if log_counts {
         let decades = 0..=high.floor().max(0.0) as i32;

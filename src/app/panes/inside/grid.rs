@@ -19,6 +19,7 @@ const BAR_WIDTH: f32 = 9.0;
 /// The scroll position in rows. In pixels an `f32` would be too coarse for millions of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scroll {
+    /// The row at the top edge; the fraction is the part of it that is scrolled out of view.
     first: f64,
     /// The row that was last scrolled into view.
     followed: Option<usize>,
@@ -52,9 +53,10 @@ impl VisibleRows {
 pub struct Column {
     /// Its name.
     pub title: String,
-    /// Above 1: its width in points. Otherwise: its share of the width that those columns leave.
+    /// Its width in points if above 1. Otherwise its share of the width left over by the columns
+    /// whose width is in points.
     pub width: f32,
-    /// Right-aligned, as for numbers.
+    /// Its text is right-aligned, as for numbers.
     pub right: bool,
 }
 
@@ -62,7 +64,7 @@ pub struct Column {
 pub struct Row {
     /// The text of each column.
     pub cells: Vec<String>,
-    /// The colour of the separator entry that it belongs to.
+    /// The colour of the separator entry that the row belongs to.
     pub colour: Color32,
     /// Its step has been done.
     pub done: bool,
@@ -89,8 +91,8 @@ pub struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// Draws the table at `rect`. If `follow` has changed, scrolls to that row. Returns the visible rows,
-    /// and the row that was clicked.
+    /// Draws the table at `rect`, and scrolls to row `follow` when `follow` changes. Returns the
+    /// visible rows, and the row that was clicked.
     pub fn show(
         &self,
         ui: &mut Ui,
@@ -172,7 +174,8 @@ impl Grid<'_> {
         clicked
     }
 
-    /// Scrolls by the mouse wheel, and to row `follow` if it is a new one. `fit` rows fit the table.
+    /// Scrolls by the mouse wheel, and to row `follow` if it is a new one. `fit` rows are visible
+    /// at once; `max_first` is the last position that can be scrolled to.
     fn scroll(
         &self,
         ui: &Ui,
@@ -259,7 +262,7 @@ impl Cell {
     }
 }
 
-/// The colour of separator entry `j`; neighbours differ.
+/// The colour of separator entry `j`; neighbouring entries have different colours.
 pub fn colour(j: usize) -> Color32 {
     theme::colour(SEPARATOR_ENTRIES[j % SEPARATOR_ENTRIES.len()])
 }

@@ -8,12 +8,13 @@ use super::scene::Scene;
 use crate::app::theme::Palette;
 use crate::engine::message_steps::Step;
 
-/// Maximum number of lines on either side of the separator.
+/// Maximum number of lines on either side of the separator. If sender and receiver together show
+/// more rows than this, only lines of the current step are drawn.
 const MAX_LINES: usize = 64;
 
 impl Scene<'_> {
-    /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the separator
-    /// entry of the current step, or for all entries if there are few.
+    /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the
+    /// separator entry of the current step, or for all entries if there are few.
     pub fn links(&self, ui: &Ui, player: &StepPlayer, visible: &[VisibleRows]) {
         let [sender, separator, receiver] = visible else { return };
         let current = player.current(self.detail);

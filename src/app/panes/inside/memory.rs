@@ -23,6 +23,7 @@ const TEXT_WIDTH: f32 = 210.0;
 /// What a warp reads from the mapping tables of one clique in one step.
 struct WarpStep<'a> {
     tables: &'a MappingTables,
+    /// Index of the warp.
     warp: usize,
     /// Which element each thread reads from its mapping table.
     n: usize,
@@ -93,8 +94,8 @@ fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     }
 }
 
-/// Draws the words from the first to the last one read: as cells if they fit, or else as lines at their
-/// positions.
+/// Draws the words from the first to the last one read: as cells if they fit, or else as lines at
+/// their positions.
 fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words: &[usize]) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
     let total = entries * count;

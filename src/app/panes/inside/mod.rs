@@ -1,4 +1,4 @@
-//! Inside a message: its three tables, its steps one by one, and the memory that they read.
+//! Inside a message: its three tables, its steps one by one, and the memory that the steps read.
 
 mod grid;
 mod links;
@@ -26,17 +26,19 @@ use scene::Scene;
 
 /// Minimum height of the tables in points.
 const MIN_TABLE_HEIGHT: f32 = 150.0;
-/// Height of the memory below the tables in points.
+/// Height of the view of the memory below the tables in points.
 const MEMORY_HEIGHT: f32 = 84.0;
-/// Width in points from which the memory is to the right of the tables.
+/// Minimum width of the pane, in points, at which the view of the memory is to the right of the
+/// tables.
 const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
-/// Width in points from which the tables also have columns that repeat what others say.
+/// Minimum width of the pane, in points, at which the tables have columns that only repeat what
+/// other columns show.
 const MIN_WIDE_TABLES: f32 = 840.0;
 
 /// The message and its view state.
 #[derive(Default)]
 pub struct InsidePane {
-    /// The message that is shown, until the numbers of a newer one arrive.
+    /// The message that is shown. It stays until the numbers of the next one arrive.
     shown: Option<Arc<MessageDetail>>,
     player: StepPlayer,
     scrolls: [Scroll; 3],
@@ -97,7 +99,7 @@ impl InsidePane {
         });
     }
 
-    /// Shows `detail`, if it is a new one.
+    /// Shows `detail`, unless it is already shown.
     fn set_message(&mut self, detail: &Arc<MessageDetail>) {
         if self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, detail)) {
             return;

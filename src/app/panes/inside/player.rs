@@ -1,4 +1,4 @@
-//! The steps of one message: how far they are, and the controls that move them.
+//! Stepping through one message: the current step, and the controls that change it.
 
 use eframe::egui::{DragValue, Key, Modifiers, Slider, Ui};
 
@@ -12,13 +12,14 @@ use crate::numbers::{self, thousands};
 /// Initial pace in steps per second.
 const INITIAL_PACE: f64 = 4.0;
 
-/// The step that the pane shows.
+/// The position among the steps of a message, which can be played.
 pub struct StepPlayer {
     order: Order,
     /// `None` until the first message is shown.
     progress: Option<Progress>,
     player: Player,
-    /// The tables scroll to the current step, and the last step is shown even once all are done.
+    /// Whether the tables scroll to the current step. The last step then stays current after all
+    /// steps are done.
     follow: bool,
 }
 
@@ -30,7 +31,7 @@ impl Default for StepPlayer {
 }
 
 impl StepPlayer {
-    /// Shows another message: after its last step, or before its first one if it is playing.
+    /// Shows another message: before its first step while playing, otherwise after its last step.
     pub fn begin(&mut self, detail: &MessageDetail) {
         self.progress = Some(Progress::new(detail, self.order));
         self.seek(detail, if self.player.is_playing() { 0 } else { usize::MAX });
@@ -45,7 +46,11 @@ impl StepPlayer {
         self.progress.as_ref().expect("a message is shown")
     }
 
-    /// The current step: the last one done. `None` before the first step and once all are done.
+    /// The current step: the last one done. `None` before the first step and, unless the tables
+    /// follow the steps, once all are done.
+    ///
+    /// # Panics
+    /// Before the first call of [`begin`](Self::begin).
     pub fn current(&self, detail: &MessageDetail) -> Option<Step> {
         let done = self.progress().done();
         let within = done > 0 && (done < message_steps::steps(detail) || self.follow);
@@ -110,7 +115,7 @@ impl StepPlayer {
         self.seek(detail, done);
     }
 
-    /// Brings the sums to where the player is.
+    /// Updates the sums to the position of the player.
     fn show_position(&mut self, detail: &MessageDetail) {
         if let Some(progress) = &mut self.progress {
             progress.seek(detail, self.player.step());
@@ -128,7 +133,8 @@ impl StepPlayer {
         }
     }
 
-    /// Pauses one step, or all steps of one thread, further or back.
+    /// Pauses, and moves one step forward or back. If `by_thread`, moves by the steps of a thread;
+    /// if the order is not by threads, by as many steps as the separator has entries.
     fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
         let (done, end) = (self.progress().done(), message_steps::steps(detail));
         // After the last step, start again from the beginning.
@@ -155,7 +161,8 @@ impl StepPlayer {
         }
     }
 
-    /// Handles the keys for frame by frame in video players: period and comma, with Shift by thread.
+    /// Handles period and comma, which step by frames in video players. With Shift they step by
+    /// threads.
     pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())
@@ -178,7 +185,7 @@ impl StepPlayer {
         }
     }
 
-    /// Moves on while playing.
+    /// Advances while playing, and requests a repaint for the next step.
     pub fn advance(&mut self, ui: &Ui, detail: &MessageDetail) {
         if !self.player.is_playing() {
             return;

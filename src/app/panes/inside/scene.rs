@@ -17,7 +17,7 @@ use crate::propagation::CompiledNetwork;
 pub struct Scene<'a> {
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
-    /// There is room for columns that repeat what others say.
+    /// There is room for columns that only repeat what other columns show.
     wide: bool,
 }
 
@@ -128,7 +128,8 @@ impl<'a> Scene<'a> {
         let current = player.current(detail);
         let row = move |j: usize| {
             let divided = player.progress().has_divided(detail, j);
-            // Sums in another order differ in the last digits: once it is complete, show the stored one.
+            // A sum in another order may differ from the engine's in the last digits, so a complete
+            // sum is replaced by the engine's.
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
             let quotient = if divided { scientific(detail.quotient(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);

@@ -17,8 +17,8 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let compiled = Arc::clone(model.compiled().unwrap());
     let message = MessageId::new(index);
     let memory = MemoryLimit::from_bytes(1 << 30);
-    let mut walker = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
-    let detail = walker.message(message, &CancelToken::new()).unwrap();
+    let mut stepper = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
+    let detail = stepper.message(message, &CancelToken::new()).unwrap();
     let evidence = Evidence::none();
     let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
     model.explained = Some((question, Ok(Arc::new(detail))));
@@ -57,8 +57,8 @@ fn every_entry_names_its_separator_entry() {
 #[test]
 fn the_pane_requests_the_numbers_of_its_message() {
     let harness = pane(2);
-    let asked = Command::View(ViewCommand::Explain(MessageId::new(2)));
-    assert!(harness.state().pushed.contains(&asked));
+    let request = Command::View(ViewCommand::Explain(MessageId::new(2)));
+    assert!(harness.state().pushed.contains(&request));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::network::VariableId;
 use crate::numbers::{self, thousands};
 use crate::propagation::{CompiledNetwork, human_bytes};
 
-/// Maximum number of variables and neighbours that are listed; more are counted.
+/// Maximum number of variables, and of neighbours, that are listed; further ones are only counted.
 const MAX_LISTED: usize = 12;
 
 /// Maximum characters of state names per variable.

@@ -16,7 +16,8 @@ pub fn area(pane: Rect, corner: Align2) -> Option<Rect> {
     fits.then(|| corner.align_size_within_rect(size, pane))
 }
 
-/// Draws the colour scale with its ticks into a corner of `pane`, for tables of up to `largest` entries.
+/// Draws the colour scale with its ticks into a corner of `pane`, for tables of up to `largest`
+/// entries.
 pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     let Some(legend) = area(pane, corner) else { return };
     targets::mark_rect(ui.ctx(), legend, "legend");

@@ -1,8 +1,9 @@
 //! The junction tree as a picture.
 //!
-//! A box is a clique; its colour shows the size of its table. A line is a separator; its width shows
-//! the size of its table. Both scales are logarithmic. Items that are selected or hovered in any pane
-//! are highlighted here, and the messages of a running propagation are shown as they are computed.
+//! A box is a clique; its colour shows the size of its table. A line is a separator; its width
+//! shows the size of its table. Both scales are logarithmic. Items that are selected or hovered in
+//! any pane are highlighted here, and the messages of a running propagation are shown as they are
+//! computed.
 
 mod card;
 mod legend;
@@ -37,9 +38,10 @@ pub struct JunctionTreePane {
     shown: Option<Arc<CompiledNetwork>>,
     /// Aspect ratio of the pane for which the tree was laid out.
     aspect: f32,
+    /// The value of [`Model::fit_serial`] when the tree was last fitted.
     fit_serial: u64,
     search: Search,
-    /// The selection of the last frame; another one is brought into view.
+    /// The selection in the last frame; a new one is brought into view.
     last_selected: Option<Item>,
     /// The corner of the legend.
     legend_corner: Align2,
@@ -105,8 +107,8 @@ impl JunctionTreePane {
         }
     }
 
-    /// Chooses the corner in which the legend hides the fewest cliques of a fitted tree. It stays there
-    /// while the camera moves.
+    /// Chooses the corner in which the legend hides the fewest cliques of a fitted tree. The legend
+    /// stays there while the camera moves.
     fn place_legend(&mut self, ui: &Ui, pane: egui::Rect) {
         const CORNERS: [Align2; 4] =
             [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP];

@@ -1,4 +1,4 @@
-//! Finding cliques by their own names or those of their variables.
+//! Finding cliques by number or by the names of their variables.
 
 use eframe::egui::{self, Key, Ui};
 use fixedbitset::FixedBitSet;
@@ -56,8 +56,8 @@ impl Search {
     }
 }
 
-/// The cliques with a variable whose name contains `text`, and the clique with that number (`c12` or
-/// `12`).
+/// The cliques with a variable whose name contains `text`, and the clique that `text` names (`c12`)
+/// or whose number it is (`12`).
 fn find(compiled: &CompiledNetwork, text: &str) -> FixedBitSet {
     let cliques = compiled.tree().cliques();
     let mut found = FixedBitSet::with_capacity(cliques.len());

@@ -163,7 +163,8 @@ impl<'a> TreeStyle<'a> {
         style
     }
 
-    /// Shows whether messages were sent over the separator, and one that is being computed.
+    /// Colours the separator by the phase of the latest message over it, and highlights a message
+    /// that is being computed.
     fn apply_progress(&self, id: SeparatorId, style: &mut EdgeStyle) {
         let Some(progress) = &self.key.progress else { return };
         match progress.sent.get(id.index()).copied().flatten() {

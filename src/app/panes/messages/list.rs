@@ -63,7 +63,8 @@ impl MessageRow {
         self.duration / self.touched.max(1) as f64
     }
 
-    /// `nanoseconds` in words, marked as approximate if the message was timed together with others.
+    /// `nanoseconds` with a unit, marked as approximate if the message was timed together with
+    /// others.
     pub fn time(&self, nanoseconds: f64) -> String {
         let about = if self.shared_with > 0 { "≈ " } else { "" };
         format!("{about}{}", numbers::nanoseconds(nanoseconds))

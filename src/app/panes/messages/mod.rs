@@ -225,7 +225,7 @@ fn header(header: &mut TableRow<'_, '_>, sort: &mut Sort<Column>) {
     sort.number(header, Column::Share, "Share", "Share of the sum over all messages", true);
 }
 
-/// What a screen reader says of a message.
+/// What a screen reader says about a message.
 fn spoken(compiled: &CompiledNetwork, line: &MessageRow) -> String {
     format!(
         "Message {}: {}, {}; {}",

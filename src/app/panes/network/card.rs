@@ -7,7 +7,7 @@ use crate::app::theme::Palette;
 use crate::network::VariableId;
 use crate::numbers::{counted, percent};
 
-/// Maximum number of states that are listed; more are counted.
+/// Maximum number of states that are listed; further ones are only counted.
 const MAX_STATES: usize = 12;
 
 /// Draws the card of variable `id`.

@@ -1,5 +1,5 @@
-//! The Bayesian network as a picture: causes above their effects, with the posterior of each variable
-//! when zoomed in.
+//! The Bayesian network as a picture: causes above their effects, with the posterior of each
+//! variable when zoomed in.
 
 mod card;
 mod picture;
@@ -31,8 +31,9 @@ pub struct NetworkPane {
     edges: Vec<Edge>,
     shown: Option<Shown>,
     charts: Charts,
+    /// The value of [`Model::fit_serial`] when the network was last fitted.
     fit_serial: u64,
-    /// The selection of the last frame; another one is brought into view.
+    /// The selection in the last frame; a new one is brought into view.
     last_selected: Option<Item>,
     /// The user wants layers although the file gives positions.
     prefer_layers: bool,
@@ -41,6 +42,7 @@ pub struct NetworkPane {
 /// What the current layout was made from.
 #[derive(PartialEq)]
 struct Shown {
+    /// Serial number of the document.
     serial: u64,
     /// Address of the compiled network whose fill edges are shown.
     triangulated: Option<usize>,

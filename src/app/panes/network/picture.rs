@@ -11,7 +11,7 @@ use crate::app::widgets::naming;
 use crate::network::{Network, VariableId};
 use crate::propagation::CompiledNetwork;
 
-/// Maximum number of bars for which a node grows; more bars share the same height.
+/// Number of bars up to which a node grows with each bar; more bars share the same height.
 const MAX_BAR_ROWS: usize = 5;
 
 /// What a line of the picture stands for.
@@ -59,8 +59,8 @@ pub struct Picture {
     pub edges: Vec<Edge>,
 }
 
-/// Draws the network in layers, about `aspect` times as wide as it is high, or at the positions of the
-/// file if `aspect` is `None`. Moral and fill edges are drawn if `compiled` is given.
+/// Draws the network in layers, about `aspect` times as wide as it is high, or at the positions of
+/// the file if `aspect` is `None`. Moral and fill edges are drawn if `compiled` is given.
 pub fn picture(
     network: &Network,
     compiled: Option<&CompiledNetwork>,
@@ -145,7 +145,8 @@ fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<
     edges
 }
 
-/// A slightly curved line, so that an edge between boxes of the same layer is visible between them.
+/// A slightly curved line, so that an edge between boxes of the same layer is not hidden by the
+/// boxes between them.
 fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
     let across = (to - from).rot90() * 0.12;
     let point = |index: usize| {

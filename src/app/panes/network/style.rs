@@ -25,11 +25,14 @@ pub struct NetworkKey {
 /// Everything that the charts depend on.
 #[derive(Clone, PartialEq)]
 struct ChartKey {
+    /// Serial number of the document.
     serial: u64,
     /// Address of the newest posteriors, which the document keeps alive.
     result: Option<usize>,
     stale: bool,
     evidence: Evidence,
+    /// Whether the theme is dark; `None` in [`NetworkKey`], since the canvas compares the theme
+    /// itself.
     dark: Option<bool>,
 }
 
@@ -194,7 +197,7 @@ impl<'a> NetworkStyle<'a> {
     pub fn edge(&self, edge: Edge) -> EdgeStyle {
         let (from, to) = edge.ends();
         let touches = self.focused.is_some_and(|focused| focused == from || focused == to);
-        // Edges within a selected clique, all of whose variables are connected.
+        // Whether the edge is within the selected clique, whose variables are all connected.
         let inside =
             self.dims && self.model.selection.variable(from) && self.model.selection.variable(to);
         let arc_colour = match self.is_crowded {

@@ -1,27 +1,27 @@
-//! From which table size on one of two machines is faster.
+//! The table size from which one of two runs is faster than the other.
 
 use std::collections::BTreeMap;
 
 use crate::statistics::median;
 
-/// Width of a bin of sizes, in powers of ten: the times of a bin are compared by their medians.
+/// Width of a bin of sizes, in powers of ten. In each bin, the medians of the times are compared.
 const BIN_DECADES: f64 = 0.25;
 
-/// How the times of two machines compare over sizes.
+/// How the times of two runs compare over sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossover {
-    /// From this size on the second is faster.
+    /// The second is faster from this size on.
     At(f64),
     /// The first is faster for every size.
     FirstAlways,
     /// The second is faster for every size.
     SecondAlways,
-    /// There is no size for which both have times.
+    /// No bin of sizes has times of both.
     Unknown,
 }
 
-/// Compares two machines by points of size and time. If the second becomes faster more than once,
-/// the last time counts.
+/// Compares two runs, each given by points of size and time. If the second becomes faster at more
+/// than one size, the largest of them counts.
 pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossover {
     let (first, second) = (medians(first), medians(second));
     // The decimal logarithms of the size and of the ratio of the times, first over second.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_with_more_overhead_and_less_time_per_entry_is_faster_from_some_size_on() {
+    fn a_run_with_more_overhead_and_less_time_per_entry_is_faster_from_some_size_on() {
         // 0.1 + 0.01 s = 5 + 0.0001 s at s = 495.
         let Crossover::At(size) = crossover(&line(0.1, 0.01), &line(5.0, 0.0001)) else {
             panic!("there is a crossover");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_may_be_faster_for_every_size() {
+    fn one_run_may_be_faster_for_every_size() {
         let (fast, slow) = (line(1.0, 0.001), line(2.0, 0.01));
         assert_eq!(crossover(&fast, &slow), Crossover::FirstAlways);
         assert_eq!(crossover(&slow, &fast), Crossover::SecondAlways);

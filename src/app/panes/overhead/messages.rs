@@ -16,7 +16,7 @@ use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::Propagation;
 
-/// A propagation on the tree of the open network, here or in a recording.
+/// A propagation on the tree of the open network, on this machine or in a recording.
 #[derive(Clone, Debug)]
 pub(super) enum Run {
     Here(Arc<Propagation>),
@@ -102,6 +102,7 @@ impl Run {
 pub(super) struct MessagePlot {
     compiled: Arc<CompiledNetwork>,
     runs: Vec<Run>,
+    /// Time of one kernel launch on this machine, if it has a GPU.
     launch: Option<Duration>,
     /// The message of each point, series by series.
     messages: Vec<Vec<MessageId>>,
@@ -112,7 +113,8 @@ pub(super) struct MessagePlot {
 }
 
 impl MessagePlot {
-    /// The plot of `runs`. `launch` is the time of one kernel launch on this machine, if it has a GPU.
+    /// The plot of `runs`. `launch` is the time of one kernel launch on this machine, if it has a
+    /// GPU.
     pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run], launch: Option<Duration>) -> Self {
         let mut series = Vec::new();
         let mut messages = Vec::new();
@@ -178,8 +180,8 @@ impl MessagePlot {
     }
 }
 
-/// Compares the first GPU run with the first CPU run of the same origin. Adds a mark at the size from
-/// which the GPU is faster, and returns a sentence on it.
+/// Compares the first GPU run with the first CPU run of the same origin. Adds a mark at the size
+/// from which the GPU is faster, and returns a sentence on it.
 fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     let pair = [Origin::Live, Origin::Recorded].into_iter().find_map(|origin| {
         let first =
@@ -192,23 +194,28 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     let points = |index: usize| -> Vec<(f64, f64)> {
         series[index].points.iter().map(|point| (point.x, point.y)).collect()
     };
-    let (fast, slow) = (runs[gpu].name(), runs[cpu].name());
+    let (on_gpu, on_cpu) = (runs[gpu].name(), runs[cpu].name());
     match crossover(&points(cpu), &points(gpu)) {
         Crossover::At(entries) => {
             let size = numbers::short(entries);
             let label = format!("crossover: {size} entries");
             marks.push(Mark { label, origin, position: MarkPosition::X(entries) });
             format!(
-                "From about {size} entries on, messages of {fast} are faster than those of {slow}."
+                "From about {size} entries on, messages of {on_gpu} are faster than those of \
+                 {on_cpu}."
             )
         }
         Crossover::SecondAlways => {
-            format!("Messages of {fast} are faster than messages of {slow} for every table size.")
+            format!(
+                "Messages of {on_gpu} are faster than messages of {on_cpu} for every table size."
+            )
         }
         Crossover::FirstAlways => {
-            format!("Messages of {slow} are faster than messages of {fast} for every table size.")
+            format!(
+                "Messages of {on_cpu} are faster than messages of {on_gpu} for every table size."
+            )
         }
-        Crossover::Unknown => format!("{fast} and {slow} have no table sizes in common."),
+        Crossover::Unknown => format!("{on_gpu} and {on_cpu} have no table sizes in common."),
     }
 }
 

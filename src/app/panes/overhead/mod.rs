@@ -1,5 +1,5 @@
-//! Kernel overhead and compute time: a bar for each network, as in Figure 7 of the paper, and a point
-//! for each message of the open network.
+//! Kernel overhead and compute time: a bar for each network, as in Figure 7 of the paper, and a
+//! point for each message of the open network.
 
 mod crossover;
 mod messages;
@@ -122,7 +122,7 @@ impl OverheadPane {
         }
     }
 
-    /// Whether a run is shown: as the user chose, or if it is one of the most interesting.
+    /// Whether a run is shown: as the user chose, or else whether it is shown by default.
     fn is_shown(&self, run: &messages::Run) -> bool {
         let name = run.name();
         let chosen = self.chosen.iter().find(|(chosen, _)| *chosen == name);

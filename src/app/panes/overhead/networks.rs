@@ -9,7 +9,7 @@ use crate::experiment::chart::PointRef;
 use crate::experiment::{Axis, Origin, Panel, Series, Shape};
 use crate::numbers;
 
-/// The engines that have bars: recorded ones, then those that ran here.
+/// The engines that have bars: first the recorded ones, then those that ran on this machine.
 pub(super) fn engines(model: &Model) -> Vec<String> {
     let mut engines: Vec<String> = Vec::new();
     let recorded =
@@ -31,8 +31,8 @@ pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
     Some(format!("{}, on trees by {}", runs.first()?.credit(), trees.join(" and ")))
 }
 
-/// The recorded runs of `engine`, one for each network; if there are several trees, the one that the
-/// window's triangulation makes.
+/// The recorded runs of `engine`, one for each network. If a network was recorded on several trees,
+/// the tree made by the triangulation that the window uses is preferred.
 fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
     let mut runs: Vec<Recorded> = Vec::new();
     let method = model.compute.triangulation.name();
@@ -51,6 +51,7 @@ fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
 
 /// The two parts of a bar, in microseconds or percent.
 struct Bar {
+    /// Index of the network on the horizontal axis.
     category: f64,
     overhead: f64,
     execution: f64,

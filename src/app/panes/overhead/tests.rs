@@ -116,7 +116,7 @@ fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
 }
 
 #[test]
-fn the_launch_time_is_that_of_this_machine_if_it_has_a_gpu() {
+fn a_launch_time_measured_on_this_machine_replaces_the_recorded_one() {
     use crate::experiment::Origin::{Live, Recorded};
     let model = recorded();
     let document = model.document.as_ref().unwrap();

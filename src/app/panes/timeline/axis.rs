@@ -4,8 +4,8 @@ use eframe::egui::{Rangef, Response, Ui};
 
 use crate::numbers;
 
-/// Shortest time in view, in nanoseconds: about the resolution of the clocks that messages are timed
-/// with. It only limits how far one can zoom in.
+/// Shortest time in view, in nanoseconds: about the resolution of the clocks that messages are
+/// timed with. It only limits how far one can zoom in.
 const MIN_SPAN: f64 = 100.0;
 
 /// The part of a propagation that is in view, in nanoseconds since its start.
@@ -90,8 +90,8 @@ impl View {
         view
     }
 
-    /// This view, or `None` if it shows (almost) everything: then the view keeps growing with a
-    /// running propagation.
+    /// This view, or `None` if it shows (almost) everything. The caller stores `None` so that the
+    /// view keeps growing with a running propagation.
     #[must_use]
     pub fn unless_all(self, total: f64) -> Option<Self> {
         (self.span() < Self::all(total).span() * 0.999).then_some(self)
@@ -114,7 +114,8 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten; about `max_count` of them at most.
+/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten; about `max_count` of them at
+/// most.
 ///
 /// All labels have the same unit, and enough decimals to tell them apart.
 #[must_use]

@@ -55,7 +55,8 @@ impl TimelinePane {
         rect: Rect,
         commands: &mut Commands,
     ) {
-        // Read even when ignored: a request made over another pane is not for the timeline.
+        // Remember the request even if it is ignored now: one made while the pointer was over
+        // another pane must not fit the timeline later.
         let fit = self.fit_serial != scene.model.fit_serial;
         self.fit_serial = scene.model.fit_serial;
         if !response.contains_pointer() && !response.has_focus() {
@@ -71,7 +72,7 @@ impl TimelinePane {
             return;
         }
         // Escape and F are also global shortcuts, whose key presses may be consumed before this
-        // runs. `key_down` and `fit` see them all the same.
+        // runs. `key_down` and `fit` still see them.
         if ui.input(|input| input.key_down(Key::Escape)) {
             self.range = None;
         }

@@ -28,8 +28,8 @@ use axis::View;
 use draw::Drawing;
 use rows::{Grouping, Row};
 
-/// Number of workers above which one row per worker is too low to read, and rows are packed unless
-/// the user chooses otherwise.
+/// Number of workers above which rows of one worker each would be too low to read. Messages are
+/// then packed into fewer rows unless the user chooses otherwise.
 const MAX_WORKER_ROWS: usize = 24;
 
 /// The timeline and its view state.
@@ -37,15 +37,18 @@ const MAX_WORKER_ROWS: usize = 24;
 pub struct TimelinePane {
     /// The part that the user zoomed to; `None` shows everything.
     view: Option<View>,
-    /// The same for slow motion.
+    /// The part that the user zoomed to in slow motion; `None` shows everything.
     slow_motion_view: Option<View>,
-    /// The range that was dragged over, in nanoseconds, in either order.
+    /// Where the user began and ended dragging over a range, in nanoseconds.
     range: Option<(f64, f64)>,
     /// How the user wants messages grouped; `None` depends on the number of workers.
     grouping: Option<Grouping>,
+    /// Serial number of the document that this view state belongs to.
     document: u64,
-    /// The run that `view` and `range` belong to: a recording, or one of an engine on this machine.
+    /// The run that `view` and `range` belong to: the recording if one is shown, and the engine of
+    /// the run on this machine.
     run: Option<(Option<Recorded>, EngineChoice)>,
+    /// The last value of [`Model::fit_serial`] that was seen.
     fit_serial: u64,
 }
 
@@ -125,7 +128,8 @@ impl TimelinePane {
         }
     }
 
-    /// Forgets the view state of another document, and the zoom of another run: its length differs.
+    /// Resets the view state for another document, and the zoom for another run, which has a
+    /// different length.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial

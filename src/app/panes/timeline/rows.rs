@@ -161,7 +161,7 @@ impl Row {
     }
 }
 
-/// How much of each pixel column is covered by what is too short for a bar.
+/// How much of each pixel column is covered by messages and waits that are too short for a bar.
 struct Coverage {
     left: f32,
     /// Pixels covered per column: collect, distribute, wait.
@@ -182,7 +182,8 @@ impl Coverage {
         usize::from(phase == Phase::Distribute)
     }
 
-    /// Adds what reaches from pixel `from` to pixel `to` to the columns that it crosses.
+    /// Adds a message or wait from pixel `from` to pixel `to` to each column that it crosses.
+    /// `kind` is its index within a column.
     fn add(&mut self, kind: usize, from: f32, to: f32) {
         let count = self.columns.len();
         let mut from = from;

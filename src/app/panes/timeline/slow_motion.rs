@@ -25,7 +25,7 @@ const MAX_ROW_HEIGHT: f32 = 40.0;
 pub(super) struct Now {
     /// Nanoseconds since the start of the propagation.
     pub(super) time: f64,
-    /// Whether it is playing.
+    /// Whether slow motion is playing.
     pub(super) playing: bool,
 }
 

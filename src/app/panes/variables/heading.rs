@@ -11,7 +11,8 @@ use crate::app::widgets::naming;
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Width in points from which a collapsed variable also shows its most probable state.
+/// Minimum width of a summary without its number, in points, at which the most probable state is
+/// named.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
 impl Row<'_> {

@@ -1,7 +1,7 @@
 //! Variables with their posteriors. Evidence is entered here.
 //!
-//! A variable has a heading and, when expanded, a row for each state. Only visible rows are laid out,
-//! so that a network with a thousand variables costs no more than a screenful.
+//! A variable has a heading and, when expanded, a row for each state. Only visible rows are laid
+//! out, so that a network with a thousand variables costs no more than a screenful.
 
 mod evidence;
 mod heading;
@@ -42,7 +42,7 @@ pub struct VariablesPane {
     scrolled_to: Option<VariableId>,
     /// Another network was opened: scroll to the top.
     scroll_to_top: bool,
-    /// Height of the evidence below the list in the last frame.
+    /// Height of the evidence below the list in the last frame, in points.
     evidence_height: f32,
 }
 
@@ -185,8 +185,8 @@ impl VariablesPane {
         }
     }
 
-    /// The scroll offset at which a newly selected variable is in view; `None` if the selection has not
-    /// changed.
+    /// The scroll offset at which a newly selected variable is in view; `None` if the selection has
+    /// not changed.
     fn scroll_target(&mut self, model: &Model, shown: &[VariableId], tops: &[f32]) -> Option<f32> {
         let selected = match model.selected() {
             Some(Item::Variable(variable)) => Some(*variable),

@@ -1,4 +1,4 @@
-//! One variable: the rows of its states. The heading is in its own file.
+//! One variable: the rows of its states. `heading.rs` draws the heading.
 
 use eframe::egui::{self, Align2, Color32, Modifiers, Rect, Sense, Stroke, Ui, pos2, vec2};
 
@@ -136,8 +136,9 @@ impl Row<'_> {
         }
     }
 
-    /// The command for a click on `state`. A plain click observes or retracts it. With Alt the state is
-    /// excluded. With the command key it is added to or removed from a set of possible states.
+    /// The command for a click on `state`. A plain click observes the state or retracts it. With
+    /// Alt the state is excluded. With the command key it is added to the possible states or
+    /// removed from them.
     fn click(&self, state: usize, modifiers: Modifiers) -> Command {
         if !modifiers.alt && !modifiers.command {
             return Command::Evidence(EvidenceCommand::Toggle(self.variable, state));

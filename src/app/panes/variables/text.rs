@@ -3,7 +3,8 @@
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Color32, FontId, Rect, TextStyle, Ui, vec2};
 
-/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right edge.
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right
+/// edge.
 pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();
@@ -22,12 +23,13 @@ pub(super) fn body(ui: &Ui) -> FontId {
     TextStyle::Body.resolve(ui.style())
 }
 
-/// The font of rows: one point smaller.
+/// The font of rows: one point smaller than headings.
 pub(super) fn small(ui: &Ui) -> FontId {
     FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
 }
 
-/// A percentage with two decimals, which is never rounded to 0% or 100% unless it is exactly that.
+/// A percentage with two decimals, never rounded to 0% or 100%: `<0.01%` is shown for a small
+/// positive probability, `>99.99%` for one just below 1.
 pub(super) fn percent(p: f64) -> String {
     let hundred = 100.0 * p;
     if p > 0.0 && hundred < 0.005 {

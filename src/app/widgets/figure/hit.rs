@@ -6,7 +6,7 @@ use crate::experiment::chart::{PointRef, label_with_origin};
 use crate::experiment::{Axis, Panel, Scale};
 use crate::numbers;
 
-/// Distance from which the pointer hits a dot, in points of the screen.
+/// Maximum distance at which the pointer hits a dot, in points of the screen.
 const DOT_RADIUS: f32 = 9.0;
 
 /// How far above and below a bar the pointer still hits it, in points: low bars are hard to hit.

@@ -9,14 +9,14 @@ use crate::experiment::chart::{
     MarkPosition, PanelLayout, PointLabel, PointRef, label_with_origin, place_labels,
 };
 
-/// The font of the labels.
+/// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
 
-/// With more points than this none is labelled: the labels would cover each other.
+/// Maximum number of points for which labels are written; with more, labels would cover each other.
 const MAX_LABELLED: usize = 60;
 
-/// Writes the labels of marks. Those of vertical lines are one below the other, so that the labels
-/// of neighbouring lines do not overlap.
+/// Writes the labels of marks. Labels of vertical lines are placed one below the other, so that
+/// neighbouring lines do not have overlapping labels.
 pub(super) fn show_mark_labels(
     ui: &Ui,
     rect: Rect,
@@ -54,7 +54,7 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
     (end + offset).clamp(min, max)
 }
 
-/// Writes the labels of points next to them where they cover nothing.
+/// Writes the labels of points next to them. A label that would cover something is left out.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,

@@ -15,11 +15,12 @@ pub use hit::describe;
 pub use legend::show_legend;
 pub use panel::{Highlighted, PanelView, fixed_plot};
 
-/// Width of the narrowest panel, in points.
+/// Minimum width of a panel, in points.
 const MIN_WIDTH: f32 = 300.0;
 
-/// Height of a panel, in points: the lowest and the highest.
+/// Minimum height of a panel, in points.
 const MIN_HEIGHT: f32 = 160.0;
+/// Maximum height of a panel, in points.
 const MAX_HEIGHT: f32 = 340.0;
 
 /// Draws `figure` with its title and legend, and a description of the point under the pointer.

@@ -50,12 +50,14 @@ const NAME_GAP: f32 = 6.0;
 /// Average width of a letter in the axis font, in points.
 const LETTER_WIDTH: f32 = 6.5;
 
-/// Distances between tick labels at which they start to appear and are fully visible, in points.
-/// Names are shortened to the room that they have, so they are shown at any distance.
+/// Distances between numbers on an axis at which they start to appear and are fully visible, in
+/// points.
 const NUMBER_SPACING: Rangef = Rangef { min: 40.0, max: 60.0 };
+/// Distances between names on an axis at which they start to appear and are fully visible, in
+/// points. They are small, because names are shortened to fit.
 const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
 
-/// With more points than this in a series, dots are smaller and translucent.
+/// Number of dots in a series above which the dots are smaller and translucent.
 const MANY_DOTS: usize = 200;
 
 /// Width in points of a panel with this many names of this many letters on its axis.
@@ -211,7 +213,7 @@ fn draw_dots(plot: &mut PlotUi<'_>, series: &Series, dots: Vec<[f64; 2]>, colour
     plot.points(dots.allow_hover(false));
 }
 
-/// All points as they are on the screen.
+/// The shape of every point on the screen.
 fn screen_shapes(layout: &PanelLayout, transform: &PlotTransform) -> Vec<(PointRef, ScreenShape)> {
     let bars = layout.bars.iter().map(|bar| {
         let (corner, opposite) =

@@ -5,13 +5,13 @@ use eframe::egui::{Pos2, Rect, Vec2};
 /// Margin around a fitted picture, in points.
 const MARGIN: f32 = 14.0;
 
-/// Maximum zoom.
+/// Maximum zoom, in screen points per unit of the picture.
 const MAX_ZOOM: f32 = 6.0;
 
-/// Maximum zoom of a fitted picture, so that small graphs are not blown up.
+/// Maximum zoom of a fitted picture, so that small graphs are not magnified much.
 const MAX_FITTED_ZOOM: f32 = 1.6;
 
-/// Maps coordinates of a picture to those of a pane.
+/// Maps coordinates of a picture to coordinates of a pane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// The point of the picture at the centre of the pane.
@@ -72,8 +72,8 @@ impl Camera {
         self.centre -= delta / self.zoom;
     }
 
-    /// Zooms by `factor` around `anchor` of the pane `rect`. It cannot zoom out much further than
-    /// where `bounds` fit the pane.
+    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays between half
+    /// the zoom at which `bounds` fit the pane and a fixed maximum.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);

@@ -22,7 +22,8 @@ type ShapeGraph = Graph<(), (), Directed, DefaultIx, NodeShape, EdgeShape>;
 
 /// A picture of a graph.
 ///
-/// `K` holds everything that the styles depend on: while it stays equal, the picture is not redrawn.
+/// `K` holds everything that the styles depend on: while it stays equal, the picture is not
+/// redrawn.
 pub struct GraphCanvas<K> {
     name: &'static str,
     pub(super) graph: ShapeGraph,
@@ -35,7 +36,7 @@ pub struct GraphCanvas<K> {
     shape_cache: ShapeCache,
     /// What the cached shapes show; `None` before the first frame and after a change of the graph.
     drawn: Option<DrawnState<K>>,
-    /// The widget of the last frame.
+    /// The id of the widget in the last frame.
     pub(super) response: Option<Id>,
     /// Where the picture was on the screen when it was last drawn.
     pub(super) rect: Rect,
@@ -197,8 +198,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
         let response = self.redraw(ui, rect, node_style, edge_style);
         self.response = Some(response.id);
-        // In its very first frame egui_graphs fits the picture itself, whatever it is told. Such a
-        // frame is not cached, so that the next one is drawn with our camera.
+        // In its very first frame egui_graphs fits the picture itself, whatever the settings say.
+        // Such a frame is not cached, so that the next one is drawn with our camera.
         let shown = MetadataFrame::new(Some(self.name.to_owned())).load(ui);
         let pan = self.camera.pan(rect.size());
         let is_ours = shown.zoom == self.camera.zoom() && (shown.pan - pan).length() < 0.01;

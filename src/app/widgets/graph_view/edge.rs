@@ -10,7 +10,8 @@ use petgraph::stable_graph::IndexType;
 use crate::app::widgets::graph_view::node::NodeShape;
 use crate::app::widgets::graph_view::text::legible;
 
-/// Minimum length of a segment of a drawn curve, in points; only speed depends on it.
+/// Minimum length of a segment of a drawn curve, in points. Shorter segments take longer to draw
+/// and look no smoother.
 const MIN_SEGMENT: f32 = 4.0;
 
 /// The pattern of a line.
@@ -32,7 +33,8 @@ pub struct EdgeStyle {
     pub width: f32,
     /// Colour of line and arrow.
     pub colour: Color32,
-    /// An arrow head at the end of the path (`true`) or at its start (`false`).
+    /// An arrow head at the end of the path (`true`) or at its start (`false`); `None` for a line
+    /// without one.
     pub arrow: Option<bool>,
     /// The pattern of the line.
     pub line: Line,

@@ -16,8 +16,8 @@ const POINTS_PER_NOTCH: f32 = 40.0;
 /// How far from a shape the pointer still hits it, in points.
 const TOLERANCE: f32 = 4.0;
 
-/// The same for a node, in units of the picture: a small picture would otherwise have nodes that hit
-/// far outside their boxes.
+/// Maximum of this distance for a node, in units of the picture. Without it, nodes of a picture
+/// that is zoomed out would be hit far outside their boxes.
 const MAX_NODE_TOLERANCE: f32 = 12.0;
 
 impl<K: PartialEq> GraphCanvas<K> {
@@ -26,7 +26,8 @@ impl<K: PartialEq> GraphCanvas<K> {
     pub fn interact(&mut self, ui: &Ui) -> Pointing {
         let rect = ui.available_rect_before_wrap();
         self.rect = rect;
-        // `draw` adds the widget later in this frame; egui knows its response already.
+        // `draw` adds the widget later in this frame, but egui can already tell its response, from
+        // where the widget was in the last frame.
         let response = self.response.and_then(|id| ui.ctx().read_response(id));
         if let Some(response) = &response {
             self.move_camera(ui, rect, response);
@@ -71,8 +72,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
     }
 
-    /// The node or edge at `point` of the picture: the nearest node within the tolerance, or else the
-    /// nearest edge.
+    /// The node or edge at `point` of the picture: the nearest node within the tolerance, or else
+    /// the nearest edge.
     fn target_at(&self, point: Pos2) -> Option<Target> {
         let tolerance = TOLERANCE / self.camera.zoom();
         let node = self

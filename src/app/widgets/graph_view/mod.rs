@@ -6,16 +6,15 @@
 //! * **Caching.** egui_graphs requests another frame after every frame. Here it draws only when
 //!   something has changed; all other frames show the cached shapes. A window in which nothing
 //!   happens is therefore not redrawn at all.
-//! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted while
-//!   its pane is resized, and a picture cannot be dragged out of view.
-//! * **Hit testing.** What is under the pointer is known in every frame, cached frames included, and
-//!   thin or tiny shapes can be hit.
+//! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
+//!   while its pane is resized, and a picture cannot be dragged out of view.
+//! * **Hit testing.** What is under the pointer is known in every frame, cached frames included,
+//!   and thin or tiny shapes can be hit.
 
 pub mod camera;
 mod canvas;
 pub mod edge;
 mod interact;
-
 pub mod node;
 mod shape_cache;
 mod text;
@@ -28,9 +27,9 @@ use node::NodeText;
 /// A node to draw.
 #[derive(Clone, Debug)]
 pub struct PlacedNode {
-    /// Its centre.
+    /// Its centre, in picture coordinates.
     pub centre: Pos2,
-    /// Width and height.
+    /// Width and height, in picture coordinates.
     pub size: Vec2,
     /// What is written in it.
     pub text: NodeText,
@@ -43,7 +42,7 @@ pub struct PlacedEdge {
     pub from: usize,
     /// Index of the node at its end.
     pub to: usize,
-    /// The line.
+    /// The line from the first node to the second, in picture coordinates.
     pub path: Vec<Pos2>,
     /// The label in the middle.
     pub text: String,
