@@ -1,4 +1,4 @@
-//! Time of triangulating and building the tree, for the networks that take longest.
+//! Time of triangulating and of building the junction tree, for the networks that take longest.
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::format::open;
@@ -21,13 +21,13 @@ fn triangulation(bencher: Bencher, name: &str, options: TriangulationOptions) {
     bencher.bench_local(|| triangulate(&graph, &options, &CancelToken::new()));
 }
 
-/// With a known order.
+/// Triangulating with a known order.
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
 fn known(bencher: Bencher, name: &str) {
     triangulation(bencher, name, TriangulationOptions::default());
 }
 
-/// With a search for an order, as for a network that is not shipped.
+/// Triangulating with a search for an order, as for a network that is not shipped.
 #[divan::bench(args = NETWORKS, sample_count = 1, sample_size = 1)]
 fn search(bencher: Bencher, name: &str) {
     let options = TriangulationOptions { known: None, ..TriangulationOptions::default() };
@@ -40,6 +40,7 @@ fn weighted_min_fill(bencher: Bencher, name: &str) {
     triangulation(bencher, name, TriangulationOptions { method, ..Default::default() });
 }
 
+/// Building the tree from a finished elimination.
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
 fn tree(bencher: Bencher, name: &str) {
     let graph = moral_graph(name);

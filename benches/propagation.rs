@@ -51,6 +51,6 @@ fn propagation(bencher: divan::Bencher, engine: &str, precision: Precision, netw
     let watch = Watch::untimed(cancel);
     bencher.bench_local(|| {
         propagator.forget();
-        propagator.run(&Evidence::none(), &watch).expect("no evidence is possible")
+        propagator.run(&Evidence::none(), &watch).expect("empty evidence is possible")
     });
 }

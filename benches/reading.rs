@@ -1,7 +1,7 @@
 //! Time of reading a network, from text to network, for each format.
 //!
-//! `cargo bench --no-default-features --bench reading`. `samples` reads large shipped networks in every
-//! format that can be written. `files` reads the largest file of each format in the folder
+//! `cargo bench --no-default-features --bench reading`. `samples` reads large shipped networks in
+//! every format that can be written. `files` reads the largest file of each format in the folder
 //! `CLIQUESCOPE_CORPUS` (default: `../shared/corpus`).
 
 use std::path::{Path, PathBuf};
@@ -14,20 +14,21 @@ fn main() {
     divan::main();
 }
 
-/// A shipped network and the file extension of a format that can be written.
+/// Names of large shipped networks, each with the extension of every format that can be written,
+/// such as `munin4.bif`.
 fn pairs() -> Vec<String> {
     let formats = Format::ALL.iter().filter(|format| format.is_written());
-    let endings = formats.map(|format| format.extensions()[0]);
-    endings
-        .flat_map(|ending| ["diabetes", "munin4"].map(|name| format!("{name}.{ending}")))
+    let extensions = formats.map(|format| format.extensions()[0]);
+    extensions
+        .flat_map(|extension| ["diabetes", "munin4"].map(|name| format!("{name}.{extension}")))
         .collect()
 }
 
 #[divan::bench(args = pairs(), max_time = 1.0)]
 fn samples(bencher: Bencher, file: &str) {
-    let (name, ending) = file.split_once('.').expect("pairs have an ending");
+    let (name, extension) = file.split_once('.').expect("pairs have an extension");
     let network = open(name).expect("it is shipped").network;
-    let format = Format::by_name(ending).expect("one of ours");
+    let format = Format::by_name(extension).expect("a known extension");
     let text = write(&network, format).expect("shipped networks can be written").text;
     read(bencher, file, text.as_bytes());
 }
@@ -46,8 +47,8 @@ fn read(bencher: Bencher, name: &str, bytes: &[u8]) {
 }
 
 fn corpus() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(beside, PathBuf::from)
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(default, PathBuf::from)
 }
 
 /// The largest file in each folder of the corpus, if there is one.
@@ -58,7 +59,7 @@ fn largest() -> Vec<String> {
     };
     let mut folders = list(&corpus());
     folders.sort();
-    let size = |path: &PathBuf| path.metadata().map_or(0, |about| about.len());
+    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     let files = folders.iter().filter_map(|folder| list(folder).into_iter().max_by_key(size));
     files.filter_map(|file| Some(file.strip_prefix(corpus()).ok()?.display().to_string())).collect()
 }

@@ -1,7 +1,7 @@
 //! CPU time of one frame of the window on Munin4, without rasterising.
 //!
-//! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame that
-//! something outside the program requested.
+//! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame
+//! that something outside the program requested.
 #![allow(missing_docs, reason = "divan makes public items of its own")]
 
 use std::time::Duration;

@@ -1,10 +1,11 @@
-//! Searches for better elimination orders of the shipped networks and adds those it finds to
+//! Searches for better elimination orders of the shipped networks and adds them to
 //! `networks/orders.json`.
 //!
 //!     cargo run --release --no-default-features --example best_orders -- FIRST LAST STEPS [NETWORK...]
 //!
-//! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without networks, all are searched.
-//! The result depends only on the arguments and the file, not on the machine.
+//! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without NETWORK, it
+//! searches all networks. The result depends only on the arguments and the file, not on the
+//! machine.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let elimination = triangulate(&graph, &options, &CancelToken::new())?;
             let tree = build_junction_tree(&graph, &elimination);
             let total = TreeStatistics::of(&tree).total_clique_entries;
-            // Read the file again each time, so that two runs at once lose little.
+            // Read the file again each time, so that two searches that run at the same time lose
+            // little.
             let mut known: KnownOrders = serde_json::from_str(&std::fs::read_to_string(FILE)?)?;
             let improved = known.insert(&graph, &elimination.order, total);
             if improved {

@@ -20,7 +20,8 @@
 //! # }
 //! ```
 //!
-//! The directory `examples` shows how to load a network once for many cases and how to read a trace.
+//! The directory `examples` shows how to load a network once for many cases and how to read a
+//! trace.
 //!
 //! The modules; each uses only those above it:
 //!

@@ -25,12 +25,13 @@ impl<M> Default for Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// Sends `message` in place of the one that was not taken yet.
+    /// Sends `message`, in place of a message that is still waiting.
     pub fn put(&self, message: M) {
         self.update(|waiting| *waiting = Some(message));
     }
 
-    /// Changes the message that was not taken yet, if there is one, and wakes the receiver.
+    /// Lets `change` edit the waiting message, which is `None` if there is none, and wakes the
+    /// receiver.
     pub fn update(&self, change: impl FnOnce(&mut Option<M>)) {
         change(&mut self.slot().message);
         self.changed.notify_all();
@@ -53,13 +54,14 @@ impl<M> Mailbox<M> {
         drop(self.changed.wait_timeout_while(self.slot(), duration, |slot| !slot.closed));
     }
 
-    /// Ends the waiting of the receiver. A message that was not taken yet can still be taken.
+    /// Closes the mailbox, so that the receiver no longer waits. A waiting message can still be
+    /// taken.
     pub fn close(&self) {
         self.slot().closed = true;
         self.changed.notify_all();
     }
 
-    /// Closes the mailbox and drops the message that was not taken yet.
+    /// Closes the mailbox and drops the waiting message, if there is one.
     pub fn close_and_discard(&self) {
         let mut slot = self.slot();
         slot.closed = true;

@@ -103,7 +103,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
 }
 
-/// Three significant digits of a value below 1000, without trailing zeros in the fraction.
+/// A value below 1000 to three significant digits, without trailing zeros after the decimal point.
 fn three_digits(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");

@@ -1,8 +1,8 @@
 //! All colours of the program and what they mean, as plain sRGB values.
 //!
-//! Colours on a dark background are for the window's dark theme. Those on a light background are
-//! for its light theme and for SVG files. Where colours must be told apart, they follow the set of
-//! Okabe and Ito (2008), which works with any kind of colour vision.
+//! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Where
+//! colours must be told apart, they follow the set of Okabe and Ito (2008), which works with any kind
+//! of colour vision.
 
 /// Red, green and blue, in sRGB.
 pub type Rgb = [u8; 3];
@@ -84,7 +84,7 @@ mod light {
     pub const GREEN: Rgb = [0x14, 0x8a, 0x68];
 }
 
-/// On a dark background.
+/// The colours on a dark background.
 pub const DARK: Palette = Palette {
     evidence: [0xff, 0xb0, 0x3a],
     posterior: [0x4f, 0x9d, 0xe0],
@@ -111,7 +111,7 @@ pub const DARK: Palette = Palette {
     ],
 };
 
-/// On a light background.
+/// The colours on a light background.
 pub const LIGHT: Palette = Palette {
     evidence: [0xc0, 0x62, 0x00],
     posterior: [0x2b, 0x7b, 0xc4],
@@ -153,9 +153,9 @@ pub const TEXT_ON_LIGHT_COLOUR: Rgb = [16, 20, 24];
 /// Text on a coloured background that is dark.
 pub const TEXT_ON_DARK_COLOUR: Rgb = [255; 3];
 
-/// Entries of a separator table in the step-by-step view: entry `j` has colour `j` modulo 7, so that
-/// neighbours differ. Okabe and Ito's colours without black, darkened where text on them would be
-/// hard to read.
+/// Entries of a separator table in the step-by-step view: entry `j` has colour `j` modulo 7, so
+/// that neighbours differ. Okabe and Ito's colours without black, darkened where text on them would
+/// be hard to read.
 pub const SEPARATOR_ENTRIES: [Rgb; 7] = [
     [0x00, 0x72, 0xb2],
     [0xe6, 0x9f, 0x00],
@@ -174,13 +174,13 @@ const SIZE_RAMP: [Rgb; 6] =
 
 /// Colours of SVG documents, as SVG writes them.
 pub mod svg {
-    /// The background, and the outline of dots of the paper's numbers.
+    /// The background, and the outline of the dots that show the paper's numbers.
     pub const BACKGROUND: &str = "#fff";
     /// Text.
     pub const TEXT: &str = "#222";
     /// Axes, their labels, and the labels of points.
     pub const AXIS: &str = "#444";
-    /// Text that matters less, and marks.
+    /// Less important text, and marks.
     pub const WEAK: &str = "#555";
     /// Horizontal grid lines.
     pub const HORIZONTAL_GRID: &str = "#e6e6e6";

@@ -10,9 +10,10 @@ pub struct Work {
     /// Entries that a single thread reads: the sum of |X_i| + |X_k| over all messages, where X_i
     /// and X_k are the two cliques.
     pub sequential: f64,
-    /// Entries that a thread reads if each separator entry has its own thread: the sum of (|X_i| + |X_k|) / |S| (equation 4).
+    /// Entries that a thread reads if each separator entry has its own thread: the sum of
+    /// (|X_i| + |X_k|) / |S| over all messages, where S is the separator (equation 4).
     pub parallel: f64,
-    /// The same if the number of threads is limited to those of the GPU.
+    /// As `parallel`, with at most as many threads as the GPU runs at once.
     pub capped: f64,
 }
 
@@ -76,7 +77,8 @@ impl Fit {
         let determinant = mm * ee - me * me;
         let (message_us, entry_us) =
             ((m * ee - e * me) / determinant, (e * mm - m * me) / determinant);
-        // If one constant would be negative or undetermined, it is zero and the other is fitted alone.
+        // If one constant would be negative or undetermined, it is zero and the other is fitted
+        // alone.
         Some(if !(message_us >= 0.0 && message_us.is_finite()) {
             Self { message_us: 0.0, entry_us: alone(e, ee) }
         } else if !(entry_us >= 0.0 && entry_us.is_finite()) {

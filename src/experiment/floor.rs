@@ -21,8 +21,9 @@ const CACHE_BYTES: f64 = 60e6;
 /// One launch with a small copy back to the host, in microseconds.
 const LAUNCH_US: f64 = 8.7;
 
-/// The shortest possible time of a propagation with all posteriors, in microseconds. Each pass reads
-/// every table once, with 4 bytes an entry, and each level of the tree waits for the one before it.
+/// The shortest possible time of a propagation with all posteriors, in microseconds. Each pass
+/// reads every table once, with 4 bytes an entry, and each level of the tree waits for the one
+/// before it.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     let mut level_bytes = vec![0.0; tree.depth() + 1];
     for clique in tree.clique_ids() {

@@ -49,14 +49,14 @@ pub struct Experiment {
     pub title: &'static str,
     /// The question, in a sentence or two.
     pub question: &'static str,
-    /// Settings that matter for it, besides the networks and the triangulation.
+    /// Settings that affect it, besides the networks and the triangulation.
     pub parameters: &'static [Parameter],
     /// Networks to run it on if none are chosen.
     pub networks: &'static [&'static str],
     answer: fn(&Setup, &Progress, &mut Record) -> Result<(), ExperimentError>,
 }
 
-/// A setting that matters for some experiments; see [`Setup`].
+/// A setting that affects some experiments; see [`Setup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
     /// The engine to measure.

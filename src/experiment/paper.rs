@@ -5,7 +5,7 @@ use crate::engine::MappingLayout;
 /// A column of Table 1 (section 4): the junction tree of a network and its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperNetwork {
-    /// Name of the network in the paper and of the sample.
+    /// Name of the network, in the paper and among the samples.
     pub name: &'static str,
     /// Number of cliques.
     pub cliques: u64,
@@ -83,7 +83,7 @@ pub const LAUNCH_US: [f64; 2] = [21.0, 26.0];
 /// Speed gained by interleaving the mapping tables, lowest and highest (section 4.5).
 pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
 
-/// The better one.
+/// The memory layout of the mapping tables that the paper found faster.
 pub const BETTER_LAYOUT: MappingLayout = MappingLayout::Interleaved;
 
 /// The platform of the paper's times (Table 2).

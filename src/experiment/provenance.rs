@@ -143,8 +143,8 @@ fn now() -> String {
 /// The date and time in UTC, `seconds` after the beginning of 1970.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Counting years from March puts the leap day at their end. 1 January 1970 is 719,468 days after
-    // 1 March of year 0, and 400 years have 146,097 days.
+    // Counting years from March puts the leap day at their end. 1 January 1970 is 719,468 days
+    // after 1 March of year 0, and 400 years have 146,097 days.
     let days = days + 719_468;
     let (cycle, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -213,7 +213,8 @@ impl RecordedNetwork {
         self.messages == MessageSizes::of(compiled.tree(), compiled.plan())
     }
 
-    /// The run on `engine` with the most threads; for `gpu-paper`, the run with the options `paper`.
+    /// The run on `engine` with the most threads; for `gpu-paper`, the run with the options
+    /// `paper`.
     #[must_use]
     pub fn run(&self, engine: &str, paper: PaperOptions) -> Option<&RecordedRun> {
         let is_wanted = |run: &&RecordedRun| {

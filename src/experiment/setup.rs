@@ -11,7 +11,7 @@ use crate::propagation::MemoryLimit;
 /// The engine that experiments measure unless another is chosen.
 pub const DEFAULT_ENGINE: &EngineInfo = &GPU_PAPER;
 
-/// The engine that they compare it with unless another is chosen.
+/// The engine that experiments compare it with unless another is chosen.
 pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 
 /// The networks and settings of an experiment.
@@ -33,8 +33,8 @@ pub struct Setup {
     pub memory: MemoryLimit,
     /// Block size and layout of engine `gpu-paper`.
     pub paper: PaperOptions,
-    /// A further limit for experiment `merging`, besides [`MERGE_THRESHOLDS`]: separators of at most
-    /// this many entries are merged away.
+    /// A further limit for experiment `merging`, besides [`MERGE_THRESHOLDS`]: separators of at
+    /// most this many entries are merged away.
     pub threshold: u64,
     /// Whether to show recordings even if the engines run on this machine.
     pub prefer_recorded: bool,

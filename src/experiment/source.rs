@@ -10,10 +10,11 @@ use super::{
 };
 use crate::engine::{self, EngineInfo, PaperOptions};
 
-/// Measuring one time of a propagation stops after this long.
+/// Longest time spent on timing propagations of one engine on one tree. A longer limit gives
+/// steadier medians for slow engines, and slower experiments.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// At least this many propagations are timed, however long they take.
+/// Minimum number of propagations to time, however long they take.
 const MIN_REPEAT: u32 = 3;
 
 /// An engine and its options.
@@ -30,7 +31,7 @@ impl EngineConfig {
         Self { engine: engine.to_owned(), paper: setup.paper, threads: setup.threads }
     }
 
-    /// The engine with those options that matter for it.
+    /// The engine, with the options that affect it.
     pub fn title(&self) -> String {
         let info = EngineInfo::find(&self.engine);
         if info.is_some_and(|info| info.capabilities.paper_options) {
@@ -90,8 +91,8 @@ impl TimeSource {
         }
     }
 
-    /// The time of `config` on `tree`; `None` if there is none, and then a note in `record` says
-    /// why.
+    /// The time of `config` on `tree`. If it cannot be had, returns `None` and adds a note to
+    /// `record` that says why.
     pub fn time(
         self,
         setup: &Setup,

@@ -92,9 +92,9 @@ impl NamedTree {
     /// Approximate work of loading the network and propagating it this many times, for
     /// [`Progress::expect`].
     pub fn weight(&self, repeat: u32) -> f64 {
-        /// Overhead of a clique, in entries. A rough value; it only affects the progress bar.
+        /// Fixed work of a clique, in entries. A rough value that affects only the progress bar.
         const CLIQUE: f64 = 500.0;
-        /// Cost of loading, in propagations. Rough in the same way.
+        /// Work of loading, in propagations. Equally rough.
         const LOADING: f64 = 6.0;
         let statistics = self.compiled.statistics();
         let entries = statistics.total_clique_entries as f64 + CLIQUE * statistics.cliques as f64;

@@ -1,9 +1,9 @@
 //! Simulated annealing over elimination trees.
 //!
-//! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing", with a
-//! different neighbourhood: a step moves a vertex a few places up or down in the elimination tree instead
-//! of exchanging it in the order. The cost of a step then does not depend on the size of the network, and
-//! no step is wasted on exchanges that change nothing.
+//! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing",
+//! with a different neighbourhood: a step moves a vertex a few places up or down in the elimination
+//! tree instead of exchanging it in the order. The cost of a step then does not depend on the size
+//! of the network, and no step is wasted on exchanges that change nothing.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -15,8 +15,8 @@ use crate::network::VariableId;
 /// The cooling schedule of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cooling {
-    /// Growth of the total that is accepted with probability 1/e at the start, as a share of the initial
-    /// total.
+    /// Growth of the total that is accepted with probability 1/e at the start, as a share of the
+    /// initial total.
     pub initial_temperature: f64,
     /// The same at the end.
     pub final_temperature: f64,
@@ -27,7 +27,8 @@ pub(super) struct Cooling {
 /// Maximum number of places that one step moves a vertex. Affects only the quality of the tree.
 const MAX_MOVE: u64 = 4;
 
-/// Number of temperatures of a walk. A power of two, so that [`cooling_factor`] needs only square roots.
+/// Number of temperatures of a walk. A power of two, so that [`cooling_factor`] needs only square
+/// roots.
 const TEMPERATURES: u64 = 256;
 
 /// Number of steps between two checks of the clock.
@@ -117,8 +118,9 @@ fn random_below(end: usize, random: &mut Pcg64Mcg) -> usize {
 
 /// A random number from the exponential distribution with mean 1.
 ///
-/// Computed only by comparing uniform numbers (von Neumann 1951, "Various techniques used in connection
-/// with random digits"): the length of the first descending run is odd with probability 1 - 1/e.
+/// Computed only by comparing uniform numbers (von Neumann 1951, "Various techniques used in
+/// connection with random digits"): the length of the first descending run is odd with probability
+/// 1 - 1/e.
 fn exponential(random: &mut Pcg64Mcg) -> f64 {
     let mut whole = 0.0;
     loop {

@@ -13,8 +13,8 @@ pub(super) struct Forest {
 /// The centre of one tree of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Centre {
-    /// The vertex whose longest path is shortest; among several the one with the highest cost, then the
-    /// first.
+    /// The vertex whose longest path is shortest; of several, the one with the highest cost, and
+    /// of these the first.
     pub vertex: usize,
     /// The length of the longest path from the centre.
     pub radius: u128,
@@ -57,8 +57,8 @@ impl Forest {
 
     /// Joins the trees of `vertices`, one vertex per tree, into one.
     ///
-    /// Connects the centre of every tree to the centre of one with the largest radius. Paths between trees
-    /// are shortest through the centres.
+    /// Connects the centre of every tree to the centre of one with the largest radius. Paths
+    /// between trees are shortest through the centres.
     pub fn join_all(&mut self, vertices: &[usize]) {
         let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();
         let widest = (0..centres.len()).max_by_key(|&tree| (centres[tree].radius, Reverse(tree)));
@@ -79,10 +79,11 @@ impl Forest {
         Centre { vertex, radius, diameter }
     }
 
-    /// The vertices of the tree that contains `vertex`, each with the length of the longest path from it.
+    /// The vertices of the tree that contains `vertex`, each with the length of the longest path
+    /// from it.
     ///
-    /// A vertex furthest from any start is one end of a longest path of the tree, and a longest path from
-    /// any vertex ends at one of the two ends of that path.
+    /// A vertex furthest from any start is one end of a longest path of the tree, and a longest
+    /// path from any vertex ends at one of the two ends of that path.
     pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
         let furthest = |reached: &[Reached]| {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));

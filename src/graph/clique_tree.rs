@@ -1,10 +1,11 @@
-//! A junction tree directly from an elimination, for trees that serve a single propagation.
+//! Builds a junction tree directly from an elimination, for trees that serve a single propagation.
 //!
-//! The clusters of an elimination form a tree: the parent of a cluster is the cluster of the next of its
-//! variables to be eliminated. If a parent adds nothing to its child without the eliminated variable, it is
-//! contained in the child and the two are contracted into one clique. The result are the maximal cliques,
-//! and each contraction preserves the running intersection property. [`build_junction_tree`] chooses among
-//! all trees of these cliques; this function takes the first one and is much faster.
+//! The clusters of an elimination form a tree: the parent of a cluster is the cluster of whichever
+//! of its remaining variables is eliminated next. The parent contains all of the child's variables
+//! except the eliminated one. If it contains no others, it is part of the child, and the two are
+//! contracted into one clique. This leaves the maximal cliques, and each contraction preserves the
+//! running intersection property. [`build_junction_tree`] chooses among all trees of these cliques;
+//! [`clique_tree`] takes the first one and is much faster.
 //!
 //! [`build_junction_tree`]: crate::graph::build_junction_tree
 
@@ -22,7 +23,8 @@ pub struct CliqueTree {
     pub cliques: Vec<Vec<VariableId>>,
     /// The parent of each clique; `None` for the first, which is the root.
     pub parents: Vec<Option<usize>>,
-    /// `home[v]`: a clique that contains variable `v` and all its neighbours that are eliminated later.
+    /// `home[v]`: a clique that contains variable `v` and all its neighbours that are eliminated
+    /// later.
     pub home: Vec<usize>,
     /// `position[v]`: the place of variable `v` in the elimination order.
     pub position: Vec<usize>,
@@ -30,18 +32,19 @@ pub struct CliqueTree {
     pub entries: u64,
 }
 
-/// Runs `heuristics` on `graph` and returns a tree with a total table size below `limit`, and the heuristic
-/// that found it; `None` if none finds one or once `cancel` is set.
+/// Runs `heuristics` on `graph` in order. Returns a tree whose cliques have fewer than `limit`
+/// table entries in total, and the heuristic that found it; `None` if no heuristic finds such a
+/// tree, or once `cancel` is set.
 ///
-/// The first heuristic that succeeds is preferred. A later one replaces it only if its total is below
-/// `next_limit(total so far)`; it is not run if that is zero.
+/// The first heuristic that succeeds is preferred. A later one replaces it only if its total is
+/// below `next_limit(total so far)`; it is not run if that limit is zero.
 ///
-/// The root is the largest clique; the largest clique of every other component is attached to it by an
-/// empty separator. A graph without variables gives one empty clique.
+/// The root is the largest clique; the largest clique of every other component is attached to it by
+/// an empty separator. A graph without variables gives one empty clique.
 ///
 /// # Complexity
-/// That of the runs, see [`eliminate`](crate::graph::eliminate), plus the sum of the sizes of all
-/// clusters.
+/// One [`eliminate`](crate::graph::eliminate) for each heuristic that runs, plus the sum of the
+/// sizes of all clusters.
 #[must_use]
 pub fn clique_tree(
     graph: &MoralGraph,
@@ -69,7 +72,7 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
     found.order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
     let first = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
     let above: Vec<Option<usize>> = found.neighbours.iter().map(first).collect();
-    // For each cluster a cluster that contains it, if there is one; the last of several.
+    // For each cluster, a child that contains it, if there is one; of several, the last.
     let mut inside = vec![None; count];
     for (at, around) in found.neighbours.iter().enumerate() {
         if let Some(above) = above[at].filter(|&p| found.neighbours[p].len() + 1 == around.len()) {
@@ -77,7 +80,7 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
         }
     }
     let mut clique_of = vec![0; count];
-    // The first cluster of each clique, which contains the others, and the last.
+    // For each clique, the first of its clusters, which contains the others, and the last.
     let (mut whole, mut last) = (Vec::new(), Vec::new());
     for at in 0..count {
         clique_of[at] = match inside[at] {
@@ -198,7 +201,8 @@ mod tests {
             }
             assert!(quick(&[heuristic], total, |_| 0).is_none(), "graph {round}");
 
-            // Of all the first stays where it is as good, and goes where another is half as large.
+            // If the limit is the total so far, the smallest tree wins. If it is half of that, a
+            // later heuristic wins only with a tree less than half as large.
             let entries = |found: Option<(CliqueTree, Heuristic)>| {
                 let (tree, which) = found.expect("there is no limit");
                 (tree.cliques.iter().map(&size).sum::<u64>(), which)

@@ -1,15 +1,16 @@
 //! Shortens the critical path of a junction tree without adding work.
 //!
-//! A message waits for all messages of the subtree below it. However many processors there are, collect
-//! takes at least as long as the most expensive path from the root to a leaf, the critical path, and so
-//! does distribute.
+//! A message waits for all messages of the subtree below it. However many processors there are,
+//! collect takes at least as long as the most expensive path from the root to a leaf, the critical
+//! path, and so does distribute.
 
 use crate::graph::Clique;
 use crate::graph::centre::{Centre, Forest};
 use crate::network::VariableId;
 
-/// The fixed cost of a message, in table entries: noticing that a message is ready and starting it takes
-/// about a microsecond, in which a processor reads this many entries. Affects only the shape of the tree.
+/// The fixed cost of a message, in table entries: noticing that a message is ready and starting it
+/// takes about a microsecond, in which a processor reads this many entries. Affects only the shape
+/// of the tree.
 const MESSAGE_COST: u64 = 4096;
 
 /// The cost of a clique on a path, in table entries.
@@ -17,18 +18,19 @@ pub(super) fn cost(clique: &Clique) -> u64 {
     clique.entries.saturating_add(MESSAGE_COST)
 }
 
-/// Attaches subtrees to other cliques as long as that shortens the critical path from the best root, and
-/// returns that root.
+/// Attaches subtrees to other cliques as long as that shortens the critical path from the best
+/// root, and returns that root.
 ///
-/// An edge can be replaced by one between any two cliques, one on each side of it, that contain its
-/// separator: the separators stay the same, and so does the running intersection property. The entries
-/// that a propagation touches (at both ends of every edge) may grow by at most the amount by which the path
-/// shrinks. One processor pays for the former, many processors for the latter, and the sum never grows.
+/// An edge can be replaced by an edge between any two cliques, one on each side of it, that contain
+/// its separator: the separators stay the same, and the running intersection property still holds.
+/// The number of entries that a propagation touches (at both ends of every edge) may grow, but by
+/// less than the critical path shrinks. The first number limits a single processor, the second many
+/// processors; their sum never grows.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
 /// # Complexity
-/// O(r d k) for k cliques, paths of d cliques and r changes.
+/// O(r d k) for k cliques, a critical path of d cliques and r changes.
 pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> usize {
     let mut centre = forest.centre(0);
     while let Some(shorter) = reattach_one(cliques, holders, forest, centre) {
@@ -37,8 +39,8 @@ pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut F
     centre.vertex
 }
 
-/// Makes the first change on the critical path, from the root down, that shortens it. Returns the new
-/// centre, or `None` if there is no such change.
+/// Makes the first change on the critical path, from the root down, that shortens it. Returns the
+/// new centre, or `None` if there is no such change.
 fn reattach_one(
     cliques: &[Clique],
     holders: &[Vec<usize>],
@@ -60,7 +62,8 @@ fn reattach_one(
             let found = forest.centre(parent);
             let more = u128::from(entries(other).saturating_sub(entries(edge)));
             let shorter = found.radius.saturating_add(more) < centre.radius;
-            // If two paths are longest, one has to be shortened before the other.
+            // If two branches are equally long, shortening one shortens the diameter but not the
+            // radius.
             let level = found.radius == centre.radius && found.diameter < centre.diameter;
             if shorter || level && more == 0 {
                 return Some(found);
@@ -72,7 +75,8 @@ fn reattach_one(
     None
 }
 
-/// The edges of a longest path from the centre, in order, each with the end nearer to the centre first.
+/// The edges of a longest path from the centre, in order, each with the end nearer to the centre
+/// first.
 fn critical_path(cliques: usize, forest: &Forest, centre: Centre) -> Vec<(usize, usize)> {
     let reached = forest.paths_from(centre.vertex);
     let mut place = vec![0; cliques];
@@ -90,7 +94,8 @@ fn critical_path(cliques: usize, forest: &Forest, centre: Centre) -> Vec<(usize,
     path
 }
 
-/// The cliques that contain all variables shared by two neighbours, ascending; none if they share none.
+/// The cliques that contain all variables that the neighbours `a` and `b` share, ascending; empty
+/// if they share no variable.
 fn common_holders(cliques: &[Clique], holders: &[Vec<usize>], a: usize, b: usize) -> Vec<usize> {
     let holds = |clique: usize, v: &VariableId| cliques[clique].variables.binary_search(v).is_ok();
     let shared: Vec<&VariableId> = cliques[a].variables.iter().filter(|v| holds(b, v)).collect();
@@ -101,8 +106,8 @@ fn common_holders(cliques: &[Clique], holders: &[Vec<usize>], a: usize, b: usize
     all.filter(|&clique| shared.iter().all(|v| holds(clique, v))).collect()
 }
 
-/// Among the `candidates` in the tree of `vertex`, which is one of them, the one whose longest path in
-/// that tree is shortest.
+/// Among the `candidates` in the tree of `vertex`, which is one of them, the one whose longest path
+/// in that tree is shortest.
 fn most_central(forest: &Forest, vertex: usize, candidates: &[usize]) -> usize {
     let paths = forest.longest_paths(vertex).into_iter();
     let here = paths.filter(|(v, _)| candidates.binary_search(v).is_ok());

@@ -14,7 +14,7 @@ pub enum Heuristic {
     MinDegree,
     /// Fewest edges added between its neighbours.
     MinFill,
-    /// Smallest table over it and its neighbours.
+    /// Smallest table over the vertex and its neighbours.
     MinWeight,
     /// Least sum over the edges added between its neighbours, where an edge costs the product of
     /// its ends' cardinalities. Gives the trees of Table 1 of Zheng, Mengshoel and Chong.
@@ -108,12 +108,12 @@ impl Elimination {
             .fold(0, u64::saturating_add)
     }
 
-    /// Indices into [`clusters`](Self::clusters) of the clusters that no other contains: the maximal
-    /// cliques of the triangulated graph, each once.
+    /// Indices into [`clusters`](Self::clusters) of the clusters that no other contains: the
+    /// maximal cliques of the triangulated graph, each once.
     ///
-    /// Cluster `j` without its own variable is a clique, and lies inside the cluster `i` of the next of
-    /// its variables to be eliminated. Cluster `i` is contained in an earlier one exactly if, for one
-    /// such `j`, it adds nothing to that clique.
+    /// Cluster `j` without its own variable is a clique, and lies inside the cluster `i` of the
+    /// next of its variables to be eliminated. Cluster `i` is contained in an earlier one exactly
+    /// if, for one such `j`, it adds nothing to that clique.
     #[must_use]
     pub fn maximal_clusters(&self) -> Vec<usize> {
         let mut position = vec![0; self.order.len()];

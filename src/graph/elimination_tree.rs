@@ -1,12 +1,13 @@
 //! An elimination order as a tree that can be changed locally.
 //!
-//! The parent of a vertex is the vertex of its cluster that is eliminated next. Every order in which
-//! children come before their parents gives the assert_equal clusters (Liu 1990, "The role of elimination trees in
-//! sparse factorization", section 3), so the tree holds all that matters about an order.
+//! The cluster of a vertex is the vertex with its neighbours at the time it is eliminated. Its
+//! parent is the vertex of that cluster that is eliminated next. Every order in which children come
+//! before their parents gives the same clusters (Liu 1990, "The role of elimination trees in sparse
+//! factorization", section 3), so the tree holds all that matters about an order.
 //!
-//! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the graph
-//! after eliminating both is the assert_equal. Rotations reach every order, and each costs only a visit to the
-//! children of the two vertices, however large the network is.
+//! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the
+//! graph after eliminating both is the same. Rotations reach every order, and each costs only a
+//! visit to the children of the two vertices, however large the network is.
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
@@ -14,7 +15,7 @@ use crate::network::VariableId;
 /// The parent of a root.
 const NONE: u32 = u32::MAX;
 
-/// Larger tables are counted with this many entries, so that sums and differences stay finite.
+/// Tables with more entries count as this many, so that sums and differences of sizes stay finite.
 const MAX_ENTRIES: f64 = 1e290;
 
 /// The elimination tree of a graph with its clusters and their sizes.
@@ -26,13 +27,13 @@ pub(super) struct EliminationTree {
     weights: Vec<f64>,
     /// Sets of vertices, `words` words each: the neighbours of each vertex.
     neighbours: Vec<u64>,
-    /// Likewise: each vertex with its neighbours at the time it is eliminated.
+    /// Sets of vertices, `words` words each: the cluster of each vertex.
     clusters: Vec<u64>,
-    /// Vertices in each cluster.
+    /// Number of vertices in each cluster.
     sizes: Vec<u32>,
     /// Entries of each cluster's table.
     entries: Vec<f64>,
-    /// Whether no other cluster contains this vertex's.
+    /// For each vertex, whether no other cluster contains its cluster.
     maximal: Vec<bool>,
     parents: Vec<u32>,
     children: Vec<Vec<u32>>,
@@ -135,8 +136,9 @@ impl EliminationTree {
         let p = self.parents[v] as usize;
         self.total -= self.counted(v) + self.counted(p);
 
-        // The parent p is now eliminated before v. Its new cluster is made of its own neighbours that
-        // remain, and of the clusters of its children and of those children of v that contain p.
+        // The parent p is now eliminated before v. Its new cluster is made of its own neighbours
+        // that remain, and of the clusters of its children and of those children of v that contain
+        // p.
         let mut cluster = std::mem::take(&mut self.scratch);
         let above = &self.clusters[p * words..][..words];
         let own = &self.neighbours[p * words..][..words];
@@ -196,7 +198,7 @@ impl EliminationTree {
         self.total += self.counted(v) + self.counted(p);
     }
 
-    /// The share of the cluster of `v` in the total.
+    /// What the cluster of `v` adds to the total.
     fn counted(&self, v: usize) -> f64 {
         if self.maximal[v] { self.entries[v] } else { 0.0 }
     }

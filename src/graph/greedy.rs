@@ -1,8 +1,9 @@
 //! Greedy elimination with incrementally updated scores.
 //!
-//! Eliminating a vertex changes only the scores of its neighbours and of the common neighbours of pairs
-//! that become adjacent, so only these are updated. Neighbours are kept in lists, which are short in
-//! any network that can be compiled, and in a bit matrix that answers whether two vertices are adjacent.
+//! Eliminating a vertex changes only the scores of its neighbours and of the common neighbours of
+//! pairs that become adjacent, so only these are updated. Neighbours are kept in lists, which are
+//! short in any network that can be compiled, and in a bit matrix that answers whether two vertices
+//! are adjacent.
 
 use fixedbitset::FixedBitSet;
 use rand::SeedableRng;
@@ -13,8 +14,8 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{Heuristic, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// Cardinalities are capped at this value in the weight of a fill edge, so that sums of products are exact
-/// in 64 bits for up to 2^16 variables.
+/// Cardinalities are capped at this value in the weight of a fill edge, so that sums of products
+/// are exact in 64 bits for up to 2^16 variables.
 const MAX_WEIGHT: usize = 1 << 16;
 
 /// A graph during elimination, with the score of every remaining vertex.
@@ -28,7 +29,7 @@ pub(super) struct Greedy {
     adjacent: FixedBitSet,
     neighbours: Vec<Vec<u32>>,
     scores: Vec<u64>,
-    /// Vertices whose score was changed by the elimination of a vertex that is not their neighbour.
+    /// Vertices whose score changed when a vertex other than a neighbour was eliminated.
     changed_scores: Vec<u32>,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct Found {
 }
 
 impl Greedy {
-    /// Starts with all of `graph`.
+    /// All of `graph`, before any vertex is eliminated.
     pub fn new(
         graph: &MoralGraph,
         heuristic: Heuristic,
@@ -107,8 +108,8 @@ impl Greedy {
         let mut residues = Residues::new(n);
         while let Some((v, equals)) = queue.pop() {
             cancel.check()?;
-            // Vertices without fill can be eliminated first in any order, with the same cliques as
-            // result, so a tie between them does not matter.
+            // Vertices that need no fill edge can be eliminated in any order and give the same
+            // cliques, so a tie between them does not matter.
             tied |= equals && !(self.counts_fill() && self.scores[v] == 0);
             let around = self.remove(v);
             for &changed in around.iter().chain(&self.changed_scores) {
@@ -169,7 +170,7 @@ impl Greedy {
             for index in 0..self.neighbours[a].len() {
                 let c = self.neighbours[a][index] as usize;
                 if self.are_adjacent(b, c) {
-                    // c needs one fill edge less when it is eliminated.
+                    // c needs one fill edge fewer when it is eliminated.
                     self.scores[c] -= weight_a * weight_b;
                     self.changed_scores.push(c as u32);
                 } else {
@@ -207,7 +208,7 @@ impl Greedy {
         }
     }
 
-    /// Size of the table over `v` and its `neighbours`.
+    /// Number of entries of the table over `v` and its neighbours `around`.
     fn cluster_entries(&self, v: usize, around: &[u32]) -> u64 {
         let cluster = around.iter().map(|&a| a as usize).chain([v]);
         table_entries(cluster.map(|a| self.cardinalities[a]))
@@ -222,16 +223,16 @@ impl Greedy {
     }
 }
 
-/// A priority queue of the remaining vertices by score: a tournament tree that stores the winner of every
-/// match.
+/// A priority queue of the remaining vertices by score: a tournament tree that stores the winner of
+/// every match.
 struct Queue {
     /// The rank of each vertex; the smallest rank wins among equal scores.
     rank: Vec<u32>,
     vertex: Vec<u32>,
     /// The current score of each vertex, by rank.
     scores: Vec<u64>,
-    /// The rank that won each match, or [`NO_RANK`]. Match 1 is the final, matches 2m and 2m + 1 decide who
-    /// plays in match m, and the leaves hold one rank each.
+    /// The rank that won each match, or [`NO_RANK`]. Match 1 is the final, matches 2m and 2m + 1
+    /// decide who plays in match m, and the leaves hold one rank each.
     winners: Vec<u32>,
 }
 
@@ -287,7 +288,8 @@ impl Queue {
         }
     }
 
-    /// Removes the vertex with the smallest score and returns it, and whether another has the same score.
+    /// Removes the vertex with the smallest score and returns it, and whether another has the same
+    /// score.
     fn pop(&mut self) -> Option<(usize, bool)> {
         let first = self.first()?;
         let place = self.winners.len() / 2 + first as usize;
@@ -307,10 +309,10 @@ impl Queue {
 /// Recognises maximal clusters during elimination. Why this works is explained at
 /// [`Elimination::maximal_clusters`](crate::graph::Elimination::maximal_clusters).
 struct Residues {
-    /// Number of vertices of each cluster without its eliminated vertex; `None` once another of them is
-    /// eliminated.
+    /// For each residue (a cluster without its eliminated vertex), its number of vertices; `None`
+    /// once one of these vertices is eliminated.
     sizes: Vec<Option<usize>>,
-    /// The clusters, without their eliminated vertex, that contain each vertex.
+    /// For each vertex, the residues that contain it.
     residues_of: Vec<Vec<u32>>,
 }
 
@@ -319,7 +321,8 @@ impl Residues {
         Self { sizes: Vec::with_capacity(n), residues_of: vec![Vec::new(); n] }
     }
 
-    /// Eliminates `v`: returns whether no earlier cluster contains `v` and its `neighbours`.
+    /// Eliminates `v`, whose neighbours are `around`. Returns whether no earlier cluster contains
+    /// all of them.
     fn is_maximal(&mut self, v: usize, around: &[u32]) -> bool {
         let mut maximal = true;
         for residue in std::mem::take(&mut self.residues_of[v]) {

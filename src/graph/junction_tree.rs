@@ -47,11 +47,11 @@ pub struct TreeLink {
 /// A rooted tree of cliques with the running intersection property.
 ///
 /// There is always exactly one tree: the components of a disconnected network are joined by empty
-/// separators, whose table is a single number (a factor of P(e)). A network without variables has a tree
-/// with one empty clique.
+/// separators, whose table is a single number (a factor of P(e)). A network without variables has a
+/// tree with one empty clique.
 ///
-/// Each separator is directly above exactly one clique, its child, so there is one separator fewer than
-/// cliques.
+/// Each separator is directly above exactly one clique, its child, so there is one separator fewer
+/// than cliques.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JunctionTree {
     cliques: Vec<Clique>,
@@ -68,7 +68,8 @@ impl JunctionTree {
     /// The children of a clique are in the order of their separators.
     ///
     /// # Panics
-    /// If the separators do not form a tree in which every parent is nearer to the root than its child.
+    /// If the separators do not form a tree in which every parent is nearer to the root than its
+    /// child.
     #[must_use]
     pub fn new(cliques: Vec<Clique>, separators: Vec<Separator>, root: CliqueId) -> Self {
         assert_eq!(separators.len() + 1, cliques.len(), "a tree has one edge fewer than vertices");
@@ -147,7 +148,11 @@ impl JunctionTree {
         self.depth[clique.index()]
     }
 
-    /// For each of the network's `variables` variables, the smallest clique that contains it.
+    /// For each of the network's `variables` variables, the smallest clique that contains it; the
+    /// root if no clique does.
+    ///
+    /// # Panics
+    /// If the tree has a variable with an index of at least `variables`.
     #[must_use]
     pub fn smallest_cliques(&self, variables: usize) -> Vec<CliqueId> {
         let mut smallest = vec![self.root; variables];
@@ -170,7 +175,8 @@ impl JunctionTree {
             away.extend(self.children(clique).iter().map(|link| link.clique));
             next += 1;
         }
-        // A variable is eliminated with the clique nearest to the root that contains it, leaves first.
+        // A variable is eliminated with the clique nearest to the root that contains it, leaves
+        // first.
         let mut order = Vec::new();
         for clique in away.into_iter().rev() {
             let kept = self.parent(clique).map(|link| &self[link.separator].variables);

@@ -9,12 +9,12 @@ use crate::cancel::CancelToken;
 use crate::graph::{MoralGraph, eliminate_in_order, predicates};
 use crate::network::VariableId;
 
-/// The best elimination order known for each of some structures.
+/// A collection of elimination orders: for each structure in it, the best order found so far.
 ///
-/// A structure is the moral graph with the number of states of each variable, in file order; names and
-/// probabilities do not matter. The JSON form is an object from the structure (a hash in hexadecimal) to the
-/// order and the total entries of its clique tables. `networks/orders.json` has those of the shipped
-/// networks; the example `best_orders` makes it.
+/// A structure is the moral graph with the number of states of each variable, in file order; names
+/// and probabilities do not matter. The JSON form is an object from the structure (a hash in
+/// hexadecimal) to the order and the total entries of its clique tables. `networks/orders.json`
+/// holds the orders for the shipped networks; the example `best_orders` writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KnownOrders(BTreeMap<String, Known>);
@@ -38,7 +38,8 @@ impl KnownOrders {
         Arc::clone(&SHIPPED)
     }
 
-    /// A collection with the one `order` for `graph`, whose clique tables have `entries` entries in total.
+    /// A collection with the one `order` for `graph`, whose clique tables have `entries` entries in
+    /// total.
     #[must_use]
     pub fn of(graph: &MoralGraph, order: &[VariableId], entries: u64) -> Self {
         let known = Known { entries, order: order.to_vec() };
@@ -48,8 +49,8 @@ impl KnownOrders {
 
     /// The order for the structure of `graph`.
     ///
-    /// The order may come from a file, so it is checked first: `None` if it is not an order of this graph,
-    /// or if its cliques do not have the total it claims.
+    /// The order may come from a file, so it is checked first: `None` if it is not an order of this
+    /// graph, or if its cliques do not have the total it claims.
     #[must_use]
     pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
         let known = self.0.get(&structure(graph))?;
@@ -65,9 +66,9 @@ impl KnownOrders {
         self.0.get(&structure(graph)).map(|known| known.entries)
     }
 
-    /// Adds `order` for `graph`, whose clique tables have `entries` entries in total, unless an order as
-    /// good is known. Returns whether it was added. The order itself is kept, not just its cliques: another
-    /// order with the same cliques can give another tree.
+    /// Adds `order` for `graph`, whose clique tables have `entries` entries in total, unless an
+    /// equally good order is known. Returns whether it was added. The order itself is kept, not
+    /// just its cliques: another order with the same cliques can give another tree.
     pub fn insert(&mut self, graph: &MoralGraph, order: &[VariableId], entries: u64) -> bool {
         let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
         if better {

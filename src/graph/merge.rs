@@ -1,8 +1,8 @@
 //! Merging cliques over small separators.
 //!
-//! Section 5 of Zheng, Mengshoel and Chong leaves this to future work: a message over a small separator has
-//! little parallel work. Merging the two cliques next to the separator removes the message, at the price of
-//! a larger table.
+//! Section 5 of Zheng, Mengshoel and Chong leaves this to future work: a message over a small
+//! separator has little parallel work. Merging the two cliques next to the separator removes the
+//! message, at the price of a larger table.
 
 use crate::graph::{
     Clique, CliqueId, JunctionTree, MoralGraph, Separator, SeparatorId, table_entries,
@@ -16,16 +16,17 @@ pub struct MergeLimits {
     pub separator: u64,
     /// No merged clique is larger than this.
     pub clique: u64,
-    /// The cliques together are not larger than this after merging.
+    /// After merging, all cliques together are no larger than this.
     pub total: u64,
-    /// The fixed cost of a message, in entries processed by one thread. Cliques are merged only if the tree
-    /// becomes cheaper by equation 6 with this cost. `None` merges everything that the sizes allow.
+    /// The fixed cost of a message, in entries processed by one thread. Cliques are merged only if
+    /// the tree becomes cheaper by equation 6 with this cost. `None` merges everything that the
+    /// sizes allow.
     pub message: Option<f64>,
 }
 
 impl MergeLimits {
-    /// Removes separators of at most `separator` entries, as long as no table becomes larger than the
-    /// largest of `tree` and the total at most doubles.
+    /// Removes separators of at most `separator` entries, as long as no table becomes larger than
+    /// the largest of `tree` and the total at most doubles.
     #[must_use]
     pub fn of_separators(separator: u64, message: Option<f64>, tree: &JunctionTree) -> Self {
         let sizes = || tree.cliques().iter().map(|clique| clique.entries);
@@ -37,16 +38,17 @@ impl MergeLimits {
 
 /// Merges the cliques on both sides of small separators of `tree`.
 ///
-/// Repeatedly removes the edge that saves most by equation 6 of Zheng, Mengshoel and Chong, or, if
-/// [`message`](MergeLimits::message) is `None`, the edge that adds the fewest entries, until none is left
-/// within `limits`. The remaining separators do not change, so the running intersection property holds; the
-/// variables of a merged clique become pairwise neighbours, so the graph stays chordal; and no clique becomes
-/// contained in another. The root stays the root, or the clique it was merged into.
+/// Repeatedly removes an edge until no removal stays within `limits`: the edge that saves most by
+/// equation 6 of Zheng, Mengshoel and Chong or, if [`message`](MergeLimits::message) is `None`, the
+/// edge that adds the fewest entries. The remaining separators do not change, so the running
+/// intersection property holds; the variables of a merged clique become pairwise neighbours, so the
+/// graph stays chordal; and no clique becomes contained in another. The root stays the root, or the
+/// clique it was merged into.
 ///
 /// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
 /// # Complexity
-/// O(m k) for k cliques and m effects.
+/// O(m k) for k cliques and m merges.
 #[must_use]
 pub fn merge_small_separators(
     graph: &MoralGraph,
@@ -83,7 +85,7 @@ struct MergeState {
     merged_into: Vec<CliqueId>,
     /// Entries of each clique that was not merged into another.
     sizes: Vec<u64>,
-    /// Sum of 1 / |S| over the separators S of each such clique.
+    /// For each such clique, the sum of 1 / |S| over its separators S.
     shares: Vec<f64>,
     /// Total entries of these cliques.
     total: u64,
@@ -93,8 +95,9 @@ struct MergeState {
 #[derive(Clone, Copy)]
 struct MergeEffect {
     parent: CliqueId,
-    /// Entries of the merged clique, and how many more these are than those of the two cliques.
+    /// Entries of the merged clique.
     merged: u64,
+    /// How many more entries the merged clique has than its two parts together.
     added: u64,
     /// Additional entries that threads process sequentially, over both messages of every separator
     /// (equation 4).
@@ -242,7 +245,7 @@ mod tests {
                 assert!(merged.cliques().len() <= before);
                 before = merged.cliques().len();
             }
-            // All of Asia's cliques are as large as its largest but one.
+            // In Asia, every merge gives a clique larger than the largest.
             assert_eq!(before < tree.cliques().len(), network != "asia", "{network}");
         }
     }
@@ -290,9 +293,10 @@ mod tests {
                 let verdict = predicates::is_junction_tree(&graph, &fill(&graph, &merged), &merged);
                 assert_eq!(verdict, Ok(()), "{network} {message}");
             }
-            let dear = MergeLimits::of_separators(u64::MAX, Some(1e6), &tree);
+            let expensive = MergeLimits::of_separators(u64::MAX, Some(1e6), &tree);
             assert!(
-                merge_small_separators(&graph, &tree, dear).cliques().len() < tree.cliques().len()
+                merge_small_separators(&graph, &tree, expensive).cliques().len()
+                    < tree.cliques().len()
             );
         }
     }

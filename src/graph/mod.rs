@@ -1,9 +1,9 @@
 //! From a network's structure to a junction tree.
 //!
-//! No probability is involved. The input is the number of states of each variable and which variables
-//! occur together (the families); the output is a tree of cliques. The steps are: moral graph,
-//! elimination order, cliques, spanning tree, root. [`predicates`] states what each step guarantees, as
-//! functions that tests and debug builds call.
+//! No probability is involved. The input is the number of states of each variable and which
+//! variables occur together (the families); the output is a tree of cliques. The steps are: moral
+//! graph, elimination order, cliques, spanning tree, root. [`predicates`] states what each step
+//! guarantees, as functions that tests and debug builds call.
 //!
 //! Read `moral`, `elimination` and `spanning` first: they are the path from a network to a tree.
 //! `greedy` runs the heuristics; `search`, `anneal`, `elimination_tree` and `reduction` find

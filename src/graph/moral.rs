@@ -6,15 +6,16 @@ use crate::network::{Network, VariableId};
 
 /// The undirected graph in which the variables of every family are neighbours.
 ///
-/// Built from families (sets of variables that share a table) rather than from arcs, so that models made of
-/// undirected factors compile too.
+/// Built from families (sets of variables that share a table) rather than from arcs, so that models
+/// made of undirected factors compile too.
 #[derive(Clone, Debug)]
 pub struct MoralGraph {
     cardinalities: Vec<usize>,
     adjacency: Vec<FixedBitSet>,
 }
 
-/// Number of entries of a table over variables with these cardinalities; [`u64::MAX`] if it overflows.
+/// Number of entries of a table over variables with these cardinalities; [`u64::MAX`] if it
+/// overflows.
 pub fn table_entries(cardinalities: impl IntoIterator<Item = usize>) -> u64 {
     cardinalities.into_iter().fold(1_u64, |size, states| size.saturating_mul(states as u64))
 }
@@ -37,8 +38,8 @@ impl MoralGraph {
         Self { cardinalities, adjacency }
     }
 
-    /// The moral graph of a network: all variables of a factor are neighbours, so the parents of a common
-    /// child are joined.
+    /// The moral graph of a network: all variables of a factor are neighbours, so the parents of a
+    /// common child are joined.
     #[must_use]
     pub fn of_network(network: &Network) -> Self {
         let families: Vec<Vec<VariableId>> =

@@ -1,8 +1,9 @@
 //! The specification of a junction tree, as functions that can be called.
 //!
-//! Each predicate looks only at the result and shares no code with the functions that produce it. Messages
-//! name variables and cliques by index, because nothing in this module knows their names. Tests call the
-//! predicates on every shipped network, and debug builds on everything that is compiled.
+//! Each predicate looks only at the result and shares no code with the functions that produce it.
+//! Messages name variables and cliques by index, because nothing in this module knows their names.
+//! Tests call the predicates on every shipped network, and debug builds on everything that is
+//! compiled.
 
 use std::fmt::Display;
 
@@ -23,10 +24,11 @@ fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(Violation(otherwise())) }
 }
 
-/// All predicates of this module, for a tree made from `graph` with `fill_edges` added.
+/// `tree` is a junction tree of `graph` with `fill_edges` added: the graph is chordal, and all
+/// predicates of this module about trees hold.
 ///
 /// # Errors
-/// The first that does not hold.
+/// The first predicate that does not hold.
 pub fn is_junction_tree(
     graph: &MoralGraph,
     fill_edges: &[(VariableId, VariableId)],
@@ -44,7 +46,7 @@ pub fn is_junction_tree(
 /// `order` holds each variable of `graph` exactly once.
 ///
 /// # Errors
-/// The first that is missing, occurs again, or is none of the graph's.
+/// The first variable that is missing, occurs twice, or is not in the graph.
 pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict {
     let mut seen = FixedBitSet::with_capacity(graph.len());
     for variable in order {
@@ -59,11 +61,11 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
 ///
 /// By maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit the variable with
-/// the most visited neighbours, again and again; the graph is chordal exactly if each time those
-/// neighbours are a clique.
+/// the most visited neighbours, until all are visited; the graph is chordal exactly if these
+/// visited neighbours form a clique each time.
 ///
 /// # Errors
-/// Two neighbours of one variable that are not joined though they must be.
+/// Two neighbours of a variable that have no edge between them, but need one.
 ///
 /// # Complexity
 /// O(n^2) for n variables.
@@ -94,7 +96,7 @@ pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -
 /// The variables of every clique are pairwise joined in `graph` with `fill_edges` added.
 ///
 /// # Errors
-/// The first clique of which this is not true, with two variables.
+/// The first clique with two variables that have no edge, and these variables.
 pub fn cliques_are_complete(
     graph: &MoralGraph,
     fill_edges: &[(VariableId, VariableId)],
@@ -122,7 +124,7 @@ pub fn cliques_are_complete(
 /// No clique is contained in another.
 ///
 /// # Errors
-/// The first clique that is, and one that contains it.
+/// The first clique that is contained in another, and that other clique.
 pub fn cliques_are_maximal(tree: &JunctionTree) -> Verdict {
     let holders = Holders::of(tree);
     for id in tree.clique_ids() {
@@ -138,7 +140,7 @@ pub fn cliques_are_maximal(tree: &JunctionTree) -> Verdict {
 /// Every variable, and every edge of `graph` with `fill_edges` added, lies inside a clique.
 ///
 /// # Errors
-/// The first that does not.
+/// The first variable or edge that does not.
 pub fn edges_are_covered(
     graph: &MoralGraph,
     fill_edges: &[(VariableId, VariableId)],
@@ -155,7 +157,7 @@ pub fn edges_are_covered(
 /// Every one of `families`, the sets of variables that share a table, lies inside a clique.
 ///
 /// # Errors
-/// The first that does not.
+/// The first family that does not.
 pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     families: impl IntoIterator<Item = Family>,
     tree: &JunctionTree,
@@ -170,11 +172,11 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     Ok(())
 }
 
-/// The cliques that contain a variable are connected, for each of `variables` variables (the running
-/// intersection property).
+/// The cliques that contain a variable are connected, for each of `variables` variables (the
+/// running intersection property).
 ///
 /// # Errors
-/// The first variable whose cliques are not, and two of them that are joined only by a path without it.
+/// The first variable whose cliques are not connected, and two of these cliques.
 pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verdict {
     // A connected part of a rooted tree has exactly one clique whose parent is outside.
     let mut top: Vec<Option<CliqueId>> = vec![None; variables];
@@ -216,8 +218,8 @@ pub fn separators_are_intersections(tree: &JunctionTree) -> Verdict {
     Ok(())
 }
 
-/// The table sizes are the products of the cardinalities; `cardinalities[v]` is the number of states of
-/// variable `v`.
+/// The table sizes are the products of the cardinalities; `cardinalities[v]` is the number of
+/// states of variable `v`.
 ///
 /// # Errors
 /// The first clique or separator with another size.
@@ -281,7 +283,7 @@ impl Holders {
     ) -> impl Iterator<Item = CliqueId> + 'a {
         let of_variable = |v: &VariableId| self.0.get(v.index()).map_or(&[][..], Vec::as_slice);
         let rarest = variables.iter().map(of_variable).min_by_key(|holders| holders.len());
-        // Every clique contains all of no variables.
+        // Every clique contains the empty set.
         let candidates: Box<dyn Iterator<Item = CliqueId>> = match rarest {
             Some(holders) => Box::new(holders.iter().copied()),
             None => Box::new(tree.clique_ids()),

@@ -1,18 +1,19 @@
 //! Removal of simplicial vertices before the search starts.
 //!
-//! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that contains
-//! such a vertex and all its neighbours, and no minimal triangulation adds an edge to it. If all variables
-//! have at least two states, a triangulation that is not minimal never has the smaller total: removing a
-//! superfluous edge splits a clique of s entries, with ends of a and b states, into two of s/a + s/b <= s
-//! entries. So simplicial vertices can be eliminated first, whether the largest table or the total is to
-//! be minimised. (A vertex with one state never costs anything, but eliminating it first may create a
-//! table that a larger one would have contained.)
+//! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that
+//! contains such a vertex and all its neighbours, and no minimal triangulation adds an edge to it.
+//! If all variables have at least two states, a triangulation that is not minimal never has the
+//! smaller total: removing a superfluous edge splits a clique of s entries, with ends of a and b
+//! states, into two of s/a + s/b <= s entries. So simplicial vertices can be eliminated first,
+//! whether the largest table or the total is to be minimised. (A vertex with one state never costs
+//! anything, but eliminating it first may create a table that a larger one would have contained.)
 //!
-//! An almost simplicial vertex (all neighbours but one form a clique) can be eliminated first if a bound
-//! on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005, "Preprocessing rules for
-//! triangulation of probabilistic networks"). For the total there is no such rule. Take the four-cycle a,
-//! b, c, d with 3, 3, 2 and 3 states: each vertex is almost simplicial, but starting with a, which has the
-//! most states, costs 3 * 3 * 3 + 3 * 3 * 2 = 45 entries, and starting with b costs 36.
+//! An almost simplicial vertex (all neighbours but one form a clique) can be eliminated first if a
+//! bound on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005,
+//! "Preprocessing rules for triangulation of probabilistic networks"). For the total there is no
+//! such rule. Take the four-cycle a, b, c, d with 3, 3, 2 and 3 states: each vertex is almost
+//! simplicial, but starting with a, which has the most states, costs 3 * 3 * 3 + 3 * 3 * 2 = 45
+//! entries, and starting with b costs 36.
 
 use fixedbitset::FixedBitSet;
 

@@ -1,4 +1,5 @@
-//! The search for a small triangulation behind [`Triangulation::Auto`](crate::graph::Triangulation::Auto).
+//! The search for a small triangulation behind
+//! [`Triangulation::Auto`](crate::graph::Triangulation::Auto).
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -37,10 +38,10 @@ pub(super) fn search(
     Ok(if total < found.entries as f64 { order } else { found.order })
 }
 
-/// The best result of all heuristics and their restarts; the earliest of equal ones.
+/// The best result of all heuristics and their restarts; of equally good results, the earliest.
 ///
-/// A run stops as soon as it cannot beat the best so far. A heuristic whose first run had no tie would
-/// only repeat itself, so it is not restarted.
+/// A run stops as soon as it cannot beat the best so far. A heuristic whose first run had no tie
+/// would only repeat itself, so it is not restarted.
 fn restart(
     graph: &MoralGraph,
     options: &TriangulationOptions,
@@ -90,12 +91,13 @@ pub(super) const ROUNDS: [Round; 4] = [
     Round { flatten_first: false, initial_temperature: 0.1 },
 ];
 
-/// Final temperature of every walk, as a share of the total table size. Tables that matter are larger
-/// than this share. Tuned on the large shipped networks; affects only the quality of the tree.
+/// Final temperature of every walk, as a share of the total table size. Tables that matter are
+/// larger than this share. Tuned on the large shipped networks; affects only the quality of the
+/// tree.
 const FINAL_TEMPERATURE: f64 = 2e-6;
 
-/// Maximum number of steps of the first walks; later walks double. If the budget runs out, only the last
-/// walk is lost. Affects only the quality of the tree.
+/// Maximum number of steps of the first walks; later walks double. If the budget runs out, only the
+/// last walk is lost. Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 150_000;
 
 /// Number of steps after which most pairs of `n` vertices have been exchanged at least once.
@@ -139,6 +141,8 @@ fn improve(
 }
 
 impl Round {
+    /// Walks from `order` on `graph` for `steps` steps and returns the best order met in the last
+    /// walk. Stops early once `expired` returns true.
     pub fn walk(
         &self,
         graph: &MoralGraph,

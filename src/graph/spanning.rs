@@ -12,22 +12,24 @@ use crate::network::VariableId;
 
 /// The maximal cliques of `elimination`, joined by a maximum spanning tree over separator sizes.
 ///
-/// A spanning tree has the running intersection property exactly if no other shares more variables in total
-/// (Jensen and Jensen 1994), and all such trees have the same separators. Among them this starts with one
-/// that minimises the sum of the table sizes at the two ends of every edge, which is the number of entries
-/// that one message each way touches. Components are joined by empty separators between their centres. Then
-/// subtrees are attached to other cliques that contain their separator, as long as that shortens the
-/// critical path by more than the work it adds. The root is the clique with the shortest critical path.
+/// A spanning tree has the running intersection property exactly if no other spanning tree has more
+/// variables in its separators in total (Jensen and Jensen 1994), and all such trees have the same
+/// separators. This starts with the one among them for which the sum of the table sizes at the two
+/// ends of every edge is smallest: the number of entries that collect, and again distribute,
+/// touches. Components are joined by empty separators between their centres. Then subtrees are
+/// attached to other cliques that contain their separator, as long as that shortens the critical
+/// path by more than the work it adds. The root is the clique with the shortest critical path.
 ///
-/// The cliques and, up to their order, the separators are the same for every such tree and root, so Table 1
-/// of Zheng, Mengshoel and Chong does not depend on the choice.
+/// The cliques and, up to their order, the separators are the same for every such tree and root, so
+/// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
 ///
-/// Cliques are numbered depth first from the root, so each subtree has consecutive numbers, and separator
-/// `s` is above clique `s + 1`. A network without variables gives one empty clique with 1 entry.
+/// Cliques are numbered depth first from the root, so each subtree has consecutive numbers, and
+/// separator `s` is above clique `s + 1`. A network without variables gives one empty clique with 1
+/// entry.
 ///
 /// # Complexity
-/// O(k^2 + sum of c_v^2) for k cliques, c_v of which contain variable v, plus the time to shorten the
-/// critical path.
+/// O(k^2 + sum of c_v^2) for k cliques, c_v of which contain variable v, plus the time to shorten
+/// the critical path.
 #[must_use]
 pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> JunctionTree {
     let cliques = maximal_cliques(graph, elimination);
@@ -77,29 +79,31 @@ fn holders(cliques: &[Clique], variables: usize) -> Vec<Vec<usize>> {
 /// The best edge from a clique outside the tree to one inside.
 #[derive(Clone, Copy)]
 struct Link {
-    /// Number of shared variables; none if no edge is known.
+    /// Number of shared variables; 0 if no edge is known.
     size: usize,
-    /// Entries at both ends.
+    /// Table entries of the cliques at both ends.
     cost: u64,
     /// The end inside the tree.
     near: usize,
 }
 
 impl Link {
-    /// Larger is better.
+    /// The key by which links are compared: the best link has the largest.
     fn rank(&self) -> (usize, Reverse<u64>) {
         (self.size, Reverse(self.cost))
     }
 }
 
-/// Connects the cliques of every component by Prim's algorithm; returns one clique of each component.
+/// Connects the cliques of every component by Prim's algorithm; returns one clique of each
+/// component.
 ///
-/// A new clique can only improve the links of cliques that share a variable with it. These are found
-/// through the cliques of each variable, so no pair of cliques is ever intersected.
+/// A new clique can only improve the links of cliques that share a variable with it. These are
+/// found through the cliques of each variable, so no pair of cliques is ever intersected.
 fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
     let mut is_inside = vec![false; cliques.len()];
-    // All links that were ever the best of their clique, best first; the first clique among equals.
+    // All links that were ever the best of their clique, the best first; among equal links, the
+    // clique with the smallest index.
     let mut links = BinaryHeap::new();
     let mut shared = vec![0; cliques.len()];
     let mut starts = Vec::new();

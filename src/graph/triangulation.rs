@@ -13,8 +13,8 @@ use crate::graph::{
 /// How the moral graph is made chordal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Triangulation {
-    /// The best known order for this structure; if none is known, the best that a search from the
-    /// results of all heuristics finds.
+    /// The best known order for this structure. If none is known, the best order that a search
+    /// finds, starting from the results of all heuristics.
     #[default]
     Auto,
     /// One heuristic, run once.
@@ -64,14 +64,14 @@ pub struct TriangulationOptions {
     pub seed: u64,
     /// How often [`Triangulation::Auto`] restarts each heuristic after its first run.
     pub restarts: usize,
-    /// Maximum number of steps of the local search that follows. The search ends earlier once it stops
-    /// finding improvements.
+    /// Maximum number of steps of the local search with which [`Triangulation::Auto`] improves the
+    /// best order of the heuristics. The search ends earlier once it stops finding improvements.
     pub steps: u64,
-    /// Time after which [`Triangulation::Auto`] returns the best order so far. Each heuristic is run at
-    /// least once, however long that takes.
+    /// Time after which [`Triangulation::Auto`] returns the best order so far. Each heuristic is
+    /// run at least once, however long that takes.
     pub budget: Duration,
-    /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another seed, or
-    /// `None` here, forces a search.
+    /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another
+    /// seed, or `None` here, forces a search.
     pub known: Option<Arc<KnownOrders>>,
 }
 
@@ -93,7 +93,7 @@ impl Default for TriangulationOptions {
 /// Makes `graph` chordal.
 ///
 /// The result is the same for the same graph and options, except that [`Triangulation::Auto`] may
-/// find a larger one if its budget runs out before its steps do.
+/// find larger cliques if its budget runs out before its steps do.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.

@@ -6,8 +6,8 @@ use crate::potential::Scope;
 ///
 /// This is the cluster-sepset mapping of Huang and Darwiche; its inverse is section 3.2 of Zheng,
 /// Mengshoel and Chong, see [`MappingTables`](super::MappingTables). It is computed once, when a
-/// network is loaded, so that passing a message needs no index arithmetic, only one more word to read
-/// per entry.
+/// network is loaded, so that passing a message needs no index arithmetic, only one more word to
+/// read per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMapping {
     entries: Box<[u32]>,
@@ -42,8 +42,8 @@ impl IndexMapping {
     }
 }
 
-/// Appends to `mapping`, for every entry of a table over `from` in order, the index of the entry of a
-/// table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
+/// Appends to `mapping`, for every entry of a table over `from` in order, the index of the entry of
+/// a table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
 ///
 /// This is faster than an [`Odometer`] because the indices for each further state of a variable are
 /// those for its first state plus a constant.

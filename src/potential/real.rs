@@ -98,7 +98,8 @@ pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
     fn scale(self, exponent: i32) -> Self;
 }
 
-/// Two numbers whose product is two to the power of `exponent`, which itself may be out of range.
+/// Two powers of two whose product is 2^`exponent`. Multiplying by both works even if 2^`exponent`
+/// itself is out of range.
 #[inline]
 pub(crate) fn halves<T: Real>(exponent: i32) -> (T, T) {
     let half = exponent / 2;
@@ -114,7 +115,7 @@ pub(crate) fn rescale<T: Real>(values: &mut [T], exponent: i32) {
 
 /// `numerator / denominator` with 0/0 = 0.
 ///
-/// This is the only place that decides about a zero denominator. When a message divides a new
+/// This is the only place that decides what division by zero gives. When a message divides a new
 /// separator entry by an old one that is zero, the clique entries it multiplies are zero already
 /// (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
 #[inline]

@@ -90,8 +90,9 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The runs of consecutive entries with the same state of this variable, with that state. Each run
-    /// has `stride` entries, and the states repeat from zero.
+    /// Splits `table` into runs of consecutive entries with the same state of this variable, and
+    /// yields each run with that state. A run has `stride` entries. After the last state, states
+    /// start again at zero.
     pub fn runs<T>(self, table: &[T]) -> impl Iterator<Item = (usize, &[T])> {
         (0..self.cardinality).cycle().zip(table.chunks_exact(self.stride))
     }

@@ -70,8 +70,8 @@ impl Potential {
         }
     }
 
-    /// Multiplies this potential by a power of two so that the largest value is in [1, 2), and returns
-    /// the exponent; `None` if all values are zero.
+    /// Multiplies this potential by a power of two so that the largest value is in [1, 2), and
+    /// returns the exponent; `None` if all values are zero.
     pub fn rescale(&mut self) -> Option<i32> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         let exponent = largest.scale_exponent()?;

@@ -20,7 +20,7 @@ pub struct CompileOptions {
     pub triangulation: TriangulationOptions,
 }
 
-/// The smallest table that contains a variable; its posterior is read from there.
+/// The smallest table that contains a variable. The variable's posterior is read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
     /// A clique's table, if the variable is in no separator or the clique is smaller.

@@ -16,13 +16,13 @@ pub struct Forecast {
     /// Sizes of the junction tree.
     pub tree: TreeStatistics,
     /// Bytes that the engine will allocate; saturating. If the network is
-    /// [unsupported](Self::unsupported), only those of the clique tables.
+    /// [unsupported](Self::unsupported), only the bytes of the clique tables.
     pub bytes: u64,
     /// Why the engine cannot load the network however much memory there is; `None` if it can.
     pub unsupported: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
-    /// Names of its variables, those with the most states first.
+    /// Names of that clique's variables, those with the most states first.
     pub largest_variables: Vec<String>,
 }
 

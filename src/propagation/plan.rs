@@ -41,16 +41,16 @@ pub struct Message {
     pub to: CliqueId,
     /// The separator between them.
     pub separator: SeparatorId,
-    /// Messages of the same phase and level are independent of one another: they depend only on lower
-    /// levels and on the phase before. In collect, the level is the sender's height above its furthest
-    /// leaf; in distribute, its distance from the root.
+    /// Messages of the same phase and level are independent of one another: they depend only on
+    /// lower levels and on the phase before. In collect, the level is the sender's height above its
+    /// furthest leaf; in distribute, its distance from the root.
     pub level: usize,
 }
 
 /// All messages of one propagation, each after the messages it depends on.
 ///
-/// The order is depth-first as in Algorithms 2 to 4 of Zheng, Mengshoel and Chong. A tree of n cliques
-/// has 2 (n - 1) messages: the first half collects, the second half distributes.
+/// The order is depth-first as in Algorithms 2 to 4 of Zheng, Mengshoel and Chong. A tree of n
+/// cliques has 2 (n - 1) messages: the first half collects, the second half distributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     messages: Vec<Message>,

@@ -19,8 +19,8 @@ impl Posteriors {
     /// fill a slice with one number for each state; the numbers are normalised here, unless all are
     /// zero.
     ///
-    /// `ln_p_evidence` is the logarithm of the total of the product of all factors. The scale that
-    /// [`Network::ln_scale`] took out of the factors is added here.
+    /// `ln_p_evidence` is the natural logarithm of the sum of the product of all factors and the
+    /// evidence. [`Network::ln_scale`], the scale taken out of the factors, is added to it here.
     pub fn new(
         network: &Network,
         ln_p_evidence: f64,
@@ -34,8 +34,8 @@ impl Posteriors {
         posteriors
     }
 
-    /// The index of each variable's first state in an array of the states of all variables in order,
-    /// and the length of that array.
+    /// The index of each variable's first state in an array of the states of all variables in
+    /// order, and the length of that array.
     pub(crate) fn offsets(network: &Network) -> Arc<[usize]> {
         let mut offsets = vec![0];
         for variable in network.variables() {
@@ -45,7 +45,8 @@ impl Posteriors {
     }
 
     /// Posteriors from an array of normalised `values` with the [`offsets`](Self::offsets) of the
-    /// variables. Here the caller adds [`Network::ln_scale`] to `ln_p_evidence`.
+    /// variables. Unlike [`new`](Self::new), this does not add [`Network::ln_scale`] to
+    /// `ln_p_evidence`.
     pub(crate) fn from_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
         debug_assert_eq!(offsets.last(), Some(&values.len()));
         Self { offsets, values, ln_p_evidence }
@@ -87,7 +88,8 @@ impl Posteriors {
         &self.values[self.range(variable)]
     }
 
-    /// Natural logarithm of the probability of the evidence; zero, up to rounding, without evidence.
+    /// Natural logarithm of the probability of the evidence; zero, up to rounding, without
+    /// evidence.
     ///
     /// With likelihood findings it is the logarithm of the sum over all configurations of prior
     /// times likelihoods.

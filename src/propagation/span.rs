@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::propagation::{MessageId, MessageTiming};
 
-/// The end or start of a span that has not ended or begun.
+/// Marks a start or an end that is not known yet.
 const PENDING: u64 = u64::MAX;
 
-/// The end of a message that is timed together with the next message of the same worker.
+/// Marks the end of a message that is timed together with the next message of the same worker.
 const WITH_NEXT: u64 = u64::MAX - 1;
 
 /// The latest time that can be recorded, in nanoseconds.

@@ -50,8 +50,8 @@ pub struct StageTiming {
 pub struct MessageTiming {
     /// The message.
     pub message: MessageId,
-    /// The worker that computed the message or its first part: a thread of the CPU or a block of the
-    /// GPU, numbered from zero.
+    /// The worker that computed the message or its first part: a thread of the CPU or a block of
+    /// the GPU, numbered from zero.
     #[serde(rename = "lane")]
     pub worker: u32,
     /// How long the worker waited before `start` for the inputs of the message. Zero for engines
@@ -81,7 +81,7 @@ pub struct Savings {
     /// Entries of the tables that were used.
     #[serde(rename = "entries_left")]
     pub entries_used: u64,
-    /// How many of them were computed for this evidence and not reused.
+    /// How many of the used entries were computed for this evidence rather than reused.
     #[serde(default, rename = "entries_made")]
     pub entries_rebuilt: u64,
 }

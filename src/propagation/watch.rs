@@ -10,9 +10,9 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::span::{self, Span};
 use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
 
-/// Reads the processor's own counter where that is reliable, which is several times faster than
-/// asking the operating system; a system call would take longer than many a message. One clock
-/// serves all watches because calibrating it takes about 20 ms on a virtual machine.
+/// The clock of all watches. It reads the processor's own counter where that is reliable, which is
+/// several times faster than asking the operating system; a system call would take longer than many
+/// messages. There is only one clock because calibrating it takes about 20 ms on a virtual machine.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
 /// When one worker last read the clock, and the messages it has computed since. Meaningless for an
@@ -40,8 +40,8 @@ pub struct TimingHint {
 /// Where an engine reports progress and timings while it propagates, and learns of cancellation.
 ///
 /// An engine wraps each message in [`message`](Self::message) and each stage in
-/// [`stage`](Self::stage). Other threads can read the state at any time without stopping the engine:
-/// all of it is atomics that are written once. One watch serves one propagation.
+/// [`stage`](Self::stage). Other threads can read the state at any time without stopping the engine,
+/// because it consists of atomics that are written once. One watch serves one propagation.
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
@@ -57,8 +57,8 @@ pub struct Watch {
 }
 
 impl WorkerClock {
-    /// Moves the messages computed since the last reading to a new clock; this one keeps the
-    /// reading alone.
+    /// Splits off the messages computed since the last reading: the returned clock holds them, and
+    /// this one keeps only the reading.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self { forecast: 0, ..*self })
@@ -126,9 +126,9 @@ impl Watch {
     /// As [`message`](Self::message), for a worker that computes one message after another: the end
     /// of one is the start of the next, so the clock is read only once for each.
     ///
-    /// Even that would add several percent to very short messages. So consecutive messages are timed
-    /// together until their forecasts add up to `hint.min_interval`, and share the measured time in
-    /// proportion to their forecasts: see [`MessageTiming::shared_with`]. Call
+    /// Even that would add several percent to very short messages. So consecutive messages are
+    /// timed together until their forecasts add up to `hint.min_interval`, and share the measured
+    /// time in proportion to their forecasts: see [`MessageTiming::shared_with`]. Call
     /// [`flush`](Self::flush) after the last message of a worker.
     ///
     /// [`MessageTiming::shared_with`]: crate::propagation::MessageTiming::shared_with
@@ -190,9 +190,9 @@ impl Watch {
         self.stage_with_clock(stage, &mut self.worker_clock(), |_| work())
     }
 
-    /// As [`stage`](Self::stage), for a stage that starts when `clock` was last read. `work` can pass
-    /// the clock to [`message_with_clock`](Self::message_with_clock). The clock is read at the end of
-    /// the stage.
+    /// As [`stage`](Self::stage), for a stage that starts when `clock` was last read. `work` can
+    /// pass the clock to [`message_with_clock`](Self::message_with_clock). The clock is read at the
+    /// end of the stage.
     #[inline]
     pub fn stage_with_clock<R>(
         &self,

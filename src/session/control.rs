@@ -78,7 +78,8 @@ impl Control {
         request: Request,
         next_step: impl FnOnce(&Request) -> Option<Step>,
     ) -> Option<(Request, Option<(Step, CancelToken)>)> {
-        // Locked all the while: a request that arrives later finds the step running.
+        // The lock is held until the step counts as running, so that a request that arrives later
+        // can interrupt it.
         let mut activity = self.activity();
         if activity.closed {
             return None;

@@ -45,8 +45,8 @@ impl EngineChoice {
     }
 }
 
-/// Two choices are equal if they load the same. Engines are identified by name, and options that the
-/// engine ignores do not count.
+/// Two choices are equal if they load the same. Engines are identified by name, and options that
+/// the engine ignores do not count.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
         self.engine.name() == other.engine.name()

@@ -1,6 +1,7 @@
-//! A thread that computes how a message comes about, for display.
+//! A thread that computes the tables of one message, for display.
 //!
-//! It never uses the worker's engine, so evidence can be entered while it copies large tables.
+//! It has tables of its own and never uses the worker's engine, so the worker can propagate new
+//! evidence while this thread copies large tables.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,7 +22,7 @@ pub struct Question {
     pub evidence: Evidence,
     /// The message.
     pub message: MessageId,
-    /// Memory that the tables may take; `None` is half of what is available when they are made.
+    /// Memory that the tables may take; `None` is half of the memory available when they are made.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -71,7 +72,7 @@ impl Explainer {
         }
     }
 
-    /// Asks for a message, in place of the one asked for before.
+    /// Asks `question`. An earlier question that was not answered yet is dropped.
     ///
     /// # Panics
     /// If the operating system cannot start a thread.
@@ -118,19 +119,19 @@ impl Drop for Explainer {
 }
 
 fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn Fn()) {
-    let mut walk: Option<Stepper> = None;
+    let mut stepper: Option<Stepper> = None;
     while let Some(task) = tasks.take() {
         let Task::Explain(question, token) = task else {
-            walk = None;
+            stepper = None;
             continue;
         };
-        let answer = match catch_panic(|| explain(&mut walk, &question, &token)) {
+        let answer = match catch_panic(|| explain(&mut stepper, &question, &token)) {
             // The question was replaced or dropped.
             Ok(Err(Interruption::Cancelled)) => continue,
-            Ok(Ok(passing)) => Ok(Arc::new(passing)),
+            Ok(Ok(detail)) => Ok(Arc::new(detail)),
             Ok(Err(Interruption::Failed(reason))) => Err(reason),
             Err(_) => {
-                walk = None;
+                stepper = None;
                 Err("internal error: the message cannot be shown".to_owned())
             }
         };
@@ -147,21 +148,22 @@ enum Interruption {
 }
 
 fn explain(
-    walk: &mut Option<Stepper>,
+    stepper: &mut Option<Stepper>,
     question: &Question,
     token: &CancelToken,
 ) -> Result<MessageDetail, Interruption> {
-    if !walk.as_ref().is_some_and(|walk| Arc::ptr_eq(walk.compiled(), &question.compiled)) {
+    if !stepper.as_ref().is_some_and(|stepper| Arc::ptr_eq(stepper.compiled(), &question.compiled))
+    {
         // Free the old tables first, so that old and new need not fit into memory together.
-        *walk = None;
+        *stepper = None;
         let memory = question.memory.unwrap_or_else(MemoryLimit::half_of_available);
         let new = Stepper::new(&question.compiled, question.evidence.clone(), memory);
         let refused = |error| Interruption::Failed(format!("Messages cannot be shown: {error}"));
-        *walk = Some(new.map_err(refused)?);
+        *stepper = Some(new.map_err(refused)?);
     }
-    let walk = walk.as_mut().expect("created above");
-    walk.set_evidence(question.evidence.clone());
-    walk.message(question.message, token).map_err(|error| match error {
+    let stepper = stepper.as_mut().expect("created above");
+    stepper.set_evidence(question.evidence.clone());
+    stepper.message(question.message, token).map_err(|error| match error {
         RunError::Cancelled => Interruption::Cancelled,
         RunError::Impossible => Interruption::Failed(
             "The evidence is impossible: this message is never passed.".to_owned(),
@@ -191,14 +193,14 @@ mod tests {
         let mut explainer = Explainer::new(|| {});
         assert!(explainer.wait().is_none(), "no question was asked");
         let first = question(0);
-        for message in 0..compiled_messages(&first) {
+        for message in 0..message_count(&first) {
             explainer.ask(Question { message: MessageId::new(message), ..first.clone() });
         }
-        let last = MessageId::new(compiled_messages(&first) - 1);
+        let last = MessageId::new(message_count(&first) - 1);
         loop {
             let (question, answer) = explainer.wait().unwrap();
-            let passing = answer.unwrap();
-            assert_eq!(passing.message, question.message);
+            let detail = answer.unwrap();
+            assert_eq!(detail.message, question.message);
             if question.message == last {
                 break;
             }
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(explainer.wait().unwrap().1.unwrap().message, MessageId::new(2));
     }
 
-    fn compiled_messages(question: &Question) -> usize {
+    fn message_count(question: &Question) -> usize {
         question.compiled.plan().messages().len()
     }
 

@@ -47,14 +47,15 @@ impl Session {
         self.control.submit(request);
     }
 
-    /// Stops what the worker is doing. It then waits for another request.
+    /// Stops what the worker is doing. The worker then waits for another request.
     pub fn cancel(&self) {
         self.control.cancel();
     }
 
-    /// Searches in the background for a junction tree better than `compiled`, which is of the
-    /// network with this serial, in place of any earlier search. The search ends when it finds
-    /// nothing better, or is [stopped](Self::stop_improving). Different seeds search differently.
+    /// Starts to search in the background for a better junction tree than that of `compiled`, and
+    /// stops any earlier search. `source_serial` is the [serial](Request::source_serial) of its
+    /// network. The search ends when it no longer finds anything better, or is
+    /// [stopped](Self::stop_improving). Different seeds search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
     ///
@@ -78,13 +79,15 @@ impl Session {
         improvement
     }
 
-    /// Stops the search for a better junction tree. An update that it has just sent may still arrive.
+    /// Stops the search for a better junction tree. An update that it has just sent may still
+    /// arrive.
     pub fn stop_improving(&mut self) {
         self.improver = None;
     }
 
     /// Runs `work`, which measures times, on a new thread called `name`. The search for a better
-    /// junction tree pauses until it ends. `cancel` must be the token by which `work` can be stopped.
+    /// junction tree pauses until it ends. `cancel` must be the token by which `work` can be
+    /// stopped.
     ///
     /// # Panics
     /// If the operating system cannot start a thread.

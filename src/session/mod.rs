@@ -7,9 +7,10 @@
 //! share large data instead of copying it. After the request's own evidence come the posteriors of
 //! its [cases](Request::cases), one step per case.
 //!
-//! Three more threads run next to the worker when they are needed: the [`Explainer`] computes how a
-//! message comes about, the search for a better junction tree ([`Session::improve`]) pauses while
-//! times are measured, and a [`Job`] runs anything else that takes long, such as an experiment.
+//! Three more threads run next to the worker when they are needed: the [`Explainer`] computes the
+//! tables of one message for display, [`Session::improve`] searches for a better junction tree and
+//! pauses while times are measured, and a [`Job`] runs anything else that takes long, such as an
+//! experiment.
 //!
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, after which nothing
 //! is loaded.

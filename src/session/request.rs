@@ -21,7 +21,7 @@ pub struct Request {
     pub compile: CompileOptions,
     /// What to propagate with.
     pub engine: EngineChoice,
-    /// Memory that the engine may use; `None` is half of what is available when it loads.
+    /// Memory that the engine may use; `None` is half of the memory available when it loads.
     pub memory: Option<MemoryLimit>,
     /// The evidence to propagate.
     pub evidence: Evidence,
@@ -46,8 +46,8 @@ pub enum Step {
     Prior,
     /// Computes the posteriors given the evidence.
     Propagate,
-    /// On a GPU, where timing each message takes time: repeats the propagation without, to measure
-    /// how long it really takes.
+    /// Repeats the propagation without timing its messages, to measure how long it really takes.
+    /// Only on a GPU, where timing each message slows the propagation down.
     Untraced,
     /// Computes the posteriors of one of the cases.
     Compare,

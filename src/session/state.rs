@@ -16,7 +16,7 @@ pub(super) struct State {
     pub(super) opened: Option<(u64, Arc<ReadNetwork>)>,
     pub(super) compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
     pub(super) loaded: Option<LoadedEngine>,
-    /// The engine that failed for the current network.
+    /// The engine that failed with the current network, if one did.
     pub(super) device_failure: Option<DeviceFailure>,
     pub(super) prior: Option<Arc<Propagation>>,
     pub(super) propagated: Option<(Evidence, u64)>,

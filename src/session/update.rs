@@ -25,14 +25,14 @@ pub struct Propagation {
     pub engine: EngineChoice,
     /// The compiled network that it ran on.
     pub compiled: Arc<CompiledNetwork>,
-    /// Time of the same propagation on a GPU without timing its messages, which takes time there.
-    /// Measured and [reported](Update::Untraced) later.
+    /// Time of the same propagation without timing its messages, which slows it down on a GPU.
+    /// Measured only there, in a second run, and then [reported](Update::Untraced).
     pub untraced: Option<Duration>,
 }
 
 impl Propagation {
-    /// Time from entering the evidence to the last posterior; without the timing of messages, where
-    /// that was measured.
+    /// Time from entering the evidence to reading the last posterior: the
+    /// [untraced](Self::untraced) time if it was measured, otherwise the time of the trace.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.untraced.unwrap_or(self.trace.elapsed)
@@ -75,12 +75,13 @@ pub enum Update {
     Prior(Arc<Propagation>),
     /// The posteriors given the evidence of the request.
     Propagated(Arc<Propagation>),
-    /// The same propagation once more, from an engine on a GPU, with its
-    /// [untraced](Propagation::untraced) time.
+    /// The propagation that was last [reported](Self::Propagated), now with its
+    /// [untraced](Propagation::untraced) time. Only from engines on a GPU.
     Untraced(Arc<Propagation>),
     /// The posteriors of one of the [cases](Request::cases), or why it is impossible.
     Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
-    /// The search for a better junction tree found one. The orders contain only this one.
+    /// The search for a better junction tree found one. The collection holds only its elimination
+    /// order.
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has ended.
     ImprovementEnded,

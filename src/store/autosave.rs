@@ -78,7 +78,7 @@ fn lock_path(file: &Path) -> PathBuf {
 /// An entry that a program left behind because it did not end normally.
 #[derive(Debug)]
 pub struct Abandoned {
-    /// What it had saved.
+    /// What the program had saved.
     pub content: Vec<u8>,
     file: PathBuf,
 }
@@ -153,7 +153,7 @@ mod tests {
                 panic!("a crash");
             });
             assert!(crash.join().is_err());
-            // File times can be this coarse.
+            // Modification times can be this coarse.
             std::thread::sleep(Duration::from_millis(20));
         }
         let running = Autosave::start(folder.path()).unwrap();

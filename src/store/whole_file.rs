@@ -9,8 +9,8 @@ use tempfile::NamedTempFile;
 /// Replaces the content of the file at `path` by `bytes`, or creates the file.
 ///
 /// The bytes go to a temporary file in the same folder, which then takes the name and the
-/// permissions of the old file. A symbolic link stays a link, and the file it points to is replaced.
-/// Anything but a regular file, such as a pipe, is written to directly.
+/// permissions of the old file. A symbolic link stays a link, and the file it points to is
+/// replaced. Anything but a regular file, such as a pipe, is written to directly.
 ///
 /// # Errors
 /// As the operating system reports. The file at `path` is then unchanged.

@@ -17,8 +17,8 @@ pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
 /// The content that each file is to have; `None` removes the file.
 type Changes = BTreeMap<PathBuf, Option<Content>>;
 
-/// A thread that writes files. If a file changes several times before it is written, only the newest
-/// change is made.
+/// A thread that writes files. If a file changes several times before it is written, only the
+/// newest change is made.
 ///
 /// Dropping the writer waits until everything is written.
 pub(super) struct Writer {
@@ -29,7 +29,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Shared {
     changes: Mailbox<Changes>,
-    /// Why a write failed most recently.
+    /// The error of the most recent write that failed.
     error: Mutex<Option<String>>,
 }
 

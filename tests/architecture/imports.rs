@@ -13,7 +13,7 @@ pub fn module_of(path: &str) -> Option<&str> {
     (!LEAVES.contains(&module) && !["lib", "main"].contains(&module)).then_some(module)
 }
 
-/// The table "Who may import whom" of ARCHITECTURE.md: for each module those it may import.
+/// The table "Who may import whom" of ARCHITECTURE.md: for each module, the modules it may import.
 pub fn table_of_architecture() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let text = include_str!("../../ARCHITECTURE.md");
     let (_, section) = text.split_once("## Who may import whom").expect("the section is there");
@@ -28,7 +28,7 @@ pub fn table_of_architecture() -> BTreeMap<&'static str, BTreeSet<&'static str>>
     .collect()
 }
 
-/// The top-level modules that `file` imports, leaves left out.
+/// The top-level modules that `file` imports, without leaves.
 pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
     let mut imports = BTreeSet::new();
     for root in ["crate::", "cliquescope::"] {
@@ -39,30 +39,30 @@ pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
         }
     }
     imports.retain(|import| !import.is_empty() && !LEAVES.contains(import));
-    // Items of the crate root, such as functions re-exported there.
+    // An upper-case name is an item of the crate root, not a module.
     imports.retain(|import| !import.starts_with(char::is_uppercase));
     imports
 }
 
-/// The files of each set of at least two that import each other, directly or not; `mod.rs` files,
-/// which name all files of their folder, are left out.
-pub fn circles(files: &[SourceFile]) -> Vec<Vec<&str>> {
+/// The import cycles: each set of two or more files that import each other, directly or indirectly.
+/// `mod.rs` files are left out because they name all files of their folder.
+pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
     let graph = Graph::of(files);
     let count = files.len();
     // Reachability by breadth-first search from every file: some hundred files, so this is quick.
     let reachable: Vec<Vec<bool>> = (0..count).map(|from| graph.reachable(from)).collect();
     let mut seen = vec![false; count];
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for file in 0..count {
         if seen[file] || !reachable[file][file] {
             continue;
         }
         let both_ways = |other: &usize| reachable[file][*other] && reachable[*other][file];
-        let circle: Vec<usize> = (0..count).filter(both_ways).collect();
-        circle.iter().for_each(|&member| seen[member] = true);
-        circles.push(circle.into_iter().map(|member| files[member].path.as_str()).collect());
+        let cycle: Vec<usize> = (0..count).filter(both_ways).collect();
+        cycle.iter().for_each(|&member| seen[member] = true);
+        cycles.push(cycle.into_iter().map(|member| files[member].path.as_str()).collect());
     }
-    circles
+    cycles
 }
 
 /// Files and the files they import.
@@ -102,7 +102,7 @@ impl Graph {
         Self { edges: files.iter().enumerate().map(edges_of).collect() }
     }
 
-    /// By file: whether one or more imports lead there from `from`.
+    /// For each file, whether one or more imports lead to it from `from`.
     fn reachable(&self, from: usize) -> Vec<bool> {
         let mut reached = vec![false; self.edges.len()];
         let mut open = vec![from];
@@ -117,7 +117,7 @@ impl Graph {
     }
 }
 
-/// The module that the file at `path` is: `engine/cpu/mod.rs` is `engine::cpu`.
+/// The path of the module in the file at `path`: `engine/cpu/mod.rs` holds `engine::cpu`.
 fn module_path(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
     if matches!(parts.last(), Some(&("mod" | "lib" | "main"))) {
@@ -147,7 +147,7 @@ fn resolve(
     }
 }
 
-/// Absolute paths below the crate that `file` names, and whether it re-exports them.
+/// The paths that `file` names, from the crate's root, and whether it re-exports each of them.
 fn uses(file: &SourceFile) -> Vec<(bool, Vec<String>)> {
     let module = module_path(&file.path);
     let mut found = Vec::new();
@@ -207,8 +207,8 @@ fn expand(tree: &str) -> Vec<String> {
     branches.flat_map(|branch| expand(branch)).map(|path| format!("{prefix}{path}")).collect()
 }
 
-/// `path` from the crate's root. A path of another crate comes out as one below `module`, where it
-/// leads nowhere.
+/// `path`, which occurs in `module`, from the crate's root. A path into another crate becomes a
+/// path below `module`, where no file matches it.
 fn absolute(path: &str, module: &[&str]) -> Vec<String> {
     let mut base: Vec<&str> = module.to_vec();
     let mut parts = path.split("::").peekable();
@@ -238,13 +238,13 @@ fn use_trees_are_expanded() {
 }
 
 #[test]
-fn a_circle_is_found_through_a_re_export() {
+fn a_cycle_is_found_through_a_re_export() {
     let file = |path: &str, code: &str| SourceFile { path: path.to_owned(), code: code.to_owned() };
     let files = [
-        file("room/mod.rs", "mod a;\nmod b;\npub use a::Thing;\npub use self::a::Other;"),
-        file("room/a.rs", "use super::b::Part;"),
-        file("room/b.rs", "use crate::room::Other;"),
-        file("room/c.rs", "use crate::room::a;"),
+        file("folder/mod.rs", "mod a;\nmod b;\npub use a::Thing;\npub use self::a::Other;"),
+        file("folder/a.rs", "use super::b::Part;"),
+        file("folder/b.rs", "use crate::folder::Other;"),
+        file("folder/c.rs", "use crate::folder::a;"),
     ];
-    assert_eq!(circles(&files), [["room/a.rs", "room/b.rs"]]);
+    assert_eq!(cycles(&files), [["folder/a.rs", "folder/b.rs"]]);
 }

@@ -1,24 +1,26 @@
-//! The rules of ARCHITECTURE.md that no compiler holds, read from the source as text.
+//! Tests of the rules in ARCHITECTURE.md that the compiler cannot check. They read the source as
+//! text.
 
 mod imports;
 mod source;
 
 use source::{SourceFile, source_files};
 
-/// The largest circle of files that import each other, `mod.rs` files left out.
-const LARGEST_CIRCLE: usize = 6;
+/// Largest allowed import cycle, in files; `mod.rs` files do not count.
+const LARGEST_CYCLE: usize = 6;
 
 /// Files that may contain `unsafe`: calls of the CUDA driver, and vector instructions that are used
 /// only where the processor has them.
 const UNSAFE: [&str; 2] = ["engine/cuda/", "engine/simd"];
 
-/// Where threads may be started.
+/// Files and folders in which threads may be started.
 const THREADS: [&str; 4] = ["session/", "store/", "engine/", "app/shell/file_dialog.rs"];
 
-/// The file that reads the clock. `propagation/watch.rs` has the processor's counter.
+/// The only file that may read the clock. `propagation/watch.rs` reads the processor's counter
+/// instead.
 const CLOCKS: [&str; 1] = ["clock.rs"];
 
-/// Panics with the files, outside `allowed`, in which `is_wrong` finds a line.
+/// Panics with all lines for which `is_wrong` holds in files outside `allowed`.
 fn assert_only_in(allowed: &[&str], rule: &str, is_wrong: impl Fn(&str) -> bool) {
     let is_allowed =
         |file: &&SourceFile| !allowed.iter().any(|prefix| file.path.starts_with(prefix));
@@ -57,9 +59,9 @@ fn modules_import_only_what_the_table_allows() {
 }
 
 #[test]
-fn files_do_not_import_each_other_in_large_circles() {
-    for circle in imports::circles(source_files()) {
-        assert!(circle.len() <= LARGEST_CIRCLE, "these files import each other: {circle:?}");
+fn files_do_not_import_each_other_in_large_cycles() {
+    for cycle in imports::cycles(source_files()) {
+        assert!(cycle.len() <= LARGEST_CYCLE, "these files import each other: {cycle:?}");
     }
 }
 
@@ -82,7 +84,7 @@ fn cuda_is_used_only_by_the_engines_on_a_gpu() {
 #[test]
 fn unsafe_code_is_only_where_it_is_named() {
     assert_only_in(&UNSAFE, "unsafe code", |line| has_word(line, "unsafe"));
-    // The compiler denies it, so that a room that needs it says so at its top.
+    // The compiler denies it, so a module that needs it has to allow it at its top.
     let lints = include_str!("../../Cargo.toml");
     assert!(lints.contains("unsafe_code = \"deny\""), "Cargo.toml denies unsafe code");
 }

@@ -12,7 +12,7 @@ pub struct SourceFile {
     pub code: String,
 }
 
-/// All files of `src` but those of unit tests, by path.
+/// All files of `src` except those with unit tests only, sorted by path.
 pub fn source_files() -> &'static [SourceFile] {
     static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

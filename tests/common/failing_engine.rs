@@ -28,11 +28,11 @@ pub enum FailureMode {
     Panic,
 }
 
-/// Answers like the default engine until it fails.
+/// An engine that answers like the default engine until it fails.
 pub struct FailingEngine {
     info: &'static EngineInfo,
     failure: FailureMode,
-    /// Set once it no longer fails.
+    /// Set once the engine no longer fails.
     repaired: AtomicBool,
 }
 
@@ -48,12 +48,12 @@ impl FailingEngine {
         Box::leak(Box::new(Self { info, failure, repaired: AtomicBool::new(false) }))
     }
 
-    /// Stops failing.
+    /// Makes the engine work from now on.
     pub fn repair(&self) {
         self.repaired.store(true, Ordering::Relaxed);
     }
 
-    /// Chooses this engine.
+    /// The choice of this engine, in double precision on one thread.
     pub fn choice(&'static self) -> EngineChoice {
         engine_choice(self)
     }
@@ -138,7 +138,7 @@ impl Drop for FailingPropagator {
     fn drop(&mut self) {
         assert!(
             self.failure != Some(FailureMode::Panic),
-            "the engine has a defect in its end, too"
+            "the engine panics once more when it is dropped"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A session in a test: requests, and the updates it answers with.
+//! Helpers for tests of a session: requests, and the updates that answer them.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::CompileOptions;
 use cliquescope::session::{EngineChoice, Propagation, Request, Session, Step, Update};
 
-/// Chooses `engine` in double precision on one thread.
+/// The choice of `engine` in double precision on one thread.
 pub fn engine_choice(engine: &'static dyn Engine) -> EngineChoice {
     EngineChoice { engine, precision: Precision::F64, threads: 1, paper: PaperOptions::default() }
 }
 
-/// The default engine on one thread.
+/// The choice of the default engine in double precision on one thread.
 pub fn default_choice() -> EngineChoice {
     engine_choice(engine::default_engine())
 }
 
-/// Asks for the posteriors of a sample without evidence.
+/// A request for the posteriors of a sample without evidence.
 pub fn request(network: &str, serial: u64) -> Request {
     Request {
         source: NetworkSource::Named(network.to_owned()),
@@ -47,7 +47,8 @@ pub fn evidence_of(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     evidence
 }
 
-/// All updates until the worker is idle.
+/// All updates until the worker has nothing left to do: it is idle, or a step failed or was
+/// cancelled.
 pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
     while let Some((_, update)) = session.wait() {

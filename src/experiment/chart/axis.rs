@@ -3,7 +3,8 @@
 use super::Scale;
 use crate::numbers::{round_step, short};
 
-/// Intervals between the ticks of a linear axis, about.
+/// Approximate number of intervals between the ticks of a linear axis. More intervals give more
+/// ticks.
 const LINEAR_INTERVALS: f64 = 5.0;
 
 /// A scale with the range of axis coordinates that it shows.
@@ -19,13 +20,14 @@ pub struct AxisRange<'a> {
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where the tick is.
+    /// Position of the tick, in axis coordinates.
     pub coordinate: f64,
     /// Its label; empty for a tick without one.
     pub label: String,
-    /// Distance between ticks of its kind, about: renderers may fade those that are too close.
+    /// Approximate distance between ticks of this kind, in axis coordinates. Renderers may fade
+    /// ticks that are too close.
     pub spacing: f64,
-    /// A subdivision between the ticks that matter.
+    /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,
 }
 

@@ -2,10 +2,10 @@
 
 use super::{AxisRange, Panel, PointRef};
 
-/// Width of all bars at one category together; the distance between categories is 1.
+/// Total width of the bars at one category, where the distance between categories is 1.
 const GROUP_WIDTH: f64 = 0.76;
 
-/// Share of its place in the group that a bar fills; the rest is the gap to the next bar.
+/// Share of a bar's slot in its group that the bar fills; the rest is the gap to the next bar.
 const FILLED: f64 = 0.94;
 
 /// A bar as a rectangle in axis coordinates.

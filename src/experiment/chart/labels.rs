@@ -31,9 +31,9 @@ pub struct Placement {
     pub is_free: bool,
 }
 
-/// Places each label next to its point. Tries right, left, above, below and two diagonals; if none is
-/// free, takes the first one between `left` and `right`, the edges of the panel. `dots` are all dots
-/// of the panel, which labels should not cover.
+/// Places each label next to its point. Tries right, left, above, below and two diagonals; if none
+/// is free, takes the first one between `left` and `right`, the edges of the panel. `dots` are all
+/// dots of the panel, which labels should not cover.
 ///
 /// # Complexity
 /// O(labels · (labels + dots)).

@@ -17,7 +17,7 @@ pub(super) struct RunKind {
     pub is_loaded: bool,
 }
 
-/// How often a time is measured.
+/// How many propagations of a run are timed, and for how long.
 ///
 /// All figures compare the times of `gpu` and `cpu`, so these are measured most often. Engines that
 /// pass one message after another are slow and vary little, so a few propagations are enough.

@@ -35,7 +35,8 @@ pub struct RecordingSetup {
 }
 
 impl RecordingSetup {
-    /// The paper's networks on this machine. `commit` is the commit that the program was built from.
+    /// The paper's networks on this machine. `commit` is the commit that the program was built
+    /// from.
     #[must_use]
     pub fn new(commit: Option<&str>) -> Self {
         let provenance = Provenance::here(commit);
@@ -107,7 +108,8 @@ impl Recorder {
         self.remaining.iter().map(|tasks| (tasks[0].network.as_str(), tasks.len()))
     }
 
-    /// Approximate duration of [`run`](Self::run) on a machine like those of the shipped recordings.
+    /// Approximate duration of [`run`](Self::run) on a machine like those of the shipped
+    /// recordings.
     #[must_use]
     pub fn forecast(&self) -> Duration {
         let runs = self.remaining.iter().flatten().flat_map(|task| {

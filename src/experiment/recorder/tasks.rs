@@ -53,7 +53,7 @@ pub(super) fn tree_tasks(
         for threshold in MERGE_THRESHOLDS {
             let tree = tree_name(paper, Some((threshold, rule)));
             let compiled = merged(&plain, threshold, rule);
-            // A reader of the recording finds an equal tree by the sizes of its messages.
+            // An equal tree need not be recorded twice: it is found by the sizes of its messages.
             if tasks.iter().all(|task| task.compiled.tree() != compiled.tree()) {
                 tasks.push(task(compiled, tree, runs_on_merged_tree(setup)));
             }
@@ -62,7 +62,7 @@ pub(super) fn tree_tasks(
     Ok(tasks)
 }
 
-/// All engines, each with a traced run; with `sweep` also `gpu-paper` in all block sizes.
+/// A traced run of each engine that runs here. With `sweep`, also `gpu-paper` in all block sizes.
 fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
     let memory = MemoryLimit::half_of_available();
     let mut runs = Vec::new();
@@ -116,7 +116,7 @@ impl Run {
         RunKind { engine: self.engine.info(), is_traced, is_sweep, is_loaded }
     }
 
-    /// The engine with those options that matter for it.
+    /// The engine, with the options that affect it.
     pub fn title(&self) -> String {
         let EngineInfo { name, capabilities, .. } = self.engine.info();
         if capabilities.paper_options {

@@ -73,8 +73,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// The words that the first warp reads from the mapping tables of the largest separator, a panel
-/// for each layout.
+/// Panels of the words that the first warp reads from the mapping tables of the first network's
+/// largest separator, one for each layout. Adds the same numbers to `record` as a table.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();
@@ -112,8 +112,8 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     panels
 }
 
-/// Mean number of memory transactions of 32 bytes when a warp reads one element per thread, over all
-/// reads of a propagation.
+/// Mean number of memory transactions of 32 bytes when a warp reads one element per thread, over
+/// all reads of a propagation.
 fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
     let junction_tree = tree.compiled.tree();
     let (mut reads, mut transactions) = (0.0, 0.0);
@@ -121,7 +121,7 @@ fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
         for end in [edge.parent, edge.child] {
             let entries = edge.entries as usize;
             let count = junction_tree[end].entries as usize / entries;
-            // A transaction is eight elements, so the pattern repeats after eight of them. All warps
+            // A transaction brings eight elements, so the pattern repeats after eight. All warps
             // read alike except the last, which may have fewer threads.
             for residue in 0..count.min(8) {
                 let steps = (count - residue).div_ceil(8) as f64;

@@ -1,4 +1,4 @@
-//! From the paper's algorithm to engine `gpu`, step by step, and how far the floor is.
+//! From the paper's algorithm to engine `gpu`, step by step, and the distance from the floor.
 
 use crate::engine::{GPU, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::floor::{FLOOR_GPU, floor_us};

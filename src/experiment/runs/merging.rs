@@ -108,7 +108,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Entries of equation 6 for an engine.
+/// The number of entries that equation 6 counts for an engine.
 fn entries(row: &Row, engine: &str) -> f64 {
     row.work.entries(on_gpu(engine))
 }

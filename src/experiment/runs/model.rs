@@ -40,9 +40,9 @@ struct Row<'t> {
 struct Fits {
     /// Equation 6 for the engine.
     engine: Option<Fit>,
-    /// The same with no more threads at once than the GPU has.
+    /// As `engine`, with no more threads at once than the GPU can run.
     capped: Option<Fit>,
-    /// Equation 6 for the baseline, one entry after another.
+    /// Equation 6 for the baseline, which reads one entry after another.
     baseline: Option<Fit>,
     /// Equation 6 for the GPU times that the paper prints, with the work of these trees.
     printed: Option<Fit>,
@@ -107,7 +107,7 @@ fn fit(rows: &[Row], on_gpu: bool) -> Fits {
     }
 }
 
-/// The table of constants: fitted ones, and those of the launches.
+/// The table of constants: the fitted ones, and the times of launches.
 fn constants(
     engine: &str,
     baseline: &str,

@@ -9,7 +9,7 @@ use crate::experiment::chart::{Figure, Legend, Panel};
 /// Space above a panel's axes, for its title, in pixels.
 const ABOVE: f64 = 24.0;
 
-/// Height of the figure's title, in pixels.
+/// Height of the line with the figure's title, in pixels.
 const TITLE: f64 = 20.0;
 
 /// A figure and the sizes of its parts.

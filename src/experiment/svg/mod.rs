@@ -34,6 +34,7 @@ impl Record {
         let bold = "font-size='16' font-weight='bold'";
         text(&mut body, MARGIN, y + 14.0, "start", bold, &self.title);
         y += 22.0;
+        // A character at font size 11 is about 6.2 pixels wide.
         for line in wrapped(&self.credit_line(), (width / 6.2) as usize).lines() {
             let style = format!("font-size='11' fill='{}'", svg::WEAK);
             text(&mut body, MARGIN, y + 12.0, "start", &style, line);
@@ -72,12 +73,13 @@ fn text(body: &mut String, x: f64, y: f64, anchor: &str, attributes: &str, text:
     );
 }
 
-/// Approximate width of text in pixels.
+/// Approximate width of text in pixels: a character of Helvetica is 0.56 of the font size wide on
+/// average.
 fn text_width(text: &str, font_size: f64) -> f64 {
     0.56 * font_size * text.chars().count() as f64
 }
 
-/// The colour of series `index` as SVG has it.
+/// The colour of series `index`, as SVG writes it.
 fn series_colour(index: usize) -> String {
     let series = palette::LIGHT.series;
     let [red, green, blue] = series[index % series.len()];

@@ -10,7 +10,7 @@ use crate::experiment::chart::{
 };
 use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
-/// Font size of the labels of points and marks.
+/// Font size of the labels of points and marks, in pixels.
 const LABEL_FONT: f64 = 10.0;
 
 /// The rectangle between the axes, in pixels.

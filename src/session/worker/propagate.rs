@@ -103,8 +103,8 @@ impl Worker {
         watch
     }
 
-    /// Propagates `evidence`. `None` if the engine's device failed: the engine is then unloaded, and
-    /// loading is the next step.
+    /// Propagates `evidence`. `None` if the engine's device failed: the engine is then unloaded,
+    /// and loading is the next step.
     fn propagate(
         &mut self,
         evidence: &Evidence,
