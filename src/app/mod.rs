@@ -4,11 +4,12 @@
 //! draw the [`Model`](state::model::Model) and push [`Command`](state::command::Command)s, and the
 //! workbench applies the commands, which may send the session a new request.
 //!
-//! Imports go one way: shell -> workbench -> features in `state` -> the model. Panes and widgets import
-//! the model and the commands only.
+//! Imports go one way: workbench -> shell -> panes -> widgets and layout. Workbench, shell and
+//! panes also import [`state`], which imports none of them; panes take only data and commands from
+//! it. (Tests of the shell run a whole workbench.)
 //!
-//! **Invariants:** a pane never changes the model and never computes a posterior; nothing here waits
-//! for the session.
+//! **Invariants:** a pane never changes the model and never computes a posterior; nothing here
+//! waits for the session.
 
 pub mod layout;
 pub mod panes;
@@ -49,15 +50,15 @@ const SETTINGS_KEY: &str = "settings";
 /// Options for opening the window.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchOptions {
-    /// A path or the name of a sample.
+    /// A path or the name of a sample; `None` opens the sample `asia`.
     pub network: Option<String>,
-    /// Findings: names of variable and state.
+    /// Findings to enter: the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
     /// Write a picture of the window to this path when the posteriors are on screen, and quit.
     pub screenshot: Option<PathBuf>,
     /// Size of the window in points.
     pub size: Option<(f32, f32)>,
-    /// Dark or light, instead of what the settings say.
+    /// The theme, instead of the one in the settings.
     pub theme: Option<ThemeChoice>,
     /// Name of the engine, for this run only.
     pub engine: Option<String>,
@@ -120,7 +121,8 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     }
 }
 
-/// Overrides the size of the last window, which eframe restores even if it does not store one.
+/// Overrides the size of the last window, which eframe restores even if `persist_window` is off.
+/// `None` if neither a size nor a screenshot was requested.
 fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     if options.size.is_none() && options.screenshot.is_none() {
         return None;
@@ -211,7 +213,8 @@ impl eframe::App for Window {
         self.workbench.end();
     }
 
-    /// No: the [`Settings`] hold everything that is stored. Scroll positions are not.
+    /// The [`Settings`] hold everything that is stored. egui's memory, such as scroll positions, is
+    /// not stored.
     fn persist_egui_memory(&self) -> bool {
         false
     }

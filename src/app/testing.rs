@@ -29,7 +29,8 @@ use crate::propagation::{
 use crate::session::{EngineChoice, Propagation};
 use crate::statistics::Quantiles;
 
-/// The model of a pane in a test. Selection, hover and the shown recording follow its commands.
+/// The model of a pane in a test, and the commands that the pane pushed. Commands that select an
+/// item, hover over one, or show a recording are applied to the model; all others are only listed.
 pub(crate) struct Bench {
     /// What the pane draws.
     pub model: Model,
@@ -68,13 +69,14 @@ impl Bench {
     }
 }
 
-/// A model with the sample called `network` open, propagated without evidence by engine `sequential`.
-/// With nothing open if the name is empty.
+/// A model with the sample called `network` open, propagated without evidence by engine
+/// `sequential`. Nothing is open if the name is empty.
 pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }
 
-/// As [`model`], with another engine and with findings by name.
+/// As [`model`], with another engine and with findings: the name of a variable and the label of its
+/// observed state.
 pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)]) -> Model {
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
@@ -85,8 +87,9 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     model
 }
 
-/// Adds a recording of the open network on a GPU by engine `gpu` to `model`: messages of 1 µs, one after
-/// the other, each in its own block after waiting 2 µs, and 8 µs of launching before the first.
+/// Adds a recording of the open network on a GPU by engine `gpu` to `model`: messages of 1 µs, one
+/// after the other, each in its own block after waiting 2 µs, and 8 µs of launching before the
+/// first.
 pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let microseconds = |index: usize| Duration::from_micros(index as u64);
     let document = model.document.as_mut().expect("an open network");
@@ -155,10 +158,11 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         memory: MemoryLimit::from_bytes(1 << 30),
         paper: choice.paper,
     };
-    let mut loaded = choice.engine.load(&compiled, &load).expect("a small network");
+    let mut propagator = choice.engine.load(&compiled, &load).expect("a small network");
     let mut run = |evidence: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
-        let posteriors = propagate(&mut *loaded, &compiled, evidence, &watch).expect("possible");
+        let posteriors =
+            propagate(&mut *propagator, &compiled, evidence, &watch).expect("possible");
         let trace = watch.trace();
         Arc::new(Propagation {
             evidence: evidence.clone(),
@@ -179,11 +183,11 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     document.compiled = Some(Arc::clone(&compiled));
     document.prior = Some(prior);
     document.result = Some(result);
-    document.engine_bytes = Some(loaded.peak_bytes());
+    document.engine_bytes = Some(propagator.peak_bytes());
     document
 }
 
-/// A harness of 900 by 600 points that drives a pane with [`model`] `network`.
+/// A harness that draws a pane with the [`model`] of `network` in 900 by 600 points.
 pub(crate) fn drive<'a>(
     network: &str,
     show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,
@@ -191,7 +195,7 @@ pub(crate) fn drive<'a>(
     drive_model(model(network), show)
 }
 
-/// As [`drive`], for any model.
+/// As [`drive`], with this model.
 pub(crate) fn drive_model<'a>(
     model: Model,
     mut show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,

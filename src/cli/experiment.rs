@@ -74,8 +74,8 @@ pub struct Args {
     #[arg(long, value_name = "ENTRIES", value_parser = options::whole(0..=u64::MAX))]
     threshold: Option<u64>,
 
-    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of the
-    /// available memory]
+    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of
+    /// the available memory]
     #[arg(long, value_name = "SIZE", value_parser = options::memory)]
     memory_limit: Option<MemoryLimit>,
 
@@ -167,8 +167,8 @@ fn setup(
     Ok(setup)
 }
 
-/// Writes the record as JSON and SVG, and each of its tables as CSV: the first to NAME.csv, the others
-/// to NAME-TABLE.csv.
+/// Writes the record as JSON and SVG, and each of its tables as CSV: the first to NAME.csv, the
+/// others to NAME-TABLE.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
     for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);
@@ -184,7 +184,7 @@ pub fn progress() -> Progress {
     Progress::new(CancelToken::new()).with_listener(|status| output::note(&progress_line(status)))
 }
 
-/// An estimated time in whole seconds, in words.
+/// `time` in whole seconds, rounded down but at least one, such as `12 seconds`.
 pub fn seconds(time: Duration) -> String {
     numbers::counted(time.as_secs().max(1) as usize, "second", "seconds")
 }

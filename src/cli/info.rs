@@ -34,7 +34,7 @@ struct Record {
     variables: usize,
     states: usize,
     arcs: usize,
-    /// For a Markov network, which has no arcs.
+    /// Number of factors of a Markov network, which has no arcs; `None` for a Bayesian network.
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<usize>,
     triangulation: &'static str,

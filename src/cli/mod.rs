@@ -21,8 +21,8 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// See, set and time exact inference in Bayesian networks.
 ///
-/// Without a command, opens the window, with NETWORK if given. A NETWORK is the path of a file or the
-/// name of a sample. If a file has the name of a command, give its folder too, as in ./info.
+/// Without a command, opens the window, with NETWORK if given. A NETWORK is the path of a file or
+/// the name of a sample. If a file has the name of a command, give its folder too, as in ./info.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 struct Cli {
@@ -91,7 +91,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
         if !unknown {
             return error;
         }
-        // Clap took the first argument for a network.
+        // The first argument is no command, so clap took it for a NETWORK and rejected the next
+        // one.
         let names = command.get_subcommands().map(clap::Command::get_name).collect::<Vec<_>>();
         let names = names.join(", ");
         let message = format!("expected one of the commands {names}, or a single NETWORK");

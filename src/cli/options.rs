@@ -36,8 +36,8 @@ pub struct CompileArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     triangulation_budget: Option<Duration>,
 
-    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of the
-    /// available memory]
+    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of
+    /// the available memory]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory_limit: Option<MemoryLimit>,
 }
@@ -126,7 +126,8 @@ pub fn open(spec: &str) -> Result<ReadNetwork, String> {
     Ok(read)
 }
 
-/// Checks that `text` has the form `VAR=STATE`. It can be split only when the network is known.
+/// Checks that `text` has the form `VAR=STATE`, for `value_parser`. [`split_finding`] splits it
+/// once the network is known.
 pub fn finding(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((variable, state)) if !variable.is_empty() && !state.is_empty() => Ok(text.to_owned()),
@@ -134,8 +135,8 @@ pub fn finding(text: &str) -> Result<String, String> {
     }
 }
 
-/// Splits `VAR=STATE` at the first `=` that follows the name of a variable, because names can contain
-/// the sign; otherwise at the first `=`.
+/// Splits `VAR=STATE` at the first `=` that follows the name of a variable of `network`, because
+/// names can contain `=`. If there is none, splits at the first `=`.
 pub fn split_finding<'f>(network: &Network, finding: &'f str) -> (&'f str, &'f str) {
     let mut positions = finding.match_indices('=').map(|(at, _)| at);
     let split = positions.clone().find(|&at| network.find(&finding[..at]).is_some());
@@ -152,6 +153,7 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
         let (variable, state) = split_finding(network, finding);
         let outcome = evidence.observe_named(network, variable, state);
         outcome.map_err(|error| format!("--evidence {finding}: {error}"))?;
+        // A second finding on a variable replaces the first, so the number of findings lags behind.
         if evidence.len() <= index {
             return Err(format!("--evidence {finding}: variable '{variable}' is given twice"));
         }
@@ -159,8 +161,8 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, where `-` is standard input, each with its name if it has one. Without a file,
-/// one case without evidence.
+/// The cases in `file`, where `-` is standard input, each with its name if it has one. Without a
+/// file, one case without evidence.
 pub fn cases(
     network: &Network,
     file: Option<&PathBuf>,
@@ -200,7 +202,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "expected a number of seconds, such as 0.5".to_owned())
 }
 
-/// A parser of whole numbers in `range`.
+/// A parser of whole numbers in `range`, for `value_parser`.
 pub fn whole<N>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static

@@ -15,10 +15,10 @@ use super::output;
 
 /// Measure all engines on this machine, for display on machines without a GPU.
 ///
-/// Every engine that can run on this machine propagates each network on two junction trees, with and
-/// without timing each message, and gpu-paper with every block size and layout. The file is named
-/// after the machine and written after each network. If a run is stopped, the file has the networks
-/// measured so far, and --resume continues from there.
+/// Every engine that can run on this machine propagates each network on two junction trees, with
+/// and without timing each message, and gpu-paper with every block size and layout. The file is
+/// named after the machine and written after each network. If a run is stopped, the file has the
+/// networks measured so far, and --resume continues from there.
 #[derive(clap::Args)]
 pub struct Args {
     /// Names of samples [default: the paper's eight]
@@ -37,7 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Commit that the program was built from, to be recorded. Without it a recording cannot be resumed
+    /// Commit that the program was built from, to be recorded. Without it a recording cannot be
+    /// resumed
     #[arg(long, value_name = "ID")]
     commit: Option<String>,
 
@@ -135,7 +136,7 @@ fn announce(recorder: &Recorder, path: &Path) {
     }
 }
 
-/// For each engine the smallest and the largest number of propagations behind a median.
+/// For each engine, the smallest and the largest number of propagations that a median was taken of.
 fn counts(recording: &Recording) -> Vec<(&str, usize, usize)> {
     let mut counts: Vec<(&str, usize, usize)> = Vec::new();
     for run in recording.networks.iter().flat_map(|network| &network.runs) {

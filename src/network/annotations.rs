@@ -11,7 +11,7 @@ use crate::network::VariableId;
 pub struct Annotations {
     /// Annotation of the network itself.
     pub network: Annotation,
-    /// Annotation of each variable, by position; those after the end have none.
+    /// Annotation of each variable, by position. Variables after the end have none.
     variables: Vec<Annotation>,
 }
 
@@ -36,7 +36,7 @@ pub struct Annotation {
 pub struct Attribute {
     /// The name of the format, as [`Format::name`](crate::format::Format::name) gives it.
     pub format: &'static str,
-    /// Its name.
+    /// The name of the attribute.
     pub name: String,
     /// Its value, as written in the file.
     pub value: String,
@@ -60,12 +60,14 @@ impl Annotations {
         &mut self.variables[variable.index()]
     }
 
-    /// All annotations: the network's and then the variables', in file order.
+    /// All annotations: the network's, and then the variables' in file order, up to the last one
+    /// that has any.
     pub fn all(&self) -> impl Iterator<Item = &Annotation> {
         std::iter::once(&self.network).chain(&self.variables)
     }
 
-    /// The positions of the first `count` variables. `None` unless all have one and they differ.
+    /// The positions of the first `count` variables, `[x, y]` each. `None` if one of these
+    /// variables has no position, or if all are at the same position.
     #[must_use]
     pub fn positions(&self, count: usize) -> Option<Vec<[f64; 2]>> {
         let positions: Vec<_> = (0..count)
@@ -76,7 +78,7 @@ impl Annotations {
 }
 
 impl Annotation {
-    /// Whether there is no annotation.
+    /// Whether nothing is annotated.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == EMPTY

@@ -6,11 +6,11 @@ use rand::RngExt;
 use crate::network::{Evidence, Network};
 
 impl Evidence {
-    /// Draws a sample of the joint distribution, and observes `count` variables, chosen at random, in
-    /// their states of the sample; all variables if there are fewer.
+    /// Draws a sample of the joint distribution, and observes `count` randomly chosen variables in
+    /// their states in the sample; all variables if there are fewer.
     ///
-    /// By forward sampling, which draws every variable given its parents. The evidence is therefore
-    /// possible, and about as probable as evidence in practice.
+    /// The sample is drawn forward: every variable given its parents. The evidence is therefore
+    /// possible, and likely evidence is drawn more often than unlikely evidence.
     ///
     /// # Panics
     /// If `network` is a Markov network; use [`engine::draw`](crate::engine::draw) for those.
@@ -48,7 +48,7 @@ fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
 }
 
 /// The inverse of the cumulative distribution: the first state at which the sum of `distribution`
-/// exceeds `share`, a number from 0 to 1.
+/// up to and including that state exceeds `share`, a number from 0 to 1.
 ///
 /// # Panics
 /// If all probabilities are zero.
@@ -71,7 +71,8 @@ mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Mcg;
 
-    /// X1, listed first, repeats X0, which is 1 in a quarter of all cases and never 2.
+    /// Variable `effect`, listed first, always has the state of `cause`, which is 1 with
+    /// probability 1/4 and never 2.
     fn repeats() -> Network {
         let (cause, effect) = (VariableId::new(1), VariableId::new(0));
         let states = ["0", "1", "2"];

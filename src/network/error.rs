@@ -81,12 +81,13 @@ pub enum NetworkError {
         /// The value.
         value: f64,
     },
-    /// The graph has a directed cycle.
+    /// The graph has a directed cycle: the names of its variables along the arcs, the first
+    /// repeated at the end.
     #[error("the arcs form a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
 }
 
-/// The number of entries of a table; `None` if it overflows.
+/// The number of entries of a table; `None` if it does not fit into `usize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryCount(pub Option<usize>);
 

@@ -11,13 +11,16 @@ pub enum Finding {
     Observed(usize),
     /// A non-negative weight for each state, in file order (virtual evidence).
     ///
-    /// Multiplying all weights by a number leaves the posteriors unchanged and adds its logarithm to
-    /// ln P(e).
+    /// Multiplying all weights by a positive number leaves the posteriors unchanged and adds the
+    /// logarithm of that number to ln P(e).
     Likelihood(Box<[f64]>),
 }
 
 impl Finding {
-    /// The weight that the finding gives to `state`.
+    /// The weight that the finding gives to `state`: for an observation, one or zero.
+    ///
+    /// # Panics
+    /// If this is a likelihood without a weight for `state`.
     #[must_use]
     pub fn weight(&self, state: usize) -> f64 {
         match self {
@@ -35,7 +38,8 @@ pub enum EvidenceError {
     UnknownVariable {
         /// The name.
         name: String,
-        /// Up to three names that differ only in case, or of which one is a prefix of the other.
+        /// Up to three names of variables that begin with it or with which it begins, ignoring
+        /// case.
         similar: Vec<String>,
     },
     /// The variable has no state with this label.
@@ -79,8 +83,8 @@ fn hint(similar: &[String]) -> String {
 
 /// Findings on some of a network's variables, at most one per variable.
 ///
-/// Findings are ordered by variable, whatever the order in which they were entered, so equal evidence
-/// gives results with identical bits.
+/// Findings are ordered by variable, whatever the order in which they were entered, so equal
+/// evidence gives results with identical bits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     findings: BTreeMap<VariableId, Finding>,
@@ -157,7 +161,7 @@ impl Evidence {
     /// [`set_likelihood`](Self::set_likelihood) for the variable called `variable`.
     ///
     /// # Errors
-    /// As above, and if there is no such variable.
+    /// As [`set_likelihood`](Self::set_likelihood), and if there is no such variable.
     pub fn set_likelihood_named(
         &mut self,
         network: &Network,
@@ -172,7 +176,8 @@ impl Evidence {
         self.findings.remove(&variable)
     }
 
-    /// Enters a finding from other evidence on the same network, replacing any earlier finding.
+    /// Enters a finding from other evidence on the same network, replacing any earlier finding. The
+    /// finding is not checked.
     pub fn insert(&mut self, variable: VariableId, finding: Finding) {
         self.findings.insert(variable, finding);
     }
@@ -214,7 +219,7 @@ impl Evidence {
         self.findings.is_empty()
     }
 
-    /// The findings on `variables` only.
+    /// The part of this evidence that is about `variables`.
     #[must_use]
     pub fn restricted_to(&self, variables: &[VariableId]) -> Self {
         let keep = |v: &VariableId| self.findings.get(v).map(|finding| (*v, finding.clone()));

@@ -4,8 +4,8 @@ use crate::id::define_id;
 use crate::network::VariableId;
 
 define_id! {
-    /// Identifies a factor of one [`Network`](crate::network::Network). In a Bayesian network, factor
-    /// v is the CPT of variable v.
+    /// Identifies a factor of one [`Network`](crate::network::Network). In a Bayesian network,
+    /// factor v is the CPT of variable v.
     FactorId
 }
 
@@ -35,15 +35,18 @@ impl Factor {
         &self.scope
     }
 
-    /// The values, without their common scale of two to the power of [`exponent`](Self::exponent).
+    /// The stored values. A value of the factor is a stored value times two to the power of
+    /// [`exponent`](Self::exponent).
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The power of two that was taken out of the values; zero for a probability table.
+    /// The exponent of the power of two that was taken out of the values; zero for a probability
+    /// table.
     ///
-    /// No value of a factor in a network is greater than one, which engines rely on.
+    /// It is chosen so that no stored value of a factor in a network is greater than one, which
+    /// engines rely on.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent

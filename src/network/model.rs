@@ -9,9 +9,10 @@ use crate::network::{Annotations, Cpt, Factor, FactorId, NetworkError, Variable,
 ///
 /// Variables are numbered in file order by [`VariableId`]. In a Bayesian network `cpts()[v]` is the
 /// table of variable `v`. A Markov network has neither parents nor CPTs: its joint distribution is
-/// the product of its [factors](Self::factors) divided by the partition function, which is the sum of
-/// that product over all configurations. For a Markov network, ln P(e) is ln Z(e): the logarithm of
-/// the sum over the configurations that agree with the evidence.
+/// the product of its [factors](Self::factors) divided by the partition function, which is the sum
+/// of that product over all configurations. What the rest of the program calls ln P(e) is ln Z(e)
+/// for a Markov network: the logarithm of the sum over the configurations that agree with the
+/// evidence.
 #[derive(Clone, Debug)]
 pub struct Network {
     name: String,
@@ -29,11 +30,15 @@ pub struct Network {
 impl Network {
     /// A Bayesian network of `variables`, with one table for each in any order.
     ///
-    /// Rows that sum to one only within rounding are normalised. A reader that warns about such rows
-    /// calls [`normalise_row`](crate::network::normalise_row) itself, because it knows their lines.
+    /// Rows that sum to one only within rounding are normalised. A reader that warns about such
+    /// rows calls [`normalise_row`](crate::network::normalise_row) itself, because it knows their
+    /// lines.
     ///
     /// # Errors
     /// The first mistake found.
+    ///
+    /// # Panics
+    /// If a table names a variable that is not in `variables`.
     pub fn new(
         name: impl Into<String>,
         variables: Vec<Variable>,
@@ -70,10 +75,14 @@ impl Network {
 
     /// A Markov network of `variables` and `factors`.
     ///
-    /// Several factors may have the same scope. A factor with an empty scope is a constant.
+    /// Several factors may have the same scope. A factor with an empty scope is a constant. The
+    /// values of each factor are scaled by a power of two: see [`Factor::exponent`].
     ///
     /// # Errors
     /// The first mistake found.
+    ///
+    /// # Panics
+    /// If a factor names a variable that is not in `variables`.
     pub fn markov(
         name: impl Into<String>,
         variables: Vec<Variable>,
@@ -118,14 +127,15 @@ impl Network {
         (0..self.factor_count()).map(FactorId::new)
     }
 
-    /// The factor called `id`.
+    /// The factor with this id.
     #[must_use]
     pub fn factor(&self, id: FactorId) -> &Factor {
         if self.is_bayesian { self.cpts[id.index()].factor() } else { &self.markov[id.index()] }
     }
 
-    /// Natural logarithm of the scale that was taken out of the factors' values; zero for a Bayesian
-    /// network. The joint distribution is the product of the values times its exponential.
+    /// Natural logarithm of the scale that was taken out of the factors' values; zero for a
+    /// Bayesian network. The product of the factors as given is the product of their stored values
+    /// times exp(`ln_scale`).
     #[must_use]
     pub fn ln_scale(&self) -> f64 {
         let exponents = self.markov.iter().map(|factor| i64::from(factor.exponent()));
@@ -144,7 +154,7 @@ impl Network {
         &self.name
     }
 
-    /// The same network with `annotations` in place of those it has.
+    /// The same network with `annotations` in place of its own.
     #[must_use]
     pub fn with_annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = annotations;
@@ -168,7 +178,7 @@ impl Network {
         (0..self.variables.len()).map(VariableId::new)
     }
 
-    /// All probability tables: the one at position `v` is of variable `v`. Empty in a Markov network.
+    /// All probability tables, in the order of their child variables. Empty in a Markov network.
     #[must_use]
     pub fn cpts(&self) -> &[Cpt] {
         &self.cpts

@@ -2,12 +2,12 @@
 
 /// The sum of any row may differ from one by this much: the row is then normalised.
 ///
-/// Rows of numbers with few decimals may differ by more; see [`normalise_row`]. A smaller value
+/// The sum of numbers with few decimals may differ by more; see [`normalise_row`]. A smaller value
 /// rejects files that people use, a larger one accepts wrong tables.
 pub const ROW_TOLERANCE: f64 = 1e-3;
 
-/// The sum of a row of rounded numbers may differ from one by at most this much, however many numbers
-/// it has. A larger value accepts wrong tables.
+/// The sum of a row of rounded numbers may differ from one by at most this much, however many
+/// numbers it has. A larger value accepts wrong tables.
 const MAX_ROUNDING: f64 = 0.05;
 
 /// A row whose sum differs from one by more than this causes a warning when it is normalised.
@@ -37,11 +37,12 @@ pub enum RowError {
 
 /// Divides `row` by its sum, and returns how much the sum differed from one.
 ///
-/// Any sum may differ by [`ROW_TOLERANCE`]. Where all numbers have two to four decimals, it may also
-/// differ by what rounding them explains: half a unit of the last decimal per number, but at most
-/// 0.05. So `0.33 0.33 0.33` is accepted as three thirds. `0.3 0.3 0.3` is not, because bounds of a
-/// credal set and typing errors look like this. Percentages and counts are recognised by
-/// [`Scale::of`], which looks at the whole table.
+/// Any sum may differ by [`ROW_TOLERANCE`]. If all numbers have at most four decimals, the sum may
+/// also differ by what rounding them explains: for each number, half a unit in the last decimal
+/// that any of them has (at least the second), but at most 0.05 in all. So `0.33 0.33 0.33` is
+/// accepted as three thirds. `0.3 0.3 0.3` is not, because bounds of a credal set and typing errors
+/// look like this. Percentages and counts are recognised by [`Scale::of`], which looks at the whole
+/// table.
 ///
 /// # Errors
 /// If an entry is negative or not finite, if all entries are zero, or if the sum differs by more.
@@ -56,7 +57,7 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     let deviation = (sum - 1.0).abs();
     if deviation > ROW_TOLERANCE {
         let within = rounding(row);
-        // Decimals are not exact in binary.
+        // Most decimals are not exact in binary, so a sum at the limit may be slightly beyond it.
         if deviation > within + ROUNDING_TOLERANCE {
             return Err(RowError::WrongSum { sum, within });
         }
@@ -70,7 +71,7 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
 /// What the numbers of a table in a file mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Probabilities, or unknown.
+    /// Probabilities; also the answer for numbers of unknown meaning.
     Probabilities,
     /// Probabilities times 100.
     Percent,
@@ -83,8 +84,8 @@ impl Scale {
     ///
     /// A table with a number above one cannot contain probabilities. It contains percentages if all
     /// rows sum to 100, within what [`normalise_row`] allows for rounding; otherwise counts, if all
-    /// its numbers are whole. Rows of zeros fit both, and so does NaN, which marks a number that the
-    /// file leaves open.
+    /// its numbers are whole. Rows of zeros fit percentages and counts alike, and so does NaN,
+    /// which marks a number that the file leaves open.
     #[must_use]
     pub fn of<'r>(rows: impl Iterator<Item = &'r [f64]> + Clone) -> Self {
         /// Above this, f64 cannot represent every whole number.
@@ -109,7 +110,7 @@ impl Scale {
 }
 
 /// How much the sum of `row` may differ from one if its numbers were rounded to the decimals they
-/// have.
+/// show, but to two at least; between [`ROW_TOLERANCE`] and [`MAX_ROUNDING`].
 fn rounding(row: &[f64]) -> f64 {
     let fits = |unit: &&f64| {
         let is_whole = |p: &f64| (p / **unit - (p / **unit).round()).abs() < 1e-6;
@@ -119,7 +120,7 @@ fn rounding(row: &[f64]) -> f64 {
     (0.5 * unit * row.len() as f64).clamp(ROW_TOLERANCE, MAX_ROUNDING)
 }
 
-/// Rounds a sum of decimals, which adding them in binary makes inexact, to twelve decimals.
+/// Rounds `sum` to twelve decimals, which removes the error of adding decimals in binary.
 fn as_decimal(sum: f64) -> f64 {
     if sum.abs() < 1e3 { (sum * 1e12).round() / 1e12 } else { sum }
 }

@@ -44,7 +44,7 @@ impl Variable {
         self.states.len()
     }
 
-    /// Position of the state labelled `label`.
+    /// Position of the state labelled `label`, if there is one.
     #[must_use]
     pub fn state_index(&self, label: &str) -> Option<usize> {
         self.states.iter().position(|state| state == label)

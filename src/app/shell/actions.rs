@@ -16,7 +16,7 @@ use crate::app::state::settings::ThemeChoice;
 pub struct Action {
     /// The name, as in the menu.
     pub title: &'static str,
-    /// The key for it.
+    /// The key that runs it, if there is one.
     pub shortcut: Option<KeyboardShortcut>,
     /// The command.
     pub command: Command,
@@ -37,7 +37,7 @@ const fn ctrl_shift(key: Key) -> Option<KeyboardShortcut> {
 /// The key for Redo in many other programs.
 pub const ALTERNATIVE_REDO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Y);
 
-/// Whether `shortcut` means something in a text field. While one has the focus, it gets these keys.
+/// Whether `shortcut` means something in a text field. A text field with the focus gets these keys.
 #[must_use]
 pub fn edits_text(shortcut: KeyboardShortcut) -> bool {
     let KeyboardShortcut { modifiers, logical_key } = shortcut;

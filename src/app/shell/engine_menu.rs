@@ -1,4 +1,4 @@
-//! Choosing the engine: its number type and, for engine `gpu-paper`, block size and layout.
+//! Choosing the engine, its number type and, for engine `gpu-paper`, block size and layout.
 
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
@@ -10,8 +10,8 @@ use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
-/// The block sizes to choose from, in threads: those of Figure 5 of Zheng, Mengshoel and Chong, and some
-/// in between.
+/// The block sizes to choose from, in threads: the sizes in Figure 5 of Zheng, Mengshoel and Chong,
+/// and some in between.
 const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
 
 /// Draws the choices, from right to left.
@@ -35,7 +35,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     engine.on_hover_text("Engine and precision");
 }
 
-/// The list of engines. For those that cannot run here, it says why.
+/// Draws the list of engines. Under an engine that cannot run on this machine, it says why and
+/// offers recordings.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for engine in engine::all() {
         let available = engine.availability();

@@ -9,8 +9,8 @@ use crate::app::shell::file_dialog::Dialog;
 use crate::app::shell::path_box::PathBox;
 use crate::app::state::command::{Command, Commands, FilePurpose};
 
-/// A dialog that ends without a path sooner than this was never shown: no user closes one so quickly.
-/// Too large a value shows the path box to users who cancel quickly.
+/// A dialog that ends without a path sooner than this was never shown: no user closes one so
+/// quickly. Too large a value shows the path box to users who cancel quickly.
 const MIN_DIALOG_TIME: Duration = Duration::from_millis(400);
 
 /// The open dialog or box, if any.
@@ -40,15 +40,15 @@ impl FileChooser {
         self.path_box.is_some()
     }
 
-    /// The command of a dialog that the user has answered with a path.
+    /// The command for the chosen path, once the user has answered the dialog with a path.
     pub(crate) fn poll(&mut self) -> Option<Command> {
         let (path, duration) = self.dialog.as_ref()?.answer()?;
         let purpose = self.dialog.take()?.purpose();
         self.take_answer(purpose, path, duration)
     }
 
-    /// Takes the answer of a dialog that was open for `duration`. Opens the box if the dialog was never
-    /// shown.
+    /// Takes the answer of a dialog that was open for `duration`. Opens the box if the dialog was
+    /// never shown.
     pub(crate) fn take_answer(
         &mut self,
         purpose: FilePurpose,

@@ -1,7 +1,7 @@
 //! The system's file dialog.
 //!
-//! It blocks its caller until the user answers, so it runs on its own thread. This is the one thread
-//! of the program outside the session and the parallel engines.
+//! It blocks its caller until the user answers, so it runs on its own thread. This is the only
+//! thread that the window starts itself.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -83,8 +83,8 @@ impl Dialog {
         self.purpose
     }
 
-    /// The answer, once the user has given it, and how long the dialog was open. `None` instead of a path
-    /// if the user cancelled or the system has no dialog.
+    /// The chosen path and how long the dialog was open, once it has ended. The path is `None` if
+    /// the user cancelled or the system has no dialog.
     #[must_use]
     pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
         match self.answer.try_recv() {

@@ -26,9 +26,11 @@ const NEEDED: [&str; 7] = [
     "tables of a message",
     "state",
 ];
-/// How much worse it is to cover the target of the step than another one.
+/// Covering the target of the step counts as much as covering another target of this many times its
+/// area. A smaller weight may hide what the text is about.
 const TARGET_WEIGHT: i64 = 4;
-/// Frames until window and targets have their final size.
+/// Frames until the window and the targets have their final sizes. Too few leave the window where
+/// it covers a target.
 const SETTLING: u8 = 8;
 
 /// Draws the lesson over the panes.
@@ -125,8 +127,8 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     }
 }
 
-/// The position on `screen` at which the window covers least of `target` and of `others`. Of equal
-/// positions, the one `before`, otherwise the one nearest to the lower right corner.
+/// The position on `screen` at which the window covers the least of `target` and `others`. Among
+/// equally good positions, the previous one (`before`) wins, then the rightmost, then the lowest.
 fn place(screen: Rect, target: Option<Rect>, others: &[Rect], before: Option<Pos2>) -> Pos2 {
     /// Number of positions tried in each direction.
     const ACROSS: usize = 6;

@@ -191,7 +191,8 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 /// Engine, triangulation and automatic propagation, from right to left.
 fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.add_enabled_ui(model.document.is_some(), |ui| {
-        // A menu bar draws buttons without frames, as menus. This one should look like a button.
+        // A menu bar draws its buttons without frames, like menus. This one should look like a
+        // button.
         let button = egui::Button::new("Propagate").frame(true).frame_when_inactive(true);
         let button = button.fill(ui.visuals().widgets.inactive.bg_fill);
         let run = ui.add(button).on_hover_text("Compute all posteriors again (F5)");

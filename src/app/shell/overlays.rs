@@ -1,4 +1,4 @@
-//! What is drawn over the panes: help, command palette, file chooser, and the picture being taken.
+//! What is drawn over the panes (help, command palette, file chooser), and the picture being taken.
 
 use eframe::egui;
 
@@ -8,10 +8,10 @@ use crate::app::shell::help;
 use crate::app::shell::picture::PictureRequest;
 use crate::app::state::command::{Commands, WindowCommand};
 
-/// What is drawn over the panes.
+/// What is drawn over the panes, and the picture being taken.
 #[derive(Default)]
 pub(crate) struct Overlays {
-    /// The list of keys is open.
+    /// Whether the list of keys is open.
     pub(crate) help: bool,
     palette: Option<CommandPalette>,
     pub(crate) files: FileChooser,
@@ -46,12 +46,12 @@ impl Overlays {
         Ok(())
     }
 
-    /// Whether one of them is for typing.
+    /// Whether an overlay with a text field is open.
     pub(crate) fn take_text(&self) -> bool {
         self.palette.is_some() || self.files.has_path_box()
     }
 
-    /// Draws them.
+    /// Draws the open overlays.
     pub(crate) fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) {
         help::show(ctx, &mut self.help);
         if let Some(palette) = &mut self.palette

@@ -7,13 +7,13 @@ use eframe::egui::{self, Key, Modifiers};
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::theme::Palette;
 
-/// The box.
+/// The open box, with what the user has typed.
 pub(crate) struct PathBox {
     purpose: FilePurpose,
     path: String,
-    /// The text field has had the focus, and the suggestion was selected.
+    /// Whether the text field had the focus once, so that the suggestion was selected.
     initialised: bool,
-    /// The path of an existing file, after the user was asked whether to replace it.
+    /// The path of an existing file that the user was asked whether to replace.
     confirming: Option<String>,
     /// A path that cannot be used, and why.
     problem: Option<(String, &'static str)>,
@@ -36,8 +36,8 @@ impl PathBox {
         self.purpose
     }
 
-    /// Draws the box. Returns the answer when the user has given it: an absolute path, or `None` for
-    /// Cancel.
+    /// Draws the box. Returns the answer when the user has given it: an absolute path, or `None`
+    /// for Cancel.
     pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));

@@ -9,7 +9,8 @@ use crate::app::state::pane::Pane;
 use crate::app::widgets::targets;
 use crate::store::write_atomically;
 
-/// Frames to draw before the picture is taken, so that menus and boxes are closed.
+/// Frames to draw before the picture is taken. With too few, it still shows the menu or dialog that
+/// asked for it.
 const CLEARING_FRAMES: u32 = 4;
 
 /// Frames to wait for the picture before giving up: about 4 seconds at 60 frames a second.
@@ -30,7 +31,8 @@ impl PictureRequest {
         Self { pane, path, frames: 0 }
     }
 
-    /// Call this once a frame. Takes the picture, and returns the path once it is written, or an error.
+    /// Call this once a frame. Takes the picture, and returns the path once it is written, or an
+    /// error.
     pub(crate) fn advance(&mut self, ctx: &egui::Context) -> Option<Result<PathBuf, String>> {
         self.frames += 1;
         if self.frames == CLEARING_FRAMES {
@@ -94,8 +96,9 @@ mod tests {
     use crate::app::state::command::WindowCommand;
     use crate::app::{Settings, Workbench};
 
-    /// The picture of `pane` in a window of 900 by 600 points with `scale` pixels each. The red and
-    /// green of a pixel are its distances from the left and the top, in tens of points.
+    /// Saves a picture of `pane`, or of the whole window, and reads it back. The window has 900 by
+    /// 600 points with `scale` pixels per point. In its screenshot, red and green of a pixel are
+    /// the distances from the left and from the top, in tens of points.
     fn saved(pane: Option<Pane>, scale: f32) -> image::RgbaImage {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.png");

@@ -7,7 +7,8 @@ use eframe::egui::{self, ViewportCommand};
 
 use crate::app::shell::picture;
 
-/// Frames to draw after everything is loaded, until layouts and fonts have settled.
+/// Frames to draw after everything is loaded, until layouts and fonts have settled. Too few give a
+/// picture of an unfinished layout.
 const SETTLING_FRAMES: u32 = 8;
 
 /// The outcome of a screenshot, shared with the caller of the window.

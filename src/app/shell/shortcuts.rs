@@ -14,7 +14,7 @@ pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
         .filter_map(|action| Some((action.shortcut?, action.command)))
         .collect();
     keyed.push((actions::ALTERNATIVE_REDO, HistoryCommand::Redo.into()));
-    // Shortcuts with Shift first: egui would also take Ctrl+Shift+Z for Ctrl+Z.
+    // Shortcuts with Shift come first, because egui also matches Ctrl+Shift+Z with Ctrl+Z.
     keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
     for (shortcut, command) in keyed {
         let belongs_to_text = typing && actions::edits_text(shortcut);

@@ -34,8 +34,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws the whole message of the last failure, at the bottom, where it does not move what is under
-/// the pointer.
+/// Draws the whole message of the last failure. It belongs at the bottom of the window, where its
+/// appearance does not move what is under the pointer.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
@@ -70,7 +70,7 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     }
 }
 
-/// Warnings of the reader.
+/// The number of warnings of the reader, with their texts as a tooltip.
 fn warnings(ui: &mut Ui, document: &Document) {
     let warnings = &document.read.warnings;
     if warnings.is_empty() {
@@ -120,7 +120,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
         let is_bayesian = document.network().is_bayesian();
         let stale = if document.is_stale() { " (stale)" } else { "" };
-        // The result may be older than the evidence, whose probability is zero if it is impossible.
+        // If the present evidence is impossible, the result belongs to earlier evidence.
         let (ln, p) = match document.impossible {
             Some(_) => ("-∞".to_owned(), "0".to_owned()),
             None => {
@@ -143,7 +143,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
                 Finding::Likelihood(weights) => weights.iter().any(|&weight| weight > 1.0),
                 Finding::Observed(_) => false,
             });
-            // With weights above one it can be more than one.
+            // With weights above one, this number can exceed one and is not a probability.
             match is_scaled {
                 false => fact(ui, "P(e)", p, "Probability of the evidence"),
                 true => fact(ui, "P(e) scaled", p, SCALED),

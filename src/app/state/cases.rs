@@ -1,4 +1,4 @@
-//! Named cases: the cases of all networks in a store, and those of the open network in a list.
+//! Named cases: a store with the cases of all networks, and a list of the open network's cases.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +48,7 @@ pub(crate) struct CaseStore {
 
 struct Entry {
     number: u64,
+    /// Its file; `None` if it is not stored.
     id: Option<EntryId>,
     case: StoredCase,
 }
@@ -55,7 +56,7 @@ struct Entry {
 /// A case as it is stored.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct StoredCase {
-    /// Its network; `None` if that cannot be opened again.
+    /// Where its network can be read again; `None` if it cannot.
     network: Option<NetworkLocation>,
     name: String,
     evidence: Vec<(String, NamedFinding)>,
@@ -84,7 +85,7 @@ impl CaseStore {
         Ok(cases)
     }
 
-    /// Why a case could not be written since the last call, if one could not.
+    /// Why a case could not be written, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)
     }
@@ -116,7 +117,7 @@ impl CaseStore {
     }
 }
 
-/// The list of the open network, which is kept in step with the entries.
+/// The list of the open network's cases. A change of the list also changes the entries.
 impl CaseStore {
     /// Applies `command` to the open document.
     pub(crate) fn apply(&mut self, core: &mut Core, history: &mut History, command: CaseCommand) {
@@ -147,7 +148,8 @@ impl CaseStore {
         }
     }
 
-    /// Adds the present evidence as a case called `name`, or with a number if that name is taken.
+    /// Adds the present evidence as a case called `name`, followed by a number if that name is
+    /// taken.
     fn add_evidence(&mut self, core: &mut Core, name: &str) {
         let Some(document) = &core.model.document else { return };
         let (evidence, count) = (document.evidence.clone(), document.cases.len());
@@ -186,7 +188,8 @@ impl CaseStore {
         }
     }
 
-    /// Lists the stored cases of the open network. Cases that were listed already keep their answers.
+    /// Lists the stored cases of the open network. Cases that were listed already keep their
+    /// answers.
     pub(crate) fn list(&self, core: &mut Core) {
         let Some(document) = &mut core.model.document else { return };
         let Some(location) = NetworkLocation::of(&document.source) else { return };
@@ -217,7 +220,7 @@ impl CaseStore {
         }
     }
 
-    /// Changes or removes (`None`) a listed case, which can be undone.
+    /// Replaces a listed case by `case`, or removes it if `case` is `None`. The user can undo this.
     fn change_listed(
         &mut self,
         core: &mut Core,
@@ -232,8 +235,8 @@ impl CaseStore {
         history.record(Past::Case { number, index, case });
     }
 
-    /// Replaces the case with this number by `case` and returns the old one. `None` means that there is
-    /// no such case. A case that was not listed is inserted at `index`.
+    /// Replaces the case with this number by `case`, or removes it if `case` is `None`. Returns the
+    /// old case; `None` if it was not listed. A case that was not listed is inserted at `index`.
     pub(crate) fn replace_listed(
         &mut self,
         core: &mut Core,
@@ -264,7 +267,8 @@ impl CaseStore {
     }
 }
 
-/// Requests the posteriors of the cases while they are visible, and only then.
+/// Requests the posteriors of the cases while their pane is visible and automatic propagation is
+/// on, and only then. Call this once a frame.
 pub(crate) fn request_visible(core: &mut Core) {
     let visible = pane_layout::is_visible(&core.layout, Pane::Cases) && core.model.auto_propagate;
     let wanted: &[Case] = match &core.model.document {
@@ -302,7 +306,8 @@ pub(crate) fn receive_answer(
     }
 }
 
-/// `wanted`, or with a number if it is among `names`; `case` and a number if it is empty.
+/// `wanted`, followed by a number if it is among `names`. If `wanted` is empty, `case` and a
+/// number.
 fn unused_name(wanted: &str, names: &[String]) -> String {
     let is_free = |name: &String| !names.contains(name);
     let base = if wanted.is_empty() { "case" } else { wanted };

@@ -1,4 +1,4 @@
-//! What the user can ask for: one enum a feature, and [`Command`] over all of them.
+//! What the user can ask for: one enum per feature, and [`Command`], which wraps them all.
 
 use std::path::PathBuf;
 

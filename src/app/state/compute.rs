@@ -39,7 +39,8 @@ pub struct ComputeOptions {
 }
 
 impl ComputeOptions {
-    /// The options that `settings` name.
+    /// The options in `settings`. The default replaces an engine or triangulation that cannot be
+    /// used.
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {

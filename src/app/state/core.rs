@@ -32,7 +32,8 @@ impl Core {
         self.model.document.as_mut()
     }
 
-    /// Sends a request. While automatic propagation is off, changed evidence is not part of it.
+    /// Sends a request. While automatic propagation is off, it repeats the evidence of the last
+    /// request, unless the document was never propagated.
     pub(crate) fn request(&mut self) {
         let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
         if self.model.auto_propagate || fresh {
@@ -50,7 +51,7 @@ impl Core {
         self.submit();
     }
 
-    /// Sends a request with the evidence of the last one.
+    /// Sends a request with the evidence of the last request.
     pub(crate) fn submit(&mut self) {
         self.requests.submit(self.model.document.as_mut(), &self.model.compute);
     }

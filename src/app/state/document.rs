@@ -33,7 +33,8 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs whose messages are those of this junction tree.
+    /// The recorded runs with a trace whose messages have the sizes of this junction tree's
+    /// messages.
     pub recorded: Vec<Recorded>,
     /// The recorded run that is shown instead of this machine's propagation.
     pub shown: Option<Recorded>,
@@ -45,10 +46,11 @@ pub struct Document {
     pub impossible: Option<ImpossibleEvidence>,
     /// Memory that the engine uses, bytes.
     pub engine_bytes: Option<u64>,
-    /// The engine that replaces a [requested](Self::requested_engine) one that failed, and why that
-    /// failed.
+    /// The engine in use if the [requested](Self::requested_engine) one failed, and why the
+    /// requested one failed.
     pub stand_in: Option<(EngineChoice, String)>,
-    /// Time of the engine's launches and copies with empty kernels, if it launches kernels.
+    /// Time of the launches and copies of one propagation with empty kernels, if the engine
+    /// launches kernels.
     pub launch_overhead: Option<Duration>,
     /// Time of one kernel launch on this machine, if the engine launches kernels.
     pub launch: Option<Duration>,
@@ -70,7 +72,7 @@ impl RunningSnapshot {
 }
 
 impl Document {
-    /// A document that was just opened: without tree and results.
+    /// A document that was just opened, without a tree and without results.
     #[must_use]
     pub fn new(
         source: NetworkSource,
@@ -124,7 +126,8 @@ impl Document {
         self.cases.iter().find(|case| case.number == number)
     }
 
-    /// Whether the posteriors are those of other evidence, or of another engine, than requested.
+    /// Whether the posteriors are missing, or were computed from other evidence or by another
+    /// engine than is chosen now.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         let engine = self.engine();
@@ -139,7 +142,8 @@ impl Document {
         self.stand_in.as_ref().map_or(self.requested_engine, |(engine, _)| *engine)
     }
 
-    /// Whether `propagation` ran on the present tree, so that its messages are those of the plan.
+    /// Whether `propagation` ran on the present tree, so that its message ids refer to the present
+    /// plan.
     #[must_use]
     pub fn is_of_this_tree(&self, propagation: &Propagation) -> bool {
         self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
@@ -154,8 +158,9 @@ impl Document {
         }
     }
 
-    /// The trace to draw: of the recording that is shown, otherwise of the running propagation as of
-    /// the start of this frame, otherwise of the newest one.
+    /// The trace to draw. The first of these that exists: the recording that is shown; the running
+    /// propagation as of the start of this frame; the newest propagation, if it ran on the present
+    /// tree.
     #[must_use]
     pub fn trace(&self) -> Option<&MessageTrace> {
         if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
@@ -168,8 +173,8 @@ impl Document {
         }
     }
 
-    /// How long the propagation of [that trace](Self::trace) takes without timing its messages, if
-    /// that was measured.
+    /// How long the propagation whose trace is [drawn](Self::trace) takes without timing its
+    /// messages, if this was measured.
     #[must_use]
     pub fn untraced(&self) -> Option<Duration> {
         match (&self.shown, &self.running, &self.result) {
@@ -181,15 +186,16 @@ impl Document {
         }
     }
 
-    /// The trace of the recording that is shown, otherwise of the newest propagation if it ran on the
-    /// present tree.
+    /// The first of the [traces to compare](Self::traces_to_compare): the one that slow motion
+    /// plays.
     #[must_use]
     pub fn finished_trace(&self) -> Option<&MessageTrace> {
         self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
-    /// That trace and, if there is one, a trace to compare it with: of a recording on a GPU, or of this
-    /// machine if a recording is shown. Each with a title.
+    /// Up to two traces of finished propagations on the present tree, each with a title. If a
+    /// recording is shown, its trace comes first, followed by this machine's newest one. Otherwise
+    /// this machine's newest trace comes first, followed by a recording made on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
         let result = self.result.as_ref().filter(|result| self.is_of_this_tree(result));
@@ -212,8 +218,8 @@ impl Document {
         }
     }
 
-    /// Duration of the longest of [these traces](Self::traces_to_compare), nanoseconds; zero if there
-    /// are none.
+    /// Duration of the longest of the [traces to compare](Self::traces_to_compare), nanoseconds;
+    /// zero if there are none.
     #[must_use]
     pub fn traced_nanoseconds(&self) -> f64 {
         let traces = self.traces_to_compare();

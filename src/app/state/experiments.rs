@@ -1,4 +1,4 @@
-//! Experiments: the running one, and the results of those that ended.
+//! The running experiment, and the results of earlier ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Experiments {
     pub results: Vec<NamedResult>,
     /// Why the last experiment failed.
     pub failure: Option<String>,
-    /// The highest number in use, of experiments and results.
+    /// The highest number given to an experiment or a result.
     count: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct NamedResult {
 }
 
 impl NamedResult {
-    /// Makes the content of its stored entry.
+    /// A function that makes the content of its stored entry. It can run on another thread.
     fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let (name, record) = (self.name.clone(), Arc::clone(&self.record));
         move || {
@@ -89,7 +89,7 @@ struct StoredResult {
 }
 
 impl Experiments {
-    /// Adds a result under a name that no other result has.
+    /// Adds a result, named after its experiment and with the first free number: `fig7 #2`.
     pub fn add(&mut self, record: Arc<Record>) {
         self.count += 1;
         let base = record.experiment.clone();
@@ -131,7 +131,7 @@ impl ExperimentRunner {
         Ok(Self { job: None, store: Some(store) })
     }
 
-    /// Why a result could not be written since the last call, if one could not.
+    /// Why a result could not be written, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)
     }
@@ -227,7 +227,7 @@ impl ExperimentRunner {
         }
     }
 
-    /// Adds a result to the list and stores it.
+    /// Adds a result to the list and stores it, under `name` if there is one.
     fn add(&mut self, experiments: &mut Experiments, record: Arc<Record>, name: Option<String>) {
         experiments.add(record);
         let Some(result) = experiments.results.last_mut() else { return };
@@ -238,7 +238,7 @@ impl ExperimentRunner {
     }
 }
 
-/// A file name without extension, made of the letters and digits of `name`.
+/// A file name without extension: the letters and digits of `name`, with hyphens between them.
 fn file_stem(name: &str) -> String {
     let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let parts = name.chars().map(letter_or_hyphen).collect::<String>();
@@ -246,7 +246,7 @@ fn file_stem(name: &str) -> String {
 }
 
 /// Writes a result into `folder` and returns the paths of the files. Files that exist with other
-/// content are not replaced: the new ones have a number in their names.
+/// content are not replaced: the new files then get a number in their names.
 fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |path: &Path| {
         let path = path.display().to_string();

@@ -13,7 +13,7 @@ pub(crate) struct Explanations {
 }
 
 impl Explanations {
-    /// Nothing was asked of `explainer` yet.
+    /// No question was put to `explainer` yet.
     pub(crate) fn new(explainer: Explainer) -> Self {
         Self { explainer, question: None }
     }
@@ -23,7 +23,8 @@ impl Explanations {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
-        // A CPU engine already uses part of the memory; a GPU engine uses that of its device.
+        // The tables of a CPU engine count against the limit; a GPU engine uses its device's
+        // memory.
         let on_gpu = document.engine().engine.info().capabilities.on_gpu();
         let engine = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
         let question = Question {

@@ -1,4 +1,4 @@
-//! What a path that the user chooses is for.
+//! The purposes for which the user chooses a path.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ impl FilePurpose {
         }
     }
 
-    /// Whether a file is written to the path.
+    /// Whether the path is that of a file to write.
     #[must_use]
     pub fn writes_file(self) -> bool {
         matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))
@@ -50,7 +50,7 @@ impl FilePurpose {
     /// Why `path` cannot be read or written, if that is clear without trying.
     #[must_use]
     pub fn problem(self, path: &Path) -> Option<&'static str> {
-        // A path that cannot be checked may exist.
+        // If the system cannot tell, the path may exist.
         let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {

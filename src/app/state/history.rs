@@ -12,7 +12,7 @@ pub enum HistoryCommand {
     Redo,
 }
 
-/// How many changes can be undone.
+/// How many changes can be undone. Each keeps a copy of all evidence, or of one case.
 const MAX_UNDO: usize = 200;
 
 /// An earlier (or, for redo, later) value of something that the user can change.
@@ -31,7 +31,7 @@ pub enum Past {
     },
 }
 
-/// What was replaced by each change, and by each undo.
+/// The values that changes replaced, for undo, and the values that undo replaced, for redo.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     undo: Vec<Past>,
@@ -50,7 +50,8 @@ impl History {
         }
     }
 
-    /// Lets undo, after all changes, enter `evidence` from the last time the network was open.
+    /// Lets one more undo, after all changes are undone, enter `evidence`, which the network had
+    /// when it was last open.
     pub fn offer(&mut self, evidence: Evidence) {
         self.undo.insert(0, Past::Evidence(evidence));
     }
@@ -61,8 +62,8 @@ impl History {
         self.touched
     }
 
-    /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns the
-    /// value that it replaced.
+    /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns
+    /// the value that it replaced.
     pub fn step(&mut self, command: HistoryCommand, replace: impl FnOnce(Past) -> Past) {
         let (from, to) = match command {
             HistoryCommand::Undo => (&mut self.undo, &mut self.redo),
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn offered_evidence_is_undone_to_last() {
+    fn offered_evidence_is_entered_by_the_last_undo() {
         use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), Evidence::none());
         history.offer(observed(3));

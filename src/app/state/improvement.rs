@@ -20,8 +20,9 @@ pub enum TreeCommand {
     SetKeepImproving(bool),
 }
 
-/// During the search, a tree is used if it has at most this share of the entries of the present
-/// tree. When the search ends, any better tree is used. Affects only how often the graph changes.
+/// During the search, a tree is used if it has less than this share of the entries of the present
+/// tree. When the search ends, any better tree is used. A larger share compiles more often for less
+/// gain, and the graph on screen changes more often.
 const MAX_SHARE: f64 = 0.98;
 
 /// Applies `command` to the open document.
@@ -44,7 +45,7 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
 /// Starts a search for a better tree of the open network.
 fn start(core: &mut Core) {
     if core.model.compute.triangulation != Triangulation::Auto {
-        // The other methods make one particular tree; only this one uses the best known tree.
+        // Only `auto` uses the best known order; every other method makes a tree of its own.
         core.model.compute.set_triangulation(Triangulation::Auto, &mut core.settings);
         core.request();
     }
@@ -96,8 +97,8 @@ pub(crate) fn receive_end(core: &mut Core) {
     }
 }
 
-/// Compiles with the best stored order, if its tree has fewer than `share` times the entries of the
-/// present one.
+/// Compiles with the best stored order if its tree has less than `share` times the entries of the
+/// present tree.
 fn use_best_tree(core: &mut Core, share: f64) {
     let Some(compiled) = core.model.compiled() else { return };
     let now = compiled.statistics().total_clique_entries;

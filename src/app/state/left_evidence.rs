@@ -1,5 +1,5 @@
-//! The evidence of networks that were left for another one, or when the window was closed. Undo
-//! enters it when the network is open again.
+//! The evidence that a network had when the user opened another one or closed the window. When the
+//! network is open again, undo enters that evidence.
 
 use crate::app::state::document::Document;
 use crate::app::state::history::History;
@@ -7,7 +7,7 @@ use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
 use crate::network::Evidence;
 
-/// Maximum number of networks whose evidence is stored.
+/// Maximum number of networks whose evidence is stored. The one left longest ago is dropped.
 const MAX_NETWORKS: usize = 12;
 
 /// The evidence of the networks that were left last, newest first.
@@ -22,8 +22,9 @@ struct LeftNetwork {
 }
 
 impl LeftEvidence {
-    /// This list after leaving `document`. No evidence replaces what was stored only if the user
-    /// changed something, as `history` knows.
+    /// This list after leaving `document`, with its evidence in place of any stored before. If
+    /// `document` has no evidence, what was stored is removed only if the user changed something
+    /// while it was open, which `history` knows.
     #[must_use]
     pub fn after_leaving(&self, document: Option<&Document>, history: &History) -> Self {
         let mut left = self.clone();

@@ -36,7 +36,7 @@ pub struct Model {
     pub compute: ComputeOptions,
     /// The step that the session is working on, if any.
     pub working: Option<Step>,
-    /// The last error, until something succeeds.
+    /// The last error, until the user dismisses it, changes the evidence, or starts other work.
     pub failure: Option<String>,
     /// Whether to propagate whenever evidence changes.
     pub auto_propagate: bool,
@@ -58,7 +58,7 @@ pub struct Model {
     pub stepping: Option<Stepping>,
     /// The numbers of the message that was explained last, or an error.
     pub explained: Option<Answer>,
-    /// The selection.
+    /// The selected item, and what is highlighted with it.
     pub selection: Highlight,
     /// What was under the pointer in the last frame.
     pub hover: Highlight,
@@ -116,8 +116,8 @@ impl Model {
         self.hover.item()
     }
 
-    /// Which messages were sent and which are being computed: of the running propagation, or at the
-    /// present position while stepping. `None` if neither is active.
+    /// Which messages were sent and which are being computed: at the present position while the
+    /// user is stepping, otherwise by the running propagation. `None` if there is neither.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let document = self.document.as_ref()?;

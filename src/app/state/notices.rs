@@ -5,7 +5,7 @@ use egui_notify::{Anchor, Toasts};
 
 use crate::numbers;
 
-/// Characters in a line of a notice.
+/// Maximum number of characters in a line of a notice. Longer messages are wrapped.
 const COLUMNS: usize = 64;
 
 /// The notices that are on screen.
@@ -19,22 +19,22 @@ impl Default for Notices {
 }
 
 impl Notices {
-    /// Something was done, or can be done.
+    /// Says that something was done, or can be done.
     pub(crate) fn info(&mut self, message: &str) {
         self.0.info(numbers::wrapped(message, COLUMNS));
     }
 
-    /// Files were written. Paths are not wrapped.
+    /// Says that files were written. The message is not wrapped, because it contains paths.
     pub(crate) fn success(&mut self, message: &str) {
         self.0.success(message);
     }
 
-    /// Something was done, but not as the user may expect.
+    /// Says that something was done, but not as the user may expect.
     pub(crate) fn warning(&mut self, message: &str) {
         self.0.warning(numbers::wrapped(message, COLUMNS));
     }
 
-    /// A command failed.
+    /// Says that a command failed.
     pub(crate) fn error(&mut self, message: &str) {
         self.0.error(numbers::wrapped(message, COLUMNS));
     }

@@ -4,8 +4,8 @@ use egui_tiles::{Container, LinearDir, Tile, Tiles, Tree};
 
 use crate::app::state::pane::Pane;
 
-/// The initial layout: variables on the left, graphs in the middle with the timeline below, details on
-/// the right.
+/// The initial layout: variables on the left, graphs in the middle with the timeline below, details
+/// on the right with the cliques below.
 #[must_use]
 pub fn initial_layout() -> Tree<Pane> {
     let mut tiles = Tiles::default();

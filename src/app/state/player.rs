@@ -11,7 +11,7 @@ pub struct Player {
     /// Units of the position per second.
     rate: f64,
     playing: bool,
-    /// Time of the last frame while playing, in seconds; `None` in the first one.
+    /// Time of the last frame while playing, in seconds; `None` before the first frame.
     last_frame: Option<f64>,
 }
 
@@ -62,7 +62,7 @@ impl Player {
         self.seek(position, end);
     }
 
-    /// Plays or pauses. At the end it plays again from the beginning.
+    /// Plays or pauses. Playing at `end` starts again at zero.
     pub fn set_playing(&mut self, playing: bool, end: f64) {
         if playing && self.position >= end {
             self.position = 0.0;
@@ -70,7 +70,8 @@ impl Player {
         (self.playing, self.last_frame) = (playing, None);
     }
 
-    /// Moves on while playing. `now` is the time of the frame in seconds. Stops at `end`.
+    /// Advances the position while playing. `now` is the time of the frame in seconds. Stops at
+    /// `end`.
     pub fn advance(&mut self, now: f64, end: f64) {
         if !self.playing {
             return;

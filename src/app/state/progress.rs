@@ -3,18 +3,18 @@
 use crate::app::state::document::{Document, RunningSnapshot};
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 
-/// How far a propagation is: one that runs, or one that is stepped through.
+/// How far a propagation has got, whether it is running or the user is stepping through it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// The messages that are being computed.
     pub active: Vec<MessageId>,
-    /// The phase of the latest message over each separator, by separator.
+    /// For each separator, the phase of the latest message that was sent through it, if any.
     pub sent: Vec<Option<Phase>>,
 }
 
 impl Progress {
-    /// The progress of the running propagation of `document`, as of the start of this frame. `None` if
-    /// none is running.
+    /// The progress of the running propagation of `document`, as of the start of this frame. `None`
+    /// if none is running.
     #[must_use]
     pub fn of_running(document: &Document, compiled: &CompiledNetwork) -> Option<Self> {
         document.running.as_ref().filter(|watch| !watch.is_finished())?;

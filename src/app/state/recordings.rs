@@ -14,6 +14,7 @@ pub struct Recorded {
     pub run: &'static RecordedRun,
 }
 
+/// Two values are equal if they are the same run of the same recording.
 impl PartialEq for Recorded {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.run, other.run)
@@ -32,7 +33,8 @@ impl Recorded {
         })
     }
 
-    /// The traced runs of the network called `name` whose tree is that of `compiled`.
+    /// The runs of the network called `name` that have a trace and fit the junction tree of
+    /// `compiled`.
     #[must_use]
     pub fn on_tree(
         recordings: &'static [Recording],

@@ -37,7 +37,7 @@ pub(crate) struct SavedWork {
 }
 
 impl SavedWork {
-    /// The state of `core`. `None` if nothing is open, or nothing that can be opened again.
+    /// The state of `core`. `None` if nothing is open, or if the network cannot be opened again.
     fn of(core: &Core) -> Option<Self> {
         let document = core.model.document.as_ref()?;
         let ComputeOptions { engine, triangulation, memory } = core.model.compute;
@@ -66,7 +66,7 @@ impl SavedWork {
         })
     }
 
-    /// Where the panes were, unless this version has other panes.
+    /// Where the panes were. `None` if a pane of this version is missing.
     pub(crate) fn layout(&self) -> Option<&Tree<Pane>> {
         Some(&self.layout).filter(|layout| pane_layout::is_complete(layout))
     }
@@ -121,7 +121,8 @@ impl Recovery {
         let mut offers = VecDeque::new();
         for abandoned in Abandoned::find(folder) {
             match serde_json::from_slice::<SavedWork>(&abandoned.content) {
-                // A network without evidence is as easily opened from the recent files.
+                // Work without evidence is not offered: the recent files open its network as
+                // easily.
                 Ok(work) if !work.evidence.is_empty() => offers.push_back((work, abandoned)),
                 Ok(_) | Err(_) => abandoned.discard(),
             }
@@ -148,19 +149,20 @@ impl Recovery {
         self.offers.front().map(|(work, _)| work)
     }
 
-    /// The opening `serial` restores the first offer.
+    /// Notes that the opening with this serial number restores the first offer.
     pub(crate) fn restore_with(&mut self, serial: u64) {
         self.restoring = Some(serial);
     }
 
-    /// The opening `serial` succeeded.
+    /// Receives that the opening with this serial number succeeded: if it restores the first offer,
+    /// the offer is discarded.
     pub(crate) fn opened(&mut self, serial: u64) {
         if self.restoring.take_if(|restoring| *restoring == serial).is_some() {
             self.discard();
         }
     }
 
-    /// An opening failed: the offer is made again.
+    /// Receives that an opening failed: the first offer is made again.
     pub(crate) fn failed_to_open(&mut self) {
         self.restoring = None;
     }
@@ -172,7 +174,8 @@ impl Recovery {
         }
     }
 
-    /// Saves what changed in this frame. Serialising and writing happen on another thread.
+    /// Saves the work if it changed in this frame, and reports errors of earlier writes.
+    /// Serialising and writing happen on another thread.
     pub(crate) fn save_changes(&mut self, core: &mut Core) {
         let Some(autosave) = &self.autosave else { return };
         let error = autosave.take_error();

@@ -14,9 +14,11 @@ use crate::session::{Request, Session};
 /// A network that was requested and is not open yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
+    /// Where it is read from.
     pub(crate) source: NetworkSource,
+    /// Unique among all openings of this run; becomes the serial number of the document.
     pub(crate) serial: u64,
-    /// Findings to enter: those of the command line, or those of the network before a reload.
+    /// Findings to enter once the network is open.
     pub(crate) evidence: Vec<(String, NamedFinding)>,
 }
 
@@ -27,8 +29,8 @@ pub(crate) struct Requests {
     pub(crate) opening: Option<Opening>,
     /// Whether the last failure was that a network could not be opened.
     pub(crate) failed_to_open: bool,
-    /// The elimination orders that the open network is compiled with. Orders found later do not
-    /// change them, so that finding one does not compile the network again.
+    /// The known elimination orders that requests contain. An order that is found later is not
+    /// added at once, because the session compiles the network again when they change.
     pub(crate) orders: Arc<KnownOrders>,
     /// Incremented when a network is opened.
     source_serial: u64,
@@ -43,7 +45,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Nothing was requested from `session` yet.
+    /// The requests to a `session` that has received none yet.
     pub(crate) fn new(session: Session) -> Self {
         Self {
             session,

@@ -1,7 +1,7 @@
 //! The user's settings, stored between runs.
 //!
-//! They are not in eframe's storage, which truncates its file before writing: a crash at that moment
-//! would lose them. eframe's storage holds only the position of the window.
+//! They are not in eframe's storage, which truncates its file before writing: a crash at that
+//! moment would lose them. eframe's storage holds only the position of the window.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,13 +18,13 @@ use crate::store::Store;
 
 /// Name of the settings file, without extension.
 const NAME: &str = "settings";
-/// Maximum number of recent files.
+/// Maximum number of recent files, which all appear in one menu.
 const MAX_RECENT: usize = 12;
 
-/// Dark, light, or as the system has it.
+/// The theme that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ThemeChoice {
-    /// As the system has it.
+    /// The theme of the system.
     #[default]
     System,
     /// Light on dark.
@@ -40,7 +40,7 @@ pub enum ThemeChoice {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Dark, light, or as the system has it.
+    /// The theme that the user chose.
     pub theme: ThemeChoice,
     /// Scale of everything; 1 is normal size.
     pub zoom: f32,
@@ -64,7 +64,7 @@ pub struct Settings {
     pub orders: KnownOrders,
     /// The step at which each lesson was left, by the lesson's id.
     pub lessons: BTreeMap<String, usize>,
-    /// The evidence of networks that were left.
+    /// The evidence that networks had when the user left them.
     #[serde(rename = "earlier")]
     pub left_evidence: LeftEvidence,
     /// Where the panes are; `None` is the initial layout.
@@ -94,8 +94,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The engine that these settings name, or the default engine if that does not exist or cannot
-    /// run here.
+    /// The engine named in these settings, or the default engine if the named one does not exist or
+    /// cannot run on this machine. The precision is replaced likewise.
     #[must_use]
     pub fn engine_choice(&self) -> EngineChoice {
         let engine = engine::by_name(&self.engine)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_another_version_are_read_as_far_as_they_go() {
+    fn settings_of_another_version_get_defaults_for_what_is_missing() {
         let settings: Settings =
             serde_json::from_str(r#"{"engine": "warp-drive", "auto_propagate": false}"#).unwrap();
         assert!(!settings.auto_propagate);

@@ -21,7 +21,8 @@ pub struct Stepping {
     /// Where it is, and whether it is playing.
     ///
     /// Along the plan the position is the number of messages passed, so that the current message is
-    /// the one with that index. In slow motion it is nanoseconds since the start of the propagation.
+    /// the one with that index. In slow motion it is nanoseconds since the start of the
+    /// propagation.
     pub player: Player,
 }
 
@@ -41,15 +42,16 @@ pub enum StepCommand {
     Begin,
     /// Start slow motion, or switch to it.
     SlowMotion,
-    /// Go to the previous message, or back by a hundredth of the trace.
+    /// Go to the previous message; in slow motion, back by a hundredth of the trace.
     Back,
-    /// Go to the next message, or on by a hundredth of the trace.
+    /// Go to the next message; in slow motion, forward by a hundredth of the trace.
     Forward,
     /// Go before the first message.
     First,
     /// Go after the last message.
     Last,
-    /// Go to this position: messages passed, or nanoseconds.
+    /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the
+    /// start.
     Seek(f64),
     /// Play or pause.
     Play(bool),
@@ -97,7 +99,8 @@ impl Stepping {
         (self.mode == SteppingMode::SlowMotion).then(|| self.player.position())
     }
 
-    /// What to show of the propagation.
+    /// Which messages were sent and which are active at the present position. Slow motion takes the
+    /// times from `trace`.
     #[must_use]
     pub fn progress(&self, compiled: &CompiledNetwork, trace: Option<&MessageTrace>) -> Progress {
         if let Some(now) = self.slow_motion_time() {
@@ -109,7 +112,8 @@ impl Stepping {
         progress
     }
 
-    /// Where the player ends, for a plan of `messages` messages and a trace of `total` nanoseconds.
+    /// The last position of the player, for a plan of `messages` messages and a trace of `total`
+    /// nanoseconds.
     #[must_use]
     pub(crate) fn end(&self, messages: usize, total: f64) -> f64 {
         match self.mode {

@@ -12,7 +12,7 @@ use crate::app::state::pane_layout;
 use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
 use crate::propagation::CompiledNetwork;
 
-/// Time between frames of slow motion: 60 frames a second.
+/// Time between frames of slow motion, for about 60 frames a second. A longer time makes it jerky.
 const FRAME: Duration = Duration::from_millis(16);
 
 /// Applies `command` to the open document.
@@ -36,7 +36,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
             core.notices.error("The junction tree is a single clique: there are no messages.");
             return;
         }
-        // From now on the arrow keys step.
+        // A text field would keep the arrow keys, which step from now on.
         ctx.memory_mut(|memory| {
             if let Some(focused) = memory.focused() {
                 memory.surrender_focus(focused);
@@ -66,7 +66,7 @@ fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     }
 }
 
-/// Moves on while playing. Call this once a frame.
+/// Advances the position while playing. Call this once a frame.
 pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
     let Some(compiled) = core.model.compiled().cloned() else {
         core.model.stepping = None;

@@ -29,7 +29,7 @@ pub enum ViewCommand {
     ShowRecording(Option<Recorded>),
     /// Show this message with its numbers. Pushed in every frame in which it is shown.
     Explain(MessageId),
-    /// Dark, light, or as the system has it.
+    /// Use the dark theme, the light theme, or the theme of the system.
     SetTheme(ThemeChoice),
     /// Scale everything; 1 is normal size.
     SetZoom(f32),

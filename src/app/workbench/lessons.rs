@@ -29,7 +29,7 @@ impl Workbench {
 
     fn start_lesson(&mut self, ctx: &egui::Context, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
-        // The lesson may follow another one, which has set the user's work aside.
+        // If the user is taking another lesson, restore the work that it set aside.
         self.leave_lesson(ctx, true);
         let core = &mut self.core;
         let left_at = core.settings.lessons.get(&script.id).copied().unwrap_or(0);
@@ -84,9 +84,11 @@ impl Workbench {
         }
     }
 
-    /// Leaves the lesson, if the user is taking one. `put_back` returns to what was open before.
+    /// Leaves the lesson, if the user is taking one. `put_back` restores the work that was set
+    /// aside; otherwise the network of the lesson stays open.
     fn leave_lesson(&mut self, ctx: &egui::Context, put_back: bool) {
         if !put_back {
+            // The work that was set aside is dropped, so undo must be able to enter its evidence.
             self.core.settings.left_evidence = self.left_evidence();
         }
         let Some(course) = self.course.take() else { return };

@@ -1,7 +1,8 @@
 //! The workbench: the state of the window, and what happens in a frame.
 //!
 //! A frame receives the updates of the session, draws the panes, and applies the commands that they
-//! pushed. The features are in [`state`](crate::app::state); here is what needs several of them.
+//! pushed. Single features are in [`state`](crate::app::state); this module does what involves
+//! several.
 
 mod apply;
 mod lessons;
@@ -58,13 +59,13 @@ pub struct Workbench {
     commands: Commands,
     /// What was under the pointer in the last frame.
     hovered: Option<Item>,
-    /// A text field had the focus at the end of the last frame.
+    /// Whether a text field had the focus at the end of the last frame.
     was_typing: bool,
 }
 
 impl Workbench {
-    /// A workbench with nothing open. `wake` is called from other threads when there is something new
-    /// to draw.
+    /// A workbench with nothing open. `wake` is called from other threads when there is something
+    /// new to draw.
     #[must_use]
     pub fn new(settings: Settings, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let wake = Arc::new(wake);
@@ -92,7 +93,8 @@ impl Workbench {
         }
     }
 
-    /// Stores cases and results of experiments in folders in `folder`, and reads those already there.
+    /// Stores cases and results of experiments in two subfolders of `folder`, and reads those
+    /// already there.
     pub fn store_in(&mut self, folder: &Path) {
         let experiments = &mut self.core.model.experiments;
         let opened = CaseStore::open(&folder.join("cases"))
@@ -107,7 +109,8 @@ impl Workbench {
         }
     }
 
-    /// Saves the open work to `folder` from now on, and offers to restore the work of runs that crashed.
+    /// Saves the open work to `folder` from now on, and offers to restore the work of runs that
+    /// crashed.
     pub fn autosave_in(&mut self, folder: &Path) {
         match Recovery::start(folder) {
             Ok(recovery) => self.recovery = recovery,
@@ -136,8 +139,8 @@ impl Workbench {
         }
     }
 
-    /// The evidence of all networks that were left, including the open one. During a lesson, the
-    /// network that was set aside counts as open.
+    /// The evidence of the networks that were left, as if the open one were left now. During a
+    /// lesson, the network that was set aside counts as the open one.
     fn left_evidence(&self) -> LeftEvidence {
         let (document, history) = match &self.course {
             Some(course) => (&course.set_aside().document, &course.set_aside().history),
@@ -156,7 +159,8 @@ impl Workbench {
         self.apply(ctx, command.into());
     }
 
-    /// Opens `source` and enters `findings`, which are names of a variable and of its state.
+    /// Opens `source` and enters `findings`: the name of a variable and the label of its observed
+    /// state.
     pub fn open(&mut self, source: NetworkSource, findings: Vec<(String, String)>) {
         let evidence = findings
             .into_iter()
@@ -217,8 +221,8 @@ impl Workbench {
 
     /// Turns keys, and paths that the user chose, into commands.
     fn read_input(&mut self, ctx: &egui::Context) {
-        // Only text fields take keys: a button that has the focus leaves them to the shortcuts. Escape
-        // takes the focus from a text field before the frame begins.
+        // Only text fields take keys: a button that has the focus leaves them to the shortcuts.
+        // Escape takes the focus from a text field before the frame begins.
         let typing = self.overlays.take_text() || self.was_typing || ctx.text_edit_focused();
         if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
             shortcuts::read_stepping(ctx, stepping, &mut self.commands);

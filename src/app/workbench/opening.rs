@@ -14,8 +14,8 @@ use crate::network::Evidence;
 use crate::numbers;
 
 impl Workbench {
-    /// Requests the network in `source`, and returns the serial number of the opening. `evidence` is
-    /// entered when the network is open.
+    /// Requests the network in `source`, and returns the serial number of the opening. `evidence`
+    /// is entered when the network is open.
     pub(super) fn begin_opening(
         &mut self,
         source: NetworkSource,
@@ -47,7 +47,7 @@ impl Workbench {
         self.recovery.restore_with(serial);
     }
 
-    /// The requested network was read.
+    /// Receives the requested network: opens it as the document.
     pub(super) fn opened(&mut self, read: Arc<ReadNetwork>) {
         let Some(opening) = self.core.requests.opening.take() else { return };
         self.recovery.opened(opening.serial);
@@ -70,15 +70,15 @@ impl Workbench {
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
         self.cases.list(&mut self.core);
-        // The cases of the network before mean nothing in this one.
+        // The cases of the previous network mean nothing in this one.
         self.core.requests.cases = [].into();
         self.continue_history(left.as_ref());
         self.core.request();
     }
 
-    /// Continues the history after the open document replaced `left`. If it is the same network,
-    /// undo restores the evidence that it had. Otherwise the history starts again, and undo enters the
-    /// evidence that the network was left with.
+    /// Continues the history after the open document replaced `left`. If both are the same network,
+    /// undo restores the evidence of `left`. Otherwise the history starts again, and undo enters
+    /// the evidence that the network had when it was last open.
     fn continue_history(&mut self, left: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };
         let is_same = |left: &&Document| {

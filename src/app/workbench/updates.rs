@@ -91,8 +91,8 @@ impl Workbench {
 
     fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
         let core = &mut self.core;
-        let found = compiled.triangulation() == Some(Triangulation::Auto);
-        if found && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
+        let is_auto = compiled.triangulation() == Some(Triangulation::Auto);
+        if is_auto && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
             let entries = compiled.statistics().total_clique_entries;
             let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
             core.settings.orders.insert(graph, &order, entries);
@@ -117,7 +117,8 @@ impl Workbench {
         improvement::start_if_wanted(core);
     }
 
-    /// Stores the launch overhead of a propagation without evidence, if the engine launches kernels.
+    /// Stores the launch overhead of a propagation without evidence, if the engine launches
+    /// kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
         let Some(document) = &model.document else { return };

@@ -18,16 +18,20 @@ use crate::cli::output::milliseconds;
 /// Times of propagations after each change of one finding.
 #[derive(Serialize)]
 pub struct Changes {
-    /// Number of findings set, retracted, and replaced by another state of the same variable.
+    /// Number of changes that set a finding on a variable without one.
     pub set: usize,
+    /// Number of changes that retracted a finding.
     pub retracted: usize,
+    /// Number of changes that replaced a finding by a random state, which may be the same one.
     pub exchanged: usize,
-    /// Time of one propagation with all posteriors: for each change, the fastest repetition.
+    /// Time of a propagation with all posteriors, in milliseconds, over all changes. Each change
+    /// counts with its fastest repetition.
     pub change_ms: Quantiles,
+    /// The slowest change.
     pub worst: SlowestChange,
 }
 
-/// The slowest change.
+/// The change with the slowest propagation.
 #[derive(Serialize)]
 pub struct SlowestChange {
     /// Its position among the changes, counted from zero.
@@ -58,8 +62,8 @@ impl ChangeKind {
     }
 }
 
-/// Changes one finding at a time, `count` times, starting with `evidence`, and times the propagation
-/// after each change. The whole sequence is repeated `repeat` times.
+/// Changes one finding at a time, `count` times, starting with `evidence`, and times the
+/// propagation after each change. The whole sequence is repeated `repeat` times.
 ///
 /// The changes are drawn once. A new finding is drawn from the posterior of its variable, so it is
 /// possible; impossible replacements are left out. The fastest repetition of each change counts, so
@@ -117,6 +121,7 @@ fn draw(
     while changes.len() < count as usize {
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         let mut changed = evidence.clone();
+        // Of five changes, about two set a finding, two retract one, and one replaces one.
         let choice = if known.is_empty() { 0 } else { rng.random_range(0..5) };
         let kind = match choice {
             0 | 1 => {

@@ -25,6 +25,7 @@ pub fn spread(times: &[Duration]) -> Quantiles {
 /// The result of repeating one propagation.
 pub struct Runs {
     pub propagate_ms: Quantiles,
+    /// What the last propagation skipped.
     pub savings: Savings,
 }
 
@@ -75,7 +76,8 @@ pub struct TimingCost {
     pub kernel_us: Option<[f64; 2]>,
 }
 
-/// Propagates `repeat` times each without and with timing messages, alternately.
+/// Propagates `repeat` times without and `repeat` times with timing messages, alternately, after
+/// one of each for warming up.
 pub fn timing_cost(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -114,8 +116,9 @@ pub fn timing_cost(
 /// The result of propagating many cases together.
 #[derive(Serialize)]
 pub struct Batch {
-    /// Number of cases, and how many of them have probability zero.
+    /// Number of cases.
     pub cases: usize,
+    /// Number of cases with probability zero.
     pub impossible: usize,
     /// Time for all cases together.
     pub batch_ms: Quantiles,
@@ -128,14 +131,15 @@ pub struct Batch {
 /// The result of propagating the first cases of a batch one at a time.
 #[derive(Serialize)]
 pub struct OneAtATime {
+    /// Number of cases that were propagated one at a time.
     pub cases: usize,
     pub cases_per_second: f64,
     /// Largest absolute difference between a posterior of the batch and of a single propagation.
     pub largest_deviation: f64,
 }
 
-/// Times `repeat` propagations of all cases together after one for warming up, and compares with some
-/// cases one at a time.
+/// Times `repeat` propagations of all cases together, after one for warming up. For comparison,
+/// also propagates the first cases one at a time.
 pub fn batch(
     propagator: &mut dyn Propagator,
     cases: &[Evidence],

@@ -43,17 +43,18 @@ pub struct RunInfo {
 pub struct TimedRecord {
     #[serde(flatten)]
     pub info: RunInfo,
-    /// Position of the case in the evidence file, counted from zero.
+    /// Position among the cases, counted from zero.
     pub case: usize,
     pub load_ms: f64,
     pub compile_ms: f64,
     pub propagate_ms: Quantiles,
-    /// Time of one launch, of all launches and copies with empty kernels, and of the rest of the
-    /// median propagation; for engines on a GPU.
+    /// On a GPU, time of one kernel launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch_us: Option<f64>,
+    /// On a GPU, time of all launches and copies of one propagation with empty kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead_us: Option<f64>,
+    /// On a GPU, median time of a propagation minus `overhead_us`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_us: Option<f64>,
     pub cliques: usize,
@@ -78,6 +79,7 @@ pub struct BatchRecord {
 pub struct ChangesRecord {
     #[serde(flatten)]
     pub info: RunInfo,
+    /// Position among the cases, counted from zero.
     pub case: usize,
     #[serde(flatten)]
     pub changes: Changes,
@@ -143,8 +145,8 @@ pub fn as_text(records: &[Record]) -> String {
     filled.collect::<Vec<_>>().join("\n")
 }
 
-/// A table of the records for which `cells` returns what was run and a number for each of `headings`.
-/// `None` if there are none.
+/// A table with a row for each record of one kind. For such a record, `cells` returns what was run
+/// and a cell for each of `headings`; for others, `None`. Returns `None` if there is no row.
 fn table(
     records: &[Record],
     headings: &[&str],

@@ -36,7 +36,7 @@ pub(in crate::app) struct SetAside {
 }
 
 impl Course {
-    /// Lesson number `lesson` of [`LESSONS`] at step number `step`.
+    /// The lesson with index `lesson` in [`LESSONS`], at the step with index `step`.
     pub fn new(lesson: usize, step: usize, set_aside: SetAside) -> Self {
         Self { lesson, step, set_aside }
     }
@@ -56,7 +56,7 @@ impl Course {
         self.set_aside
     }
 
-    /// The number of the step, from zero.
+    /// The index of the step, from zero.
     pub fn number(&self) -> usize {
         self.step
     }
@@ -71,7 +71,7 @@ impl Course {
         &self.lesson().steps[self.step]
     }
 
-    /// Goes to step number `step`.
+    /// Goes to the step with index `step`.
     pub fn go_to(&mut self, step: usize) {
         self.step = step;
     }
@@ -94,7 +94,7 @@ impl Course {
         text::filled_in(&self.step().text, model)
     }
 
-    /// The sample that is open when step number `step` starts, and its findings.
+    /// The sample that is open when the step with index `step` starts, and its findings.
     pub fn state_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
         let mut network = self.lesson().network.clone();
         let mut findings = Vec::new();
@@ -113,7 +113,8 @@ impl Course {
         (network, findings)
     }
 
-    /// The command that does the task of the step, if it has one that can be done now.
+    /// The command that does the task of the step. `None` if the step has no task, or if the task
+    /// cannot be done now.
     pub fn command(&self, model: &Model) -> Option<Command> {
         Some(match self.step().action.as_ref()? {
             Action::Open(name) => DocumentCommand::Open(NetworkSource::Named(name.clone())).into(),

@@ -20,10 +20,14 @@ pub struct Lesson {
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LessonStep {
-    /// The text. Names in braces are replaced by numbers: `{variables}`, `{cliques}`, `{largest}`, `{total}`, `{separator}`,
-    /// `{messages}`, `{fill}`, `{time}` of the open network, and `{lung=yes}` for a posterior.
+    /// The text. Names in braces are replaced by numbers of the open network: the numbers of
+    /// `{variables}`, `{cliques}` and `{messages}`; `{fill}`, the number of fill edges; `{largest}`
+    /// and `{total}`, the entries of the largest and of all clique tables; `{separator}`, the mean
+    /// entries of a separator table; `{time}` of the propagation; and a posterior, such as
+    /// `{lung=yes}`.
     pub text: String,
-    /// What it points at: the name of a [target](crate::app::widgets::targets), or the title of a pane.
+    /// What it points at: the name of a [target](crate::app::widgets::targets), or the title of a
+    /// pane.
     pub target: String,
     /// The pane that it brings to the front.
     #[serde(default)]
