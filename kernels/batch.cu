@@ -14,10 +14,10 @@
 // message by the power of two that brings this entry near 2^PEAK (first factor) or near one (second
 // factor), and adds up the exponents. Sums are in the order of the terms, so two runs are bit-equal.
 //
-// Versions: V = 2. When it was tuned, V = 1 took a fifth longer and V = 4 as long. There is one launch per
-// level of the plan, in which each warp computes one work item for one group of cases. Groups are the
-// slow index of the grid, so blocks that run at the same time read the same rows and terms, and
-// messages of few groups.
+// Versions: V = 2. When it was tuned, V = 1 took a fifth longer, and V = 4 took the same time.
+// There is one launch per level of the plan, in which each warp computes one work item for one
+// group of cases. Groups are the slow index of the grid, so blocks that run at the same time read
+// the same rows and terms, and the messages of only a few groups.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -31,7 +31,7 @@
 // pairs      uint4, terms with two factors: constant as float bits, entry of the first factor, entry of
 //            the second factor, unused
 // messages   float[group][entries][case]
-// entries    entries of all messages of one case
+// entries    number of entries of all messages of one case
 // largest    unsigned[group][message_count][case], float bits, zero before the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
 
@@ -57,7 +57,7 @@ struct WorkItem {
 };
 static_assert(sizeof(WorkItem) == 48, "as in Rust");
 
-// What the terms of a row are. Shared with src/engine/cuda/batch.
+// Kinds of work items: what the terms of a row are. Shared with src/engine/cuda/batch.
 static const unsigned CONSTANT = 0;        // constants
 static const unsigned ONE_FACTOR = 1;      // constants times an entry of the first factor
 static const unsigned FACTOR_AND_ROW = 2;  // the same; the sum is multiplied by one entry of the second
@@ -69,7 +69,7 @@ __device__ inline float float_power_of_two(int e)
     return __int_as_float((127 + e) << 23);
 }
 
-// One number for each case of a thread.
+// One number for each of the V cases of a thread.
 template <unsigned V> struct Numbers {
     float of[V];
 };
@@ -206,12 +206,12 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     }
 }
 
-// Enters the findings: writes the messages from the variables.
+// Enters the findings: writes the message from each variable, which holds a weight per state.
 //
 // variables  uint4[count]: first entry of the variable's message, its number, states, first state
 // packed     [case][variable]: 0 for no finding, 1 + state for an observed state; or, if is_soft,
 //            [case][state]: weights of at most one, as float bits
-// states     states of all variables
+// states     number of states of all variables
 template <unsigned V>
 __device__ void enter_findings(const uint4 *variables, unsigned count, const unsigned *packed,
                                unsigned is_soft, unsigned states, unsigned cases, float *messages,
@@ -244,8 +244,8 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
     }
 }
 
-// Reads the unnormalised posteriors, and the power of two of those of the first variable. Transposes
-// [state][case] to [case][state] through shared memory.
+// Computes the unnormalised posteriors, and the power of two of the posterior of the first
+// variable, which gives P(e). Transposes [state][case] to [case][state] through shared memory.
 //
 // reads          uint2[states]: the entry of the state's weight, and the entry of the message to its
 //                variable; the posterior is their product

@@ -63,7 +63,7 @@
 //              state a weight as float bits. Not read without evidence
 // flags        bit 0: there is evidence; bit 1: the records do not fit into the cache; bit 2: the
 //              parity of the run
-// states       states of all variables
+// states       number of states of all variables
 // messages     u64[], all messages and unnormalised posteriors, one word per entry (see `pack_word`)
 // p_evidence   u64[1] in host memory: P(e), as such a word
 // posteriors   u32[] in host memory: the words of all reports, float bits with the parity as sign
@@ -77,13 +77,14 @@
 // A work item whose rows do not fit into one record is continued in the records that follow. These
 // have no sources: the staging buffer filled by the first record is used by all.
 //
-// A record is a multiple of four words. Its words are:
+// A record is a multiple of four words. Below, "a, b * 2^16" describes a word with a in its lower
+// half and b in its upper half. The words are:
 //    0 words of this record, words of the next record in this list * 2^16
-//    1 chunks (32 words) of the staging buffer: of messages, of findings * 2^16
+//    1 chunks (32 words each) of the staging buffer: those of messages, those of findings * 2^16
 //    2 steps: entries of a row that one thread takes; threads that take part * 2^16
 //    3 passes over these threads; log2(lanes per row) * 2^16; kind * 2^24 (DENSE, SPARSE or REPORT);
 //      and the flags CONTINUED, NO_TABLE and BY_CLASS
-//    4 pairs of messages, pairs of findings * 2^8, messages * 2^16
+//    4 pairs of messages, pairs of findings * 2^8, messages * 2^16; at most 4 pairs in all
 //    5 words of the list
 //    6 1 if the result is P(e), 0 if it is a message or posterior; entries of a row * 2^8
 //    7 headroom
@@ -115,23 +116,24 @@ static const unsigned THREADS = 128;
 
 static const unsigned WARPS = THREADS / 32;
 
-// Words of a record before its sources. Shared.
+// Words of a record before its sources: words 0 to 11 above. Shared.
 static const unsigned HEADER = 12;
 
-// Words of a record, at most. Shared.
+// The most words of a record. Shared.
 static const unsigned MAX_RECORD = 2560;
 
 // Words of the staging buffer, for each thread and in all. Shared.
 static const unsigned STAGING_PER_THREAD = 6;
 static const unsigned STAGING = STAGING_PER_THREAD * THREADS;
 
-// The source of a word that has none; also the mask of an index in a source. Shared.
+// The index in the source of a word that is not loaded; also the mask of an index in a source.
+// Shared.
 static const unsigned NO_SOURCE = 0x1fffffff;
 
 // Bits of a source below the number of its factor. Shared.
 static const unsigned SOURCE_BITS = 29;
 
-// Factors of an operation, at most: their numbers have 32 - SOURCE_BITS bits.
+// The most messages that an operation multiplies: their numbers have 32 - SOURCE_BITS bits.
 static const unsigned MAX_FACTORS = 8;
 
 // Bits of the epoch in a word of a message, below its power of two. Shared.
@@ -159,18 +161,19 @@ static const int NO_EXPONENT = -0x40000000;
 static const unsigned FULL_MASK = 0xffffffffu;
 
 // Words of evidence bits kept in shared memory. States beyond 32 times this are not used to skip work
-// items: only speed.
+// items, which affects only speed.
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
-// Up to this many words per thread a warp waits by reading all words that it lacks. With more it polls
-// a single word, to leave memory bandwidth to blocks that compute. Tuned on the paper's networks:
-// only speed.
+// While a warp waits, it reads all words that it lacks again, if there are at most this many words
+// per thread. With more it polls a single word, to leave memory bandwidth to blocks that compute.
+// Tuned on the paper's networks; it affects only speed.
 static const unsigned POLL_ALL_MAX = 2;
 
-// Words per thread for which there is specialised code, next to 1 and STAGING_PER_THREAD: only speed.
+// Words per thread for which there is specialised code, besides 1 and STAGING_PER_THREAD. It
+// affects only speed.
 static const unsigned MEDIUM = 3;
 
-// Blocks per multiprocessor that the compiler is to make room for: only speed.
+// Blocks per multiprocessor for which the compiler limits registers. It affects only speed.
 static const unsigned BLOCKS_PER_MULTIPROCESSOR = 6;
 
 struct Shared {
@@ -178,8 +181,8 @@ struct Shared {
     uint4 record[2][MAX_RECORD / 4];
     // A one, the staged words, a zero, and padding.
     float staging[4 + STAGING];
-    // For each factor the largest exponent in the staging buffer, for the work item in use;
-    // NO_EXPONENT in the half for the next one.
+    // Double buffer: for each factor the largest exponent in the staging buffer. The half for the
+    // next record holds NO_EXPONENT.
     int4 largest[2][MAX_FACTORS / 4];
     unsigned evidence_bits[EVIDENCE_BIT_WORDS];
 };
@@ -312,7 +315,8 @@ __device__ inline void prefetch(const NextRecord &next)
     prefetch(next.to, next.from, next.quads, next.policy);
 }
 
-// How the L2 cache treats records: as other data, or, if they would evict messages, to be evicted first.
+// The L2 cache policy of records: like other data, or, if there are so many that they would evict
+// messages, to be evicted first.
 __device__ inline unsigned long long record_cache_policy(bool is_large)
 {
     unsigned long long policy = 0;
@@ -334,6 +338,7 @@ __device__ inline void wait_for_prefetch()
 #endif
 }
 
+// The number at this byte offset of the staging buffer.
 __device__ inline float staged(const char *staging, unsigned address)
 {
     return *reinterpret_cast<const float *>(staging + address);
@@ -341,13 +346,14 @@ __device__ inline float staged(const char *staging, unsigned address)
 
 // One thread's share of the sum of a row.
 //
-// stream        the thread's table entry of the first step; if sparse, its addresses follow
+// stream        the thread's table entry in the first step; if sparse, followed by its addresses
 // stream_step   words of the stream from one step to the next
 // steps         products to add
 // threads       distance in the stream between the addresses of two pairs (sparse)
 // list          addresses of the thread's first entry, by pair (dense)
 // list_step     words of the list from one step to the next
-// row_addresses address of the row for the first pair; those of the other pairs are `rows` apart
+// row_addresses address of the row for the first pair; addresses for further pairs are `rows` words
+//               apart
 template <unsigned PAIRS, bool IS_SPARSE, bool HAS_NO_TABLE>
 __device__ float partial_sum(const char *staging, const unsigned *stream, unsigned stream_step,
                              unsigned steps, unsigned threads, const unsigned *list, unsigned list_step,
@@ -418,7 +424,7 @@ __device__ inline void wait_for_messages(unsigned (&from)[N], unsigned long long
     for (unsigned k = 0; k < N; ++k) {
         const unsigned chunk = k * WARPS + warp;
         from[k] = chunk < chunks ? sources[chunk * 32 + lane] : NO_SOURCE;
-        // A word without a source is a zero of this run.
+        // A word without a source is zero, and counts as written in this run.
         word[k] = static_cast<unsigned long long>(epoch) << 32;
         if ((from[k] & NO_SOURCE) != NO_SOURCE) {
             word[k] = load(messages + (from[k] & NO_SOURCE));
@@ -457,8 +463,9 @@ __device__ inline void wait_for_messages(unsigned (&from)[N], unsigned long long
     }
 }
 
-// Fills the staging buffer with the messages that a work item needs, scaled by factor, and sets
-// `largest` to the largest exponent of each factor. All threads see both after the next barrier.
+// Fills the staging buffer with the messages that a work item needs, each factor scaled by its own
+// power of two, and sets `largest` to the largest exponent of each factor. All threads see both
+// after the next barrier.
 template <unsigned N>
 __device__ inline void stage_messages(float *staging, int *largest, const unsigned *sources,
                                       unsigned chunks, unsigned factors, int headroom,
@@ -577,7 +584,7 @@ __device__ inline void report(unsigned long long *words, const unsigned *list, u
     }
 }
 
-// The sum of these exponents, those of zeros left out.
+// The sum of these exponents, without NO_EXPONENT.
 __device__ inline int sum_of_exponents(int4 of)
 {
     return (of.x == NO_EXPONENT ? 0 : of.x) + (of.y == NO_EXPONENT ? 0 : of.y) +
@@ -622,8 +629,8 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
         }
         evidence += bit_words;
     }
-    // Of the work item, kept for the records that continue it: the power of two of its sums, and
-    // whether all its rows are zero.
+    // Kept for the records that continue a work item: the power of two of its sums, and whether all
+    // its rows are zero.
     int power = 0;
     bool is_zero = false;
     for (unsigned buffer = 0; next_quads > 0; buffer ^= 1) {
@@ -660,7 +667,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
         const unsigned rows_per_pass = threads >> log_lanes;
         const unsigned rows = passes * rows_per_pass;
 
-        // A report: the words of its posteriors go behind the record.
+        // The words of a report's posteriors are put behind its record in shared memory.
         if (kind == REPORT) {
             unsigned long long *words = reinterpret_cast<unsigned long long *>(
                 reinterpret_cast<unsigned *>(s.record[buffer]) + (head.x & 0xffff));
@@ -689,7 +696,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
         if (has_evidence && !is_continued) {
             is_zero = is_excluded(s.evidence_bits, record + 8);
         }
-        // These records do not wait for messages, which is where others start this copy.
+        // Other records start this copy while they wait for messages; these do not wait.
         if (is_zero || is_continued) {
             prefetch(next);
         }
@@ -753,7 +760,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
             } else {
                 const unsigned *entry = list + row_lane * all_pairs, *row_addresses = row_words + rows + row;
                 const unsigned list_step = all_pairs << log_lanes;
-                // Steps of this lane: the run may end before the last step of the highest lanes.
+                // Steps of this lane: the highest lanes may have one less, if the row ends before.
                 const unsigned own_steps = ((form.z >> 8) + (1u << log_lanes) - 1 - row_lane) >> log_lanes;
                 sum = has_no_table ? partial_sum<false, true>(pairs, staging, stream, 0, own_steps, threads, entry, list_step, row_addresses, rows)
                                    : partial_sum<false, false>(pairs, staging, by_class ? stream + row_addresses[all_pairs * rows] : stream, stream_step, steps, threads, entry, list_step, row_addresses, rows);

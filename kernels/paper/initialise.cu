@@ -18,9 +18,9 @@
 //                  start[clique_count + 1]        the first finding of each clique
 //                  finding[variables][3]          stride, states, first weight
 //                  weight[states of all]          float bits; the largest of a finding is in [1, 2)
-// largest        unsigned[slots], zero before: bits of the largest entry of each clique table; the
-//                slot is the clique
-// exponents      int[slots], written: power of two of each clique table; the slot is the clique
+// largest        unsigned[slots], set to zero by the host before the launch: bits of the largest
+//                entry of each clique table; the slot is the number of the clique
+// exponents      int[slots], written: power of two of each clique table; the slot is the same
 // separators     double[separator_entries], set to one
 
 #include "numbers.cuh"

@@ -28,7 +28,7 @@ struct Marginal {
 };
 static_assert(sizeof(Marginal) == 40, "as in Rust");
 
-// Threads of a block. Shared with src/engine/cuda/paper/tables.rs.
+// Threads of a block. Shared with src/engine/cuda/paper/buffers.rs.
 static const unsigned THREADS = 256;
 
 extern "C" __global__ void marginals(const float *cliques, const double *separators,

@@ -8,14 +8,14 @@
 // of the new to the old separator entry (equation 3, with 0/0 = 0). It finds these entries in the
 // mapping tables of section 3.2: for each side one mapping table per separator entry.
 //
-// Three things are added to the algorithm as printed. The new separator entry is stored; without it
-// distribute would divide by a wrong one. Sums and ratios are in double precision. Tables are scaled
-// by powers of two, to stay within the range of single precision: each message finds the largest entry
-// of the table that it writes, so the next message needs no extra pass to scale it. The sender's
-// table is scaled to a largest entry in [1, 2) when it is read, the receiver's to one near 2^PEAK
-// before it is multiplied, and the powers of two are kept as integers. Nothing overflows: a new entry
-// of the receiver is at most the new separator entry, which is at most twice the number of entries
-// summed, times 2^97.
+// Three things are added to the algorithm as printed. The new separator entry is stored; otherwise
+// distribute would divide by an outdated one. Sums and ratios are in double precision. Tables are
+// scaled by powers of two, to stay within the range of single precision: each message finds the
+// largest entry of the table that it writes, so the next message needs no extra pass to scale it.
+// The sender's table is scaled to a largest entry in [1, 2) when it is read, the receiver's to one
+// near 2^PEAK before it is multiplied, and the powers of two are kept as integers. Nothing
+// overflows: a new entry of the receiver is at most the new separator entry, which is at most twice
+// the number of entries summed, times 2^97.
 //
 // Versions: the mapping tables are stored one after another (naive) or interleaved element by element
 // (section 4.5). The kernel is the same for both; the strides of the record differ.
@@ -28,7 +28,8 @@
 // mappings             unsigned[], entries within a clique table
 // largest, exponents   unsigned[slots], int[slots]: bits of the largest entry of a table, and its power
 //                      of two. A message reads the slots of its two cliques and writes its own slot,
-//                      which is that of the receiver from then on. `largest` is zero before
+//                      which is the slot of the receiver from then on. The host sets `largest` to
+//                      zero at the start of each propagation
 // separator_exponents  int[messages]: the power of two of the separator table after each message
 
 #include "numbers.cuh"
@@ -56,11 +57,11 @@ struct Message {
 static_assert(sizeof(Message) == 88, "as in Rust");
 
 // A receiver's table is scaled so that its largest entry is near 2^PEAK. Shared with
-// src/engine/cuda/paper/tables.rs.
+// src/engine/cuda/paper/buffers.rs.
 static const int PEAK = 96;
 
 // Separator entries below this count as zero, so that every ratio is finite. Shared with
-// src/engine/cuda/paper/tables.rs.
+// src/engine/cuda/paper/buffers.rs.
 static const double NEGLIGIBLE = 1e-300;
 
 extern "C" __global__ void message(float *cliques, double *separators, const unsigned *mappings,

@@ -26,12 +26,13 @@ pub struct Capabilities {
     pub algorithm: Algorithm,
     /// Whether it passes messages, which a [`Watch`](crate::propagation::Watch) can time.
     pub traces_messages: bool,
-    /// Whether it heeds [`PaperOptions`](crate::engine::PaperOptions): block size and mapping layout.
+    /// Whether [`PaperOptions`](crate::engine::PaperOptions) apply to it: block size and the layout
+    /// of the mapping tables.
     pub paper_options: bool,
     /// Whether it propagates many cases together faster than one after another.
     pub batch: bool,
-    /// Whether it computes on several threads of the CPU, as many as
-    /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads) allows.
+    /// Whether it passes messages on several threads of the CPU, up to
+    /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads).
     pub parallel: bool,
     /// The number types it can compute in, the default first.
     pub precisions: &'static [Precision],

@@ -87,10 +87,10 @@ pub(super) fn explain(
     Ok(ImpossibleEvidence::new(network, evidence, conflict))
 }
 
-/// A minimal subset of `candidates` that conflicts with `background`.
+/// A minimal subset of `candidates` that is impossible together with `background`.
 ///
-/// `background_grew` says whether the background has changed since it was last found possible, so
-/// that it may be a conflict already.
+/// `background_grew` says whether findings were added to the background since it was last found
+/// possible. If so, it may be impossible by itself, and the subset is empty.
 fn minimal_conflict<E>(
     background: &mut Vec<VariableId>,
     background_grew: bool,

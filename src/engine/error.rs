@@ -23,7 +23,8 @@ impl From<Cancelled> for RunError {
     }
 }
 
-/// Why evidence has no posteriors: a [`RunError`] with the conflict in impossible evidence found.
+/// Why evidence has no posteriors. Unlike [`RunError`], it names the conflict in impossible
+/// evidence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PropagationError {
     /// The propagation was cancelled.

@@ -8,9 +8,10 @@ use crate::network::{FactorId, Network};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// Products whose smallest nonzero entry is at least 2 to the minus this, of at most this many factors,
-/// are computed without a separate power of two. Values of factors are below 2, so all entries are
-/// then in the range of single precision. A smaller number would cost time, a larger one precision.
+/// A product is computed without a separate power of two if it has at most this many factors, and
+/// its nonzero entries are at least 2 to the power of minus this. Values of factors are below 2, so
+/// all entries are then in the range of single precision. A smaller number would cost time, a
+/// larger one precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// A product of factors over a scope.
@@ -51,8 +52,8 @@ impl<'a> FactorProduct<'a> {
         cliques.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
-    /// Calls `put` with every entry in index order. The entries must be multiplied by two to the power
-    /// of the returned exponent.
+    /// Calls `put` with every entry in index order. The product is these entries times two to the
+    /// power of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
         let below: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();

@@ -132,23 +132,24 @@ pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
     }
 }
 
-/// Checks that `twin` agrees with engine `sequential` in double precision.
+/// Checks that `propagator` agrees with engine `sequential`, which computes in double precision.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_as_sequential(
     compiled: &Arc<CompiledNetwork>,
     cases: &[Evidence],
-    twin: &mut dyn Propagator,
+    propagator: &mut dyn Propagator,
 ) {
     let sequential = by_name("sequential").unwrap();
     let mut expected = sequential.load(compiled, &load_options(Precision::F64)).unwrap();
     for evidence in cases {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
-        let found = twin.run(evidence, &watch);
+        let found = propagator.run(evidence, &watch);
         assert_near(&found, &expected.run(evidence, &watch.untimed_child()));
     }
 }
 
-/// Checks that `gpu` agrees with its `twin`, traced or not, and that its launches take time.
+/// Checks that `gpu` gives the same answers with and without tracing, that they agree with those of
+/// `twin`, and that its launch overhead is not zero.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_as_twin(
     compiled: &CompiledNetwork,
@@ -166,7 +167,7 @@ pub(in crate::engine) fn assert_as_twin(
     assert!(gpu.gpu().and_then(|gpu| gpu.launch_overhead(3)).unwrap() > Duration::ZERO);
 }
 
-/// Checks that two runs agree within single precision.
+/// Checks that two runs agree within 1e-5, the accuracy of single precision, or fail alike.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, RunError>,

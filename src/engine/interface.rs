@@ -43,8 +43,8 @@ pub trait Engine: Send + Sync {
     /// Allocates and fills the tables for `compiled`.
     ///
     /// # Errors
-    /// If the engine cannot run here, does not support the precision, or needs more memory than
-    /// `options` allow.
+    /// If the engine cannot run here, does not support the precision or the network, or needs more
+    /// memory than `options` allow, or if the GPU fails.
     fn load(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -56,8 +56,8 @@ pub trait Engine: Send + Sync {
 pub trait Propagator: Send {
     /// Propagates `evidence` and returns the posteriors of all variables.
     ///
-    /// A cancelled or failed call does not affect later ones. An engine may reuse messages that
-    /// earlier evidence and this have in common; that changes no posterior beyond rounding.
+    /// A cancelled or failed call does not affect later ones. An engine may reuse messages of
+    /// earlier runs that `evidence` does not change; that changes no posterior beyond rounding.
     ///
     /// # Errors
     /// [`RunError::Impossible`] if the evidence has probability zero,
@@ -82,7 +82,7 @@ pub trait Propagator: Send {
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
-    /// Drops everything reusable from earlier runs, so that the next run does all its work.
+    /// Drops everything kept from earlier runs, so that the next run computes everything anew.
     ///
     /// Call this before timing a propagation. It changes no posterior beyond rounding.
     fn forget(&mut self) {}
@@ -114,9 +114,9 @@ pub trait GpuPropagator {
     /// `repeat` runs; `None` if the driver reports an error.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// The time of the kernel without evidence, first without and then with the time stamps that
-    /// trace messages: medians of `repeat` runs by the device's clock. `None` if the engine's kernel
-    /// takes no time stamps.
+    /// The time of the kernel for a propagation without evidence: first without timestamps, then with
+    /// the timestamps that trace messages. Both are medians of `repeat` runs by the device's clock.
+    /// `None` if the engine's kernel takes no timestamps.
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
         let _ = repeat;
         None

@@ -14,8 +14,8 @@ pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Resu
     }
 }
 
-/// Why an engine whose indices go up to `limit` does not support a `table` of this many entries;
-/// `None` if it does.
+/// Why an engine that supports up to `limit` entries in a table does not support one of this many;
+/// `None` if it does. `table` names the kind of table to the user: `clique` or `separator`.
 pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<String> {
     let limit = u64::from(limit);
     (entries > limit)
@@ -37,6 +37,10 @@ pub(super) fn forecast(
 }
 
 /// Checks that `engine` can load `compiled` with `options`, and returns the bytes it needs.
+///
+/// # Errors
+/// If the engine does not support the precision or the network, or needs more than the memory
+/// limit.
 pub(super) fn admit(
     engine: &dyn Engine,
     compiled: &CompiledNetwork,

@@ -1,10 +1,13 @@
 //! The elementary steps of one message, Algorithm 1 of Zheng, Mengshoel and Chong.
+//!
+//! As in the paper, φ is the separator's table before the message and φ* the table after it; j is
+//! the index of a separator entry.
 
 use crate::engine::MessageDetail;
 use crate::potential::Odometer;
 
-/// Up to this many steps forward, sums are updated step by step; further jumps recompute them. Only
-/// speed depends on it.
+/// A move forward by at most this many steps updates the sums step by step; a longer one recomputes
+/// them. This affects only speed.
 const MAX_INCREMENTAL_STEPS: usize = 1000;
 
 /// The order of the elementary steps of a message.
@@ -23,7 +26,7 @@ pub enum Order {
 /// One elementary step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The sender's entry number `n` of those that map to j is added to φ*(j).
+    /// Of the sender's entries that map to separator entry j, number `n` is added to φ*(j).
     Add {
         /// The separator's entry.
         j: usize,
@@ -32,12 +35,13 @@ pub enum Step {
         /// The sender's entry.
         entry: usize,
     },
-    /// φ*(j) is divided by φ(j).
+    /// φ*(j) is divided by φ(j), with 0/0 = 0.
     Divide {
         /// The separator's entry.
         j: usize,
     },
-    /// The receiver's entry number `n` of those that map to j is multiplied by the quotient.
+    /// Of the receiver's entries that map to separator entry j, number `n` is multiplied by the
+    /// quotient.
     Multiply {
         /// The separator's entry.
         j: usize,
@@ -64,7 +68,7 @@ pub struct Progress {
     order: Order,
     /// The number of steps done.
     done: usize,
-    /// φ*, as far as it is summed up.
+    /// For each separator entry j the part of φ*(j) that has been summed so far.
     sums: Vec<f64>,
 }
 
@@ -87,7 +91,10 @@ impl Progress {
         self.done
     }
 
-    /// φ*(j), as far as it is summed up.
+    /// The part of φ*(j) that has been summed so far.
+    ///
+    /// # Panics
+    /// If the separator has no entry `j`.
     #[must_use]
     pub fn sum(&self, j: usize) -> f64 {
         self.sums[j]
@@ -96,9 +103,9 @@ impl Progress {
     /// Moves to the position after `done` steps, or after the last step if there are fewer.
     ///
     /// # Complexity
-    /// By entries: an addition for each of the sender's entries up to there, or for each step if the
-    /// move is short and forward. By threads: the additions of one thread and a copy of the sums of
-    /// those before it.
+    /// [`Order::Entries`]: one addition for each of the sender's entries before the new position,
+    /// or one for each step of a short move forward. [`Order::Threads`]: the additions of one
+    /// thread, and a copy of the sums of all threads before it.
     pub fn seek(&mut self, message: &MessageDetail, done: usize) {
         let target = done.min(steps(message));
         match self.order {
@@ -181,13 +188,13 @@ pub fn steps(message: &MessageDetail) -> usize {
     message.sender_values.len() + message.before.len() + message.receiver_values.len()
 }
 
-/// The number of steps of each thread.
+/// The number of steps of each thread in [`Order::Threads`].
 #[must_use]
 pub fn steps_of_thread(message: &MessageDetail) -> usize {
     message.from.count() + 1 + message.to.count()
 }
 
-/// Step number `index`, counted from zero.
+/// Step number `index` of `message`, counted from zero.
 ///
 /// # Panics
 /// If there is no such step.

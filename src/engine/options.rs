@@ -14,13 +14,14 @@ use crate::propagation::MemoryLimit;
 pub struct LoadOptions {
     /// Number type of the tables.
     pub precision: Precision,
-    /// Threads to compute on; engines without the
-    /// [`parallel`](crate::engine::Capabilities::parallel) capability ignore it.
+    /// Threads of the CPU to use. An engine without the
+    /// [`parallel`](crate::engine::Capabilities::parallel) capability passes messages on one thread
+    /// or on the GPU, but may use them to prepare the cases of a batch and to read its results.
     pub threads: usize,
     /// The most memory to allocate.
     pub memory: MemoryLimit,
-    /// Heeded only by engines with the
-    /// [`paper_options`](crate::engine::Capabilities::paper_options) capability.
+    /// Options of the paper's kernel. Engines without the
+    /// [`paper_options`](crate::engine::Capabilities::paper_options) capability ignore them.
     pub paper: PaperOptions,
 }
 
@@ -94,7 +95,9 @@ impl MappingLayout {
     }
 
     /// The words that the threads of warp number `warp` read when each reads element `n` of its
-    /// mapping table, in the order of the threads (Figure 8). The last warp may have fewer threads.
+    /// mapping table, in the order of the threads (Figure 8). The separator has `entries` entries,
+    /// one per thread, and each mapping table has `count` elements. The last warp may have fewer
+    /// threads.
     #[must_use]
     pub fn words_of_warp(self, entries: usize, count: usize, warp: usize, n: usize) -> Vec<usize> {
         let (tables, elements) = self.strides(entries, count);
@@ -109,7 +112,8 @@ pub const WARP: usize = 32;
 /// Size of one memory transaction of a GPU in words of 4 bytes: 32 bytes.
 pub const SECTOR: usize = 8;
 
-/// The number of memory transactions to read `words` in one step: one for each distinct sector.
+/// The number of memory transactions that a warp needs to read `words` in one step: one for each
+/// distinct sector of [`SECTOR`] words.
 #[must_use]
 pub fn sectors(words: &[usize]) -> usize {
     let mut sectors: Vec<usize> = words.iter().map(|word| word / SECTOR).collect();

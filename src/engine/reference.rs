@@ -95,8 +95,8 @@ fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
     (factors, exponent)
 }
 
-/// The product of `factors` with every variable of `order` summed out that is not in `onto`, and the
-/// exponent of the power of two to multiply it by.
+/// The product of `factors`, with all variables of `order` summed out except those in `onto`, and
+/// the exponent of the power of two to multiply it by.
 ///
 /// Every intermediate product is rescaled so that products of many small numbers do not underflow.
 fn eliminate(
@@ -120,8 +120,8 @@ fn eliminate(
     Ok((result, exponent))
 }
 
-/// The product of `factors`, scaled to a largest value in [1, 2). `exponent` grows by the exponent of
-/// the power of two to multiply the result by.
+/// The product of `factors`, scaled to a largest value in [1, 2). The exponent of the power of two
+/// that undoes the scaling is added to `exponent`.
 fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunError> {
     let scope = Scope::union(factors.iter().map(Potential::scope));
     let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
@@ -132,7 +132,8 @@ fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunEr
     Ok(product)
 }
 
-/// All variables in a greedy order: next is always one whose elimination gives the smallest table.
+/// All variables in greedy order: the next is always one whose elimination needs the smallest
+/// product.
 fn elimination_order(network: &Network) -> Vec<VariableId> {
     let mut scopes = family_scopes(network);
     // For each variable, the indices in `scopes` of the scopes that contain it.
@@ -168,16 +169,16 @@ fn elimination_order(network: &Network) -> Vec<VariableId> {
 }
 
 /// The largest number of entries held at any time while computing all posteriors: the initial factors,
-/// those that an elimination works on, a product and a marginal, and the results.
+/// the copy of them that an elimination works on, a product and a marginal, and the results.
 ///
-/// A finding is counted on every variable, so no evidence needs more.
+/// It counts a finding on every variable, so it holds for any evidence.
 fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (initial, results) = (total(&start), states(network));
     let peak_for = |target: Option<VariableId>| {
         let (mut live, mut peak) = (initial, 0);
         products(&start, order, target, |consumed, product, rest| {
-            // The product is held together with its factors, and later with the marginal.
+            // The product is held together first with its factors, then with its marginal.
             let other = consumed.max(rest);
             live = live.saturating_sub(consumed);
             peak = peak.max(live.saturating_add(product).saturating_add(other));
@@ -192,8 +193,8 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
 
 /// An upper bound of [`peak_entries`], computed from a single elimination of all variables.
 ///
-/// Keeping one variable multiplies each table by at most its number of states. Tables are either
-/// initial, marginals of products, or the current product.
+/// An elimination that keeps one variable has tables larger by at most the factor of its number of
+/// states. Every table is an initial one, the marginal of a product, or the current product.
 fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (mut marginals, mut largest) = (0_u64, 0);
@@ -218,7 +219,7 @@ fn products(
 ) {
     let mut position = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, v)| position[v.index()] = place);
-    // The position in the order of the first variable of a scope to be eliminated.
+    // The position in `order` of the variable of a scope that is eliminated first.
     let first = |scope: &Scope| {
         let eliminated = scope.variables().iter().filter(|v| Some(**v) != target);
         eliminated.map(|v| position[v.index()]).min()
@@ -254,12 +255,14 @@ fn states(network: &Network) -> u64 {
     network.ids().map(|variable| network[variable].cardinality() as u64).sum()
 }
 
-/// A scope for each variable of a Markov network, whose variables need not be in any factor.
+/// A scope for each variable of a Markov network, in which a variable may be in no factor. None for
+/// a Bayesian network.
 fn variable_scopes(network: &Network) -> impl Iterator<Item = Scope> {
     let variables = network.ids().filter(|_| !network.is_bayesian());
     variables.map(|variable| Scope::of(network, [variable]))
 }
 
+/// The scopes of all factors, and [`variable_scopes`].
 fn family_scopes(network: &Network) -> Vec<Scope> {
     let factors =
         network.factors().map(|factor| Scope::of(network, factor.scope().iter().copied()));

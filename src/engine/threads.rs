@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 pub(super) struct Threads {
     /// `None` only in `drop`.
     pool: Option<ThreadPool>,
-    /// Keeps the pool after this is dropped.
+    /// Where the pool goes when this is dropped.
     idle: &'static Idle,
 }
 

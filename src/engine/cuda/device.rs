@@ -1,4 +1,5 @@
-//! Finds the GPU, and has what all engines on it share: streams, kernels, buffers and launches.
+//! Finds the GPU, and provides what all engines on it share: streams, kernels, buffers and
+//! launches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -24,15 +25,16 @@ pub(super) struct Device {
 /// Name and size of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// Its name.
+    /// Its name, as the driver gives it.
     pub name: String,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that can be resident on each of them at the same time.
+    /// Threads that can be resident on each multiprocessor at the same time.
     pub threads_per_multiprocessor: u32,
 }
 
-/// The GPU, or the reason why there is none. It is looked for once per process.
+/// The GPU, or the reason why there is none, phrased for the user. It is looked for once per
+/// process.
 pub(super) fn device() -> Result<&'static Device, String> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
     DEVICE.get_or_init(find).as_ref().map_err(Clone::clone)
@@ -105,7 +107,7 @@ impl Device {
         Ok(loaded.try_into().unwrap_or_else(|_| unreachable!("one function for each name")))
     }
 
-    /// The compute capability.
+    /// The compute capability: major and minor version.
     pub fn capability(&self) -> Result<(i32, i32), DriverError> {
         self.context.compute_capability()
     }
@@ -173,8 +175,8 @@ impl Device {
         LoadError::Device { engine, needed, free, reason: describe(error) }
     }
 
-    /// The time of one launch in a sequence of launches: the slope between 200 and 1000 launches of an
-    /// empty kernel. It is measured once per process.
+    /// The time of one launch in a sequence of launches, computed from the times of 200 and of 1000
+    /// launches of an empty kernel. It is measured once per process.
     ///
     /// # Errors
     /// The message of the driver.
@@ -228,8 +230,8 @@ unsafe impl<T: Pod + Send> Send for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: `start` points to `len` numbers, and any bits are a valid `T`. A function that makes
-        // the GPU write here either waits for it, or the memory is read by `as_atomics` only.
+        // SAFETY: `start` points to `len` numbers, and any bits are a valid `T`. Memory that the
+        // GPU writes is read only after waiting for the GPU, or else by `as_atomics`.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
@@ -264,7 +266,7 @@ impl Pinned<u32> {
 
 impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // If the driver fails here, it has failed and been reported before.
+        // If the driver fails here, it has failed before, and that was reported.
         let _ = self.context.bind_to_thread();
         // SAFETY: `start` was allocated by `malloc_host`, and no borrow of it is left.
         let _ = unsafe { result::free_host(self.start.cast()) };
@@ -285,7 +287,7 @@ pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
     if data.is_empty() { stream.alloc_zeros(1) } else { stream.clone_htod(data) }
 }
 
-/// Copies records to a new buffer on the GPU, as their words; see [`upload`].
+/// Copies records to a new buffer on the GPU, as words of 32 bits; see [`upload`].
 pub(super) fn upload_records<T: NoUninit>(
     stream: &Arc<CudaStream>,
     records: &[T],

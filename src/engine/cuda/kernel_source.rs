@@ -1,8 +1,9 @@
 //! Reads constants and structs from the sources of the kernels, for tests that compare them with
 //! their counterparts in Rust.
 //!
-//! A paragraph of a source, which is a run of lines without an empty one, is shared if one of its
-//! comments has the word "Shared". All its constants and structs must have counterparts.
+//! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is shared
+//! if one of its comments has the word "Shared". Its constants and structs must all have
+//! counterparts.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(super) fn assert_constants(kernel: &str, expected: &[(&str, f64)]) {
     assert_eq!(shared_constants(&source), expected, "{kernel}.cu");
 }
 
-/// Checks that the only shared struct of a kernel has this layout.
+/// Checks that a kernel has exactly one shared struct, and that it has this layout.
 pub(super) fn assert_layout(kernel: &str, expected: Layout) {
     let source = read(kernel);
     let structs = shared_structs(&source);

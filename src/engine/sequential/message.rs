@@ -1,17 +1,18 @@
 //! The loops over tables that make up a propagation.
 //!
-//! A message is equations 2 and 3 of Zheng, Mengshoel and Chong, each a loop over a clique's table in
-//! order that finds the separator entry of each clique entry through the cluster-sepset mapping.
+//! A message is equations 2 and 3 of Zheng, Mengshoel and Chong. Each is a loop over a clique's
+//! table in index order, which looks up the separator entry of each clique entry in an
+//! [`IndexMapping`].
 
 use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
 /// Entries of a separator below this are set to zero when its largest entry is in [1, 2), so that
-/// the quotient of two separator entries is always finite. A larger value would lose more of very
-/// unlikely states.
+/// the quotient of two separator entries is always finite. A larger value would lose more of the
+/// very unlikely states.
 const NEGLIGIBLE: f64 = 1e-300;
 
-/// Independent maxima kept while searching for the largest entry, so that comparisons do not wait for
-/// one another. Only speed depends on it.
+/// The number of independent maxima that a search for the largest entry keeps, so that comparisons
+/// do not wait for one another. This affects only speed.
 const LANES: usize = 8;
 
 /// Marginalisation (equation 2): sets `separator[j]` to the sum of the clique entries that map to j.
@@ -25,8 +26,8 @@ pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separat
     }
 }
 
-/// Scattering (equation 3): multiplies every clique entry by `update[j]`, the quotient of new and old
-/// separator entry, for the j it maps to. Returns the largest product.
+/// Scattering (equation 3): multiplies every clique entry that maps to separator entry j by
+/// `update[j]`, the quotient of the new and old separator entry. Returns the largest product.
 pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update: &[T]) -> T {
     let mut largest = [T::ZERO; LANES];
     let values = clique.chunks_mut(LANES).zip(mapping.entries().chunks(LANES));
@@ -64,8 +65,8 @@ pub(super) fn divide<T: Real>(
     Some((-separator_scale, -update_scale))
 }
 
-/// Multiplies the entries for each state of one variable by the weight of that state. Returns the
-/// largest product.
+/// Multiplies each entry of `table` by the weight of its state of the variable at `axis`. Returns
+/// the largest product.
 pub(super) fn weigh<T: Real>(table: &mut [T], axis: Axis, weight: impl Fn(usize) -> T) -> T {
     let mut largest = T::ZERO;
     for (state, run) in axis.runs_mut(table) {

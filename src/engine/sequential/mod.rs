@@ -1,17 +1,17 @@
 //! Engine `sequential`: the baseline, junction tree propagation on one thread as Zheng, Mengshoel
 //! and Chong describe it (section 3) after Huang and Darwiche.
 //!
-//! HUGIN in place: every clique and every separator has one table. A message sums the sender's
+//! HUGIN propagation: every clique and every separator has one table. A message sums the sender's
 //! table onto the separator (equation 2) and multiplies the receiver's table by the quotient of
 //! the separator's new and old table (equation 3). The separator entry of each clique entry is read
 //! from an index mapping that is computed when the network is loaded. Messages are passed one after
 //! another in the depth-first order of the [plan](crate::propagation::Plan).
 //!
 //! # Range of numbers
-//! Every table has an exponent: its entries must be multiplied by two to the power of it. Separators
-//! are scaled to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has
-//! moved far from 2 to the power of [`PEAK`]. So many findings do not cause overflow or underflow, even
-//! in single precision. Scaling by powers of two is exact.
+//! Every table has an exponent e: it stands for its entries times 2^e. Separators are scaled to a
+//! largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far from
+//! 2 to the power of [`PEAK`]. Thus any number of findings can be entered without overflow or
+//! underflow, even in single precision. Scaling by powers of two is exact.
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest are lost. In single precision,
@@ -90,13 +90,14 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-/// The entries of a clique's table are stored multiplied by two to the power of this. Probabilities
-/// only become smaller, so most of the range of single precision is left below. A larger value risks
-/// overflow, a smaller one loses unlikely states sooner.
+/// The entries of a clique's table are stored multiplied by two to the power of this. Entries
+/// mostly become smaller during a propagation, so most of the range of single precision is left
+/// below. A larger value risks overflow, a smaller one loses unlikely states sooner.
 const PEAK: i32 = 96;
 
-/// A clique's table is rescaled to [`PEAK`] when the exponent of its largest entry leaves this range.
-/// A narrower range costs time, a wider one loses unlikely states sooner.
+/// A clique's table is rescaled to a largest entry near 2 to the power of [`PEAK`] when the
+/// exponent of its largest entry leaves this range. A narrower range costs time, a wider one loses
+/// unlikely states sooner.
 const EXPONENTS_OF_LARGEST: Range<i32> = PEAK - 24..PEAK + 8;
 
 /// A compiled network with its tables in one precision.
@@ -162,7 +163,8 @@ impl<T: Real> Tables<T> {
         self.exponents.copy_from_slice(&other.exponents);
     }
 
-    /// Rescales table `index` to [`PEAK`] if its largest entry, `largest`, is too far from it.
+    /// Rescales table `index`, whose largest entry is `largest`, if the exponent of that entry is
+    /// not in [`EXPONENTS_OF_LARGEST`].
     fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
         let power = -largest.scale_exponent().ok_or(RunError::Impossible)?;
         if !EXPONENTS_OF_LARGEST.contains(&power) {

@@ -11,12 +11,12 @@ use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 
-/// The most bytes of old tables to keep for stepping back. Beyond that, stepping back repeats the
-/// propagation from its start, so only speed depends on it.
+/// The most bytes of old tables to keep for stepping back. Steps back beyond them repeat the
+/// propagation from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
-/// Tables with a smaller exponent are shown with a separate power of two, because their entries would
-/// be close to the smallest numbers of double precision.
+/// If the exponent of the sender's table is smaller, all numbers of the message are shown with a
+/// separate power of two, because they would be close to the smallest numbers of double precision.
 const MIN_EXPONENT: i64 = -900;
 
 /// Steps through the propagation of engine `sequential` in double precision. After any number of
@@ -50,7 +50,7 @@ impl Undo {
     }
 }
 
-/// Bytes of the tables in two [`MessageDetail`]s, the largest there can be: one is still shown while
+/// Bytes of the tables in two [`MessageDetail`]s of the largest message: one is still shown while
 /// the next is created.
 fn detail_bytes(compiled: &CompiledNetwork) -> u64 {
     let tree = compiled.tree();
@@ -116,8 +116,8 @@ impl Stepper {
     /// [`RunError::Cancelled`] once `cancel` is cancelled. Both leave the stepper usable.
     ///
     /// # Complexity
-    /// The messages in between for a move forward, copies of two tables for each step back, and at most
-    /// one whole propagation.
+    /// A step forward takes one message and copies of two tables; a step back copies two tables. A
+    /// move back beyond the stored tables repeats the propagation from its start.
     pub fn seek(&mut self, position: usize, cancel: &CancelToken) -> Result<(), RunError> {
         let compiled = Arc::clone(&self.loaded.compiled);
         let messages = compiled.plan().messages();
@@ -149,6 +149,8 @@ impl Stepper {
         Ok(())
     }
 
+    /// Stores the tables of `clique` and `separator`, and drops the oldest stored tables if they
+    /// take too much memory.
     fn push_undo(&mut self, clique: CliqueId, separator: SeparatorId) {
         let Loaded { cliques, separators, .. } = &self.loaded;
         let undo = Undo {
@@ -165,6 +167,7 @@ impl Stepper {
         }
     }
 
+    /// Restores the tables of `clique` and `separator` from `undo`.
     fn restore(&mut self, clique: CliqueId, separator: SeparatorId, undo: &Undo) {
         let Loaded { cliques, separators, .. } = &mut self.loaded;
         cliques.table_mut(clique.index()).copy_from_slice(&undo.receiver);
@@ -232,8 +235,9 @@ impl Stepper {
 /// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
 /// numbers.
 ///
-/// All numbers must be multiplied by two to the power of [`exponent`](Self::exponent), which is zero
-/// unless the evidence is so improbable that they would be out of range.
+/// Each table is in the index order of its scope. All numbers must be multiplied by two to the
+/// power of [`exponent`](Self::exponent), which is zero unless the evidence is so improbable that
+/// they would be out of range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.
@@ -261,13 +265,20 @@ pub struct MessageDetail {
 }
 
 impl MessageDetail {
-    /// The number by which the receiver's entries that map to separator entry `j` are multiplied: φ*/φ.
+    /// The number by which the receiver's entries that map to separator entry `j` are multiplied:
+    /// φ*/φ, with 0/0 = 0.
+    ///
+    /// # Panics
+    /// If the separator has no entry `j`.
     #[must_use]
     pub fn quotient(&self, j: usize) -> f64 {
         ratio(self.after[j], self.before[j])
     }
 
     /// Entry `entry` of the receiver's table after the message.
+    ///
+    /// # Panics
+    /// If the receiver has no entry `entry`.
     #[must_use]
     pub fn received(&self, entry: usize) -> f64 {
         self.receiver_values[entry] * self.quotient(self.to.place(entry).0)

@@ -9,22 +9,23 @@ use crate::engine::batch::{Kind, Plan, weight_scale};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-// The constants below are in units of work: the terms of a row, and ROW_OVERHEAD for each row. They were
-// tuned on the paper's networks, and affect only speed.
+// The constants below were tuned on the paper's networks, and affect only speed. Work is measured
+// in terms: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
-/// Work of a work item, at least. Short ones run in parallel.
+/// Least work of a work item. Shorter ones would run more in parallel, but have more overhead.
 const MIN_WORK: usize = 128;
 
-/// Work of a work item, at most. In a long one, rows that read the same entries find them in the cache.
+/// Most work of a work item. In a longer one, more rows find the entries they read in the cache,
+/// but fewer work items run in parallel.
 const MAX_WORK: usize = 1024;
 
-/// Work items that a large operation is cut into, about.
+/// The approximate number of work items that a large operation is cut into, within these limits.
 const ITEMS_PER_OPERATION: usize = 4096;
 
-/// Terms that take as long as a row without its terms.
+/// The cost of a row without its terms, in terms.
 const ROW_OVERHEAD: usize = 4;
 
-/// Some rows of one message, as `kernels/batch.cu` declares it; a test compares them.
+/// Some rows of one message. `kernels/batch.cu` declares the same struct; a test compares both.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct WorkItem {
@@ -38,10 +39,10 @@ pub struct WorkItem {
     /// First entry and number of the message that is computed.
     pub result: u32,
     pub result_message: u32,
-    /// The same of the first factor.
+    /// First entry and number of the message that is the first factor.
     pub factor: u32,
     pub factor_message: u32,
-    /// The same of the second factor.
+    /// First entry and number of the message that is the second factor.
     pub second: u32,
     pub second_message: u32,
     pub unused: [u32; 2],
@@ -56,10 +57,11 @@ pub const ONE_FACTOR: u32 = 1;
 pub const FACTOR_AND_ROW: u32 = 2;
 pub const TWO_FACTORS: u32 = 3;
 
-/// All that the kernels read and that is the same for all cases. Indices are those of `kernels/batch.cu`.
+/// All that the kernels read and that is the same for all cases; `kernels/batch.cu` describes the
+/// words of each element.
 pub struct Buffers {
     pub items: Vec<WorkItem>,
-    /// The work items of each launch.
+    /// For each launch its range of work items.
     pub levels: Vec<Range<usize>>,
     pub rows: Vec<[u32; 4]>,
     pub singles: Vec<[u32; 2]>,
@@ -73,7 +75,7 @@ pub struct Buffers {
     pub first_message: u32,
     /// Results must be multiplied by two to this power.
     pub exponent: i64,
-    /// First state of each variable, and the number of states of all.
+    /// First state of each variable in the numbering of all states, then the number of all states.
     pub offsets: Arc<[usize]>,
     /// The logarithm of the scale that the network removed from its factors.
     pub ln_scale: f64,
@@ -142,9 +144,9 @@ impl Buffers {
             + size_of_val(&*self.reads)
     }
 
-    /// Packs the evidence of a case, and returns the power of two that P(e) must be multiplied by in
-    /// return. `is_soft`: whether some case of the launch has a likelihood, so that all are packed as
-    /// weights.
+    /// Packs the evidence of a case, and returns the exponent of the power of two to multiply P(e)
+    /// by, to undo the scaling of weights. `is_soft`: whether some case of the launch has a
+    /// likelihood; then the evidence of all its cases is packed as weights.
     pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> i64 {
         words.fill(if is_soft { 1.0_f32.to_bits() } else { 0 });
         let mut exponent = 0;
@@ -165,7 +167,7 @@ impl Buffers {
     }
 }
 
-/// The work items of all operations, and those of each launch.
+/// The work items of all operations, and for each launch its range of them.
 fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
     let mut items = Vec::new();
     let mut levels = Vec::with_capacity(plan.levels.len());

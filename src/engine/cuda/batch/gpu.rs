@@ -10,14 +10,15 @@ use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
 
-/// Cases of a thread: the V of the kernels, which is in their names.
+/// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 const CASES_PER_THREAD: usize = 2;
 
 /// Cases of a group.
 const GROUP: usize = 32 * CASES_PER_THREAD;
 
-/// Cases of a buffer set, at most: enough to fill a large GPU, few enough that the host packs and reads
-/// others at the same time. Only speed and memory.
+/// The most cases in a buffer set: enough to fill a large GPU, and few enough that a batch has
+/// several sets, so that the host packs and reads one while the GPU computes another. This affects
+/// only speed and memory.
 const MAX_CASES: usize = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -46,15 +47,15 @@ struct BufferSet {
     evidence: CudaSlice<u32>,
     results: CudaSlice<f32>,
     results_on_host: Pinned<f32>,
-    /// Words of the results.
+    /// Words of the results of the last launch.
     words: usize,
     /// Recorded when the results have been copied to the host.
     done: CudaEvent,
 }
 
 impl Gpu {
-    /// Takes at most `bytes`, and at most half of the GPU's free memory. `None` if not even one group of
-    /// cases fits.
+    /// Allocates at most `bytes`, and at most half of the GPU's free memory. `None` if not even one
+    /// group of cases fits.
     pub fn load(
         device: &'static Device,
         buffers: &Buffers,
@@ -102,7 +103,7 @@ impl Gpu {
         }))
     }
 
-    /// Enqueues all work for the first `cases` of a buffer set.
+    /// Enqueues all work for the first `cases` cases of a buffer set.
     fn launch(
         &mut self,
         buffers: &Buffers,

@@ -1,9 +1,9 @@
-//! Batches of cases on the GPU: the plan of [`engine::batch`](crate::engine::batch), computed for one
-//! case per thread or a few.
+//! Batches of cases on the GPU: the plan of [`engine::batch`](crate::engine::batch), in which each
+//! thread computes a few cases.
 //!
-//! While the GPU computes some cases, the threads of the host read the results of those before and pack
-//! the evidence of those after. [`buffers`] is what the kernels read, [`gpu`] launches them, and [`twin`]
-//! does the same on the CPU.
+//! While the GPU computes some cases, the threads of the host read the results of the previous
+//! cases and pack the evidence of the next. [`buffers`] is what the kernels read, [`gpu`] launches
+//! them, and [`twin`] does the same on the CPU.
 
 mod buffers;
 mod gpu;
@@ -25,7 +25,8 @@ use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// Sets of buffers for evidence and results. With two, the host and the GPU work at the same time.
+/// The number of buffer sets, each for the evidence and results of one launch. With two, the host
+/// and the GPU work at the same time.
 const BUFFER_SETS: usize = 2;
 
 /// Runs a batch plan: on the GPU, or on the CPU twin.
@@ -36,11 +37,11 @@ trait Executor: Send {
     /// Bytes that it holds.
     fn bytes(&self) -> u64;
 
-    /// The first `words` of packed evidence of a buffer set, case after case.
+    /// The first `words` words of packed evidence of a buffer set, to be written case after case.
     fn packed(&mut self, set: usize, words: usize) -> &mut [u32];
 
-    /// Starts to propagate the first `cases` of a buffer set, without waiting for it. `is_soft`: how the
-    /// evidence is packed, see [`Buffers::pack`].
+    /// Starts to propagate the first `cases` cases of a buffer set, and returns without waiting for
+    /// the results. `is_soft`: how the evidence is packed, see [`Buffers::pack`].
     fn start(
         &mut self,
         buffers: &Buffers,
@@ -49,7 +50,7 @@ trait Executor: Send {
         is_soft: bool,
     ) -> Result<(), RunError>;
 
-    /// Waits for the results of a buffer set, case after case.
+    /// Waits for the results of a buffer set and returns them, case after case.
     fn results(&mut self, set: usize) -> Result<&[f32], RunError>;
 }
 
@@ -61,8 +62,8 @@ pub(super) struct BatchPropagator {
 }
 
 impl BatchPropagator {
-    /// Loads the network on the GPU, in at most `bytes` there and, while it loads, on the host. `None`
-    /// if all evidence is impossible, or if there is not enough memory.
+    /// Loads the network on the GPU. Needs at most `bytes` on the GPU, and as many on the host
+    /// while it loads. `None` if all evidence is impossible, or if there is not enough memory.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
@@ -105,8 +106,8 @@ impl BatchPropagator {
         Ok(answers)
     }
 
-    /// Packs `cases` into a buffer set and starts to propagate them. `exponents`: set to the power of
-    /// two that was removed from the evidence of each.
+    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to the power
+    /// of two that packing removed from the evidence of each case.
     fn start(
         &mut self,
         set: usize,
@@ -152,8 +153,8 @@ impl BatchPropagator {
     }
 }
 
-/// The plan of a network as the kernels read it; `None` if `bytes` are not enough to make it, or if there
-/// are no variables.
+/// The plan of a network as the kernels read it; `None` if making it needs more than `bytes`, or if
+/// there are no variables.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
     (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
@@ -189,7 +190,7 @@ mod tests {
     use crate::engine::cuda::fixtures::{assert_near, load_options, networks};
     use crate::potential::Precision;
 
-    /// Several groups of cases, the last of which is not full, in several buffer sets.
+    /// Enough cases for several groups and both buffer sets; the last group is not full.
     const MANY: usize = 85;
 
     fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {

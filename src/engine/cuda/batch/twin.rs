@@ -17,14 +17,15 @@ type Numbers = [f32; GROUP];
 
 /// The messages of a group of cases.
 struct Group {
-    /// By entry.
+    /// Indexed by entry.
     messages: Vec<Numbers>,
-    /// By message.
+    /// The largest entry of each message, indexed by message.
     largest: Vec<Numbers>,
+    /// The exponent of the power of two to multiply each message by, indexed by message.
     exponents: Vec<[i32; GROUP]>,
 }
 
-/// See the module.
+/// The evidence and results of both buffer sets.
 pub struct Twin {
     capacity: usize,
     packed: [Vec<u32>; BUFFER_SETS],
@@ -63,7 +64,8 @@ impl Executor for Twin {
         self.results[set].clear();
         for packed in packed.chunks(GROUP) {
             let mut group = Group {
-                // NaN: an entry that is read before it is written spoils the result.
+                // NaN: if an entry is read before it is written, the result is NaN and the test
+                // fails.
                 messages: vec![[f32::NAN; GROUP]; buffers.entries],
                 largest: vec![[0.0; GROUP]; buffers.messages],
                 exponents: vec![[i32::MAX; GROUP]; buffers.messages],

@@ -16,14 +16,16 @@ pub(super) const PEAK: i32 = 96;
 #[cfg(test)]
 pub(super) const NEGLIGIBLE: f64 = 1e-300;
 
-/// Entries of a clique table that one block of `initialise` fills, at most: only speed.
+/// The most entries of a clique table that one block of `initialise` fills. This affects only
+/// speed.
 const CHUNK: u64 = 4096;
 
 /// Threads of a block of `initialise` and `marginals`, whose block size is not an option. Shared with the
 /// kernels.
 pub(super) const THREADS: u32 = 256;
 
-/// Threads of a block that `message` supports: from half a warp to the most that a GPU supports.
+/// The block sizes, in threads, that `message` supports: from half a warp to the most that a GPU
+/// supports.
 const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 16..=1024;
 
 /// The contents of the buffers of a network, and the records of all launches.
@@ -32,13 +34,14 @@ pub(super) struct Buffers {
     pub block_size: u32,
     pub cliques: usize,
     pub variables: usize,
-    /// The products of the probability tables of each clique, clique after clique, and their powers of
-    /// two.
+    /// The products of the probability tables of each clique, clique after clique.
     pub prior: Vec<f32>,
+    /// For each clique the exponent of the power of two to multiply its entries of `prior` by.
     exponents: Vec<i32>,
     pub chunks: Vec<Chunk>,
     /// Entries of all separators.
     pub separator_entries: usize,
+    /// The mapping tables of all separators; each element is an entry of a clique table.
     pub mappings: Vec<u32>,
     /// One record per message of the plan, in its order.
     pub messages: Vec<Message>,
@@ -47,11 +50,11 @@ pub(super) struct Buffers {
     /// States of all variables. The result has one number for each, then the sum that gives P(e) and its
     /// exponent.
     pub states: usize,
-    /// Where the exponent of that sum is.
+    /// Where the exponent of the sum that gives P(e) is.
     pub total_exponent: Exponent,
     /// Where findings on each variable are entered: clique, stride and number of states.
     entry_points: Vec<(CliqueId, u32, u32)>,
-    /// First weight of each variable.
+    /// The index of the first weight of each variable, then the number of all weights.
     first_weights: Vec<u32>,
 }
 
@@ -148,7 +151,8 @@ impl Buffers {
         self.block_size = threads.clamp(*BLOCK_SIZES.start(), *BLOCK_SIZES.end());
     }
 
-    /// Packs `evidence` into the words that `initialise` reads.
+    /// Packs `evidence` into the words that `initialise` reads; `kernels/paper/initialise.cu`
+    /// describes their order.
     pub fn pack(&self, evidence: &Evidence) -> Vec<u32> {
         let mut words = vec![0; self.evidence_words()];
         let mut exponents = self.exponents.clone();
@@ -216,18 +220,18 @@ fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
 /// The mapping tables of one side of a separator.
 #[derive(Clone, Copy)]
 struct Side {
-    /// The first element of all.
+    /// The index of the first element in [`Buffers::mappings`].
     first: u64,
-    /// Elements of each.
+    /// Elements of each mapping table.
     count: u32,
     /// Distance between two mapping tables.
     table_stride: u32,
-    /// Distance between two elements of one.
+    /// Distance between two elements of a mapping table.
     stride: u32,
 }
 
-/// The mapping tables of all separators (section 3.2), and for each separator where the tables of its
-/// parent and of its child are.
+/// The mapping tables of all separators (section 3.2). For each separator also where the mapping
+/// tables to its parent's and to its child's clique table are.
 fn mappings(
     tree: &JunctionTree,
     scopes: &[Scope],
@@ -270,7 +274,8 @@ fn messages(
     sides: &[(Side, Side)],
 ) -> Vec<Message> {
     let tree = compiled.tree();
-    // The scale of a clique is in the slot of the last message to it; at first in its own slot.
+    // The slot that holds the scale of each clique: at first its own, then that of the last message
+    // to it.
     let mut slots: Vec<u32> = (0..tree.cliques().len() as u32).collect();
     let mut last_message = vec![-1; tree.separators().len()];
     let messages = compiled.plan().messages().iter().enumerate().map(|(index, message)| {
@@ -305,9 +310,9 @@ fn messages(
     messages.collect()
 }
 
-/// The record of each variable's marginal, from the table of its home, and that of the sum for P(e); and
-/// where the exponent of the sum is. After all messages every table sums to P(e), so the smallest is
-/// taken.
+/// The record of each variable's marginal, which is read from the table of its home, and last the
+/// record of the sum that gives P(e); also where the exponent of that sum is. After all messages
+/// every table sums to P(e), so the smallest separator is summed.
 fn marginals(
     compiled: &CompiledNetwork,
     scopes: &[Scope],

@@ -21,6 +21,7 @@ pub(super) struct Gpu {
     device: &'static Device,
     stream: Arc<CudaStream>,
     kernels: Kernels,
+    /// The same kernels with empty bodies.
     empty: Kernels,
     prior: CudaSlice<f32>,
     cliques: CudaSlice<f32>,
@@ -35,7 +36,7 @@ pub(super) struct Gpu {
     out: CudaSlice<f64>,
     /// `out`, copied to the host.
     out_on_host: Vec<f64>,
-    /// Events; the first `marked` are in use.
+    /// Events, created as needed and reused; the first `marked` have been recorded in this run.
     marks: Vec<CudaEvent>,
     marked: usize,
 }
@@ -97,7 +98,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// `empty`: with an empty body, here and below.
+    /// Copies `evidence` to the GPU and launches `initialise`. `empty`: launches the kernel with
+    /// the empty body, here and in the next two functions.
     fn launch_initialise(
         &mut self,
         buffers: &Buffers,
@@ -118,6 +120,7 @@ impl Gpu {
         unsafe { launch.launch(grid((buffers.chunks.len() as u32, 1), THREADS)) }.map(|_| ())
     }
 
+    /// Launches `message` for message number `index` of the plan.
     fn launch_message(
         &mut self,
         buffers: &Buffers,
@@ -131,7 +134,7 @@ impl Gpu {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.cliques).arg(&mut self.separators).arg(&self.mappings);
         launch.arg(&mut self.largest).arg(&mut self.exponents);
-        // A struct that is passed by value, as words.
+        // The kernel takes this struct by value; cudarc takes it as an array of words.
         let message: [u64; size_of::<Message>() / 8] = bytemuck::cast(*message);
         launch.arg(&mut self.separator_exponents).arg(&message);
         // SAFETY: the arguments are those that kernels/paper/message.cu declares, and the record stays
@@ -139,6 +142,7 @@ impl Gpu {
         unsafe { launch.launch(config) }.map(|_| ())
     }
 
+    /// Launches `marginals`, copies the result to the host and waits for it.
     fn launch_marginals(&mut self, buffers: &Buffers, empty: bool) -> Result<(), DriverError> {
         let kernel = if empty { &self.empty.marginals } else { &self.kernels.marginals };
         let exponent = match buffers.total_exponent {
@@ -155,6 +159,7 @@ impl Gpu {
         self.stream.synchronize()
     }
 
+    /// Records an event on the stream.
     fn record(&mut self) -> Result<(), DriverError> {
         if self.marked == self.marks.len() {
             self.marks.push(self.device.timer()?);

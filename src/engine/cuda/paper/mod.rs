@@ -1,9 +1,9 @@
 //! Engine `gpu-paper`: the kernels of Zheng, Mengshoel and Chong as published, for study.
 //!
-//! HUGIN in place, with one launch per message in depth-first order, one thread per separator entry, and
-//! the mapping tables of section 3.2 in the GPU's memory. Block size and layout of the mapping tables can
-//! be chosen, as in the paper. The engine is deliberately not tuned: it shows what the published
-//! algorithm costs.
+//! HUGIN propagation with one launch per message in depth-first order, one thread per separator
+//! entry, and the mapping tables of section 3.2 in the GPU's memory. Block size and layout of the
+//! mapping tables can be chosen, as in the paper. The engine is deliberately not tuned: it shows
+//! what the published algorithm costs.
 //!
 //! [`buffers`] has the contents of all buffers and the record of each launch, [`gpu`] launches the
 //! kernels, and [`twin`] does the same on the CPU.
@@ -86,7 +86,7 @@ trait Executor: Send {
     /// Waits for all work.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// The times of all marks since the first. Removes them.
+    /// The time from the first mark to each mark. Removes all marks.
     fn marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
     /// The time of all launches and copies of a propagation with empty kernels, the median of
@@ -167,7 +167,7 @@ impl<E: Executor> PaperPropagator<E> {
             self.executor.mark()?;
         }
         self.executor.wait()?;
-        // The GPU's clock is aligned with that of `watch`: its last mark is now.
+        // Converts times of the GPU's clock to those of `watch`, taking the last mark to be now.
         let now = watch.elapsed();
         let marks = self.executor.marks()?;
         let at = |mark: usize| (now + marks[mark]).saturating_sub(marks[messages]);
@@ -183,7 +183,7 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
-/// The posteriors from the marginals that were `read`: see [`Buffers::marginals`].
+/// The posteriors from `read`, the result of [`Executor::read`].
 fn posteriors(
     compiled: &CompiledNetwork,
     buffers: &Buffers,
@@ -200,8 +200,8 @@ fn posteriors(
     }))
 }
 
-/// ln(`total` 2^`exponent`). It scales `total` to near one first: where the logarithm is near zero it has
-/// the smallest absolute error.
+/// ln(`total` * 2^`exponent`). `total` is first scaled to near one, because the rounding error of a
+/// logarithm is smallest where the logarithm is near zero.
 fn ln_scaled(total: f64, exponent: f64) -> f64 {
     let power = total.log2().round();
     (total * (-power).exp2()).ln() + (exponent + power) * LN_2
@@ -224,7 +224,7 @@ mod tests {
         PaperPropagator { compiled: Arc::clone(compiled), buffers, executor, bytes: 0 }
     }
 
-    const LAYOUTS: [PaperOptions; 3] = [
+    const OPTIONS: [PaperOptions; 3] = [
         PaperOptions { block_size: 128, layout: MappingLayout::Interleaved },
         PaperOptions { block_size: 16, layout: MappingLayout::Naive },
         PaperOptions { block_size: 1024, layout: MappingLayout::Interleaved },
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_twin_agrees_with_the_sequential_engine() {
         for (compiled, cases) in networks() {
-            for options in LAYOUTS {
+            for options in OPTIONS {
                 assert_as_sequential(&compiled, &cases, &mut twin(&compiled, options));
             }
         }
@@ -270,7 +270,7 @@ mod tests {
                 };
                 let lists = mapping_tables(&a, a_message);
                 assert_eq!(lists, mapping_tables(&b, b_message));
-                // The same as the arithmetic that the window shows them with.
+                // Both equal the mapping tables that `MappingTables` computes for the window.
                 let message = compiled.plan()[MessageId::new(a_message.index as usize)];
                 let scope =
                     |variables: &[_]| Scope::of(compiled.network(), variables.iter().copied());
@@ -291,7 +291,7 @@ mod tests {
                         }
                     }
                 }
-                // Each entry of the clique is in exactly one of them.
+                // Each entry of the clique is in exactly one mapping table.
                 let mut all: Vec<u32> = lists.into_iter().flatten().collect();
                 all.sort_unstable();
                 assert!(all.into_iter().eq(0..a_message.entries * a_message.from_count));
@@ -305,7 +305,7 @@ mod tests {
             return;
         }
         for (compiled, cases) in networks() {
-            for options in LAYOUTS {
+            for options in OPTIONS {
                 let load = LoadOptions { paper: options, ..load_options(Precision::F32) };
                 let mut gpu = GpuPaper.load(&compiled, &load).unwrap();
                 assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, options));

@@ -1,4 +1,7 @@
-//! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares them.
+//! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares both.
+//!
+//! A slot is an index into the buffers `largest` and `exponents`, which hold the scale of a table:
+//! the bits of its largest entry, and its power of two.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -9,7 +9,7 @@ use crate::clock::Instant;
 use crate::engine::RunError;
 use crate::potential::{Real, ratio};
 
-/// See the module.
+/// The buffers that the kernels write, and the times of marks.
 pub(super) struct Twin {
     cliques: Vec<f32>,
     separators: Vec<f64>,
@@ -24,7 +24,7 @@ impl Twin {
     pub fn new(buffers: &Buffers) -> Self {
         let slots = buffers.cliques + buffers.messages.len();
         Self {
-            // NaN: an entry that is read before it is written spoils the result.
+            // NaN: if an entry is read before it is written, the result is NaN and the test fails.
             cliques: vec![f32::NAN; buffers.prior.len()],
             separators: vec![f64::NAN; buffers.separator_entries],
             largest: vec![0; slots],

@@ -1,18 +1,20 @@
 //! Estimated durations, in nanoseconds, from which the schedule is made. They affect only speed.
 //!
 //! The constants were fitted on an NVIDIA H200 to the timestamps of all work items (see `explain`).
-//! The number of message words that each thread loads into the staging buffer dominates.
+//! The duration of a work item depends most on the number of message words that each thread loads
+//! into the staging buffer.
 
 use super::work_items::THREADS;
 
-/// How long before its inputs are complete a block should begin a work item, so that its record is
-/// ready by then.
+/// How long before the inputs of a work item are complete a block should begin it, so that its
+/// record has been copied to shared memory by then.
 pub(super) const PREPARATION_LEAD: u64 = 1000;
 
 /// The time in which the host reads one variable of a report.
 pub(super) const HOST_READ_PER_VARIABLE: u64 = 12;
 
-/// The time of a report in which each group of threads normalises `rounds` variables.
+/// The time of a report in which each group of threads normalises `rounds` variables, one after
+/// another.
 pub(super) fn report_time(rounds: usize) -> u32 {
     500 + 500 * rounds as u32
 }
@@ -27,7 +29,8 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// The time of sums in which each thread takes `steps` entries, each with `pairs` pairs of factors.
+    /// The time of sums in which each thread adds `steps` products, each of `pairs` pairs of
+    /// factors.
     pub fn sum_time(steps: usize, pairs: usize) -> u32 {
         400 + 15 * (steps * (1 + pairs)) as u32
     }

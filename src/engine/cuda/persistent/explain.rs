@@ -44,7 +44,7 @@ fn length(timestamps: &[Timestamps]) -> u64 {
     timestamps.iter().map(|times| times.end).max().unwrap_or(0) - start(timestamps)
 }
 
-/// The operation or report of each work item.
+/// For each work item the number of its operation or report.
 fn operation_of_items(items: &WorkItems) -> Vec<usize> {
     let operations = items.offsets.windows(2).enumerate();
     operations.flat_map(|(operation, of)| (of[0]..of[1]).map(move |_| operation)).collect()
@@ -56,7 +56,7 @@ fn input_items(items: &WorkItems, operation: usize) -> impl Iterator<Item = usiz
     inputs.flat_map(|&input| items.offsets[input]..items.offsets[input + 1])
 }
 
-/// Prints what shares of their time the blocks wait and compute.
+/// Prints the shares of time that blocks spend filling staging buffers and summing.
 fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     let length = length(timestamps);
     let percent = (blocks as u64 * length) as f64 / 100.0;

@@ -27,29 +27,35 @@ pub(super) struct Gpu {
     is_shared: bool,
     /// The work items of all lists, list after list.
     list_items: Vec<usize>,
-    /// The first of each list in `list_items`, and the number of all.
+    /// Where each list begins in `list_items`, then the number of all work items.
     list_starts: Vec<u32>,
     report_order: Vec<usize>,
+    /// Number of states of all variables.
     states: u32,
     records: CudaSlice<u32>,
     starts: CudaSlice<u32>,
-    /// `list_starts` for the kernel.
+    /// A copy of `list_starts`.
     first_timestamps: CudaSlice<u32>,
     evidence: CudaSlice<u32>,
     messages: CudaSlice<u64>,
     timestamps: CudaSlice<u64>,
+    /// Packed evidence, to be copied to `evidence`.
     packed: Pinned<u32>,
-    /// Written by the GPU: P(e), and the posteriors.
+    /// P(e) and the posteriors, which the GPU writes.
     p_evidence: Pinned<u64>,
     posteriors: Pinned<u32>,
+    /// The epoch of the last launch.
     epoch: u32,
+    /// The parity of the last run that wrote posteriors; it alternates.
     parity: bool,
-    /// Whether some results of an earlier run may not have arrived.
+    /// Whether some results of an earlier run may still be missing, because reading them was not
+    /// finished.
     is_unread: bool,
 }
 
-/// Records of more words than this push messages out of the GPU's L2 cache and are marked to be evicted
-/// first. They have 40 MiB; the cache of an H200 has 50 MiB. Only speed.
+/// If the records of a network have more words than this, they are marked to be evicted from the
+/// GPU's L2 cache first, because they would push out messages. This many words are 40 MiB; the L2
+/// cache of an H200 has 50 MiB. This affects only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
 /// Which kernel is launched.
@@ -111,9 +117,9 @@ impl Gpu {
     /// Launches a kernel.
     ///
     /// Two propagations at a time could each keep blocks of the other from becoming resident, and
-    /// wait forever. Within this process, callers hold [`Executor::lock`]. If kernels of other
-    /// processes can run at the same time, a cooperative launch makes the driver ensure it; a plain
-    /// launch is faster.
+    /// wait forever. Within this process, [`Executor::lock`], which callers hold, prevents this. If
+    /// kernels of other processes can run at the same time, the launch is cooperative: the driver
+    /// then guarantees that all blocks become resident. A plain launch is faster.
     fn launch(&mut self, has_evidence: bool, variant: KernelVariant) -> Result<(), DriverError> {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
@@ -157,11 +163,13 @@ impl Gpu {
                 false => launch.launch(config)?,
             }
         };
-        // Only now: if the launch failed, old results must not pass for those of the next run.
+        // Not before the launch: if it fails and the parity had changed, the next run would have
+        // the parity of the old results and could take them for its own.
         self.parity = parity;
         Ok(())
     }
 
+    /// Three times of each work item, list after list, as the kernel wrote them.
     fn read_timestamps(&mut self) -> Result<Vec<u64>, DriverError> {
         let timestamps = self.stream.clone_dtoh(&self.timestamps)?;
         self.stream.synchronize()?;

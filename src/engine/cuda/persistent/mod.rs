@@ -40,8 +40,8 @@ use crate::engine::{
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
-/// Blocks of a launch, at most, each with a list of work items. More than any GPU runs at once; it
-/// bounds the memory that the forecast counts for lists.
+/// The most blocks of a launch; each has a list of work items. It is more than any GPU runs at
+/// once, and bounds the memory that the forecast counts for lists.
 const MAX_BLOCKS: usize = 4096;
 
 /// The engine `gpu`.
@@ -101,16 +101,17 @@ impl Engine for GpuPersistent {
     }
 }
 
-/// All that the propagations of one network have in common.
+/// What all propagations of one network have in common.
 struct Program {
     states: StateLayout,
     operations: Operations,
     items: WorkItems,
 }
 
-/// Why this engine cannot take a network, however much memory there is: a clique has more entries than
-/// it can number, a variable has more states than a staging buffer holds, or numbers can be further
-/// from one than a word holds, which takes tens of thousands of cliques.
+/// Why this engine does not support a network, however much memory there is: a clique has more
+/// entries than it can number, a variable has more states than a staging buffer holds, or an entry
+/// of a message may be outside the range of a [`words::Word`], which takes tens of thousands of
+/// cliques.
 fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
     if let Some(reason) = too_many_entries("clique", largest, u32::MAX / 8) {
@@ -122,7 +123,8 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
         let (name, states) = (variable.name(), variable.cardinality());
         return Some(format!("variable {name} has {states} states; the limit is {limit}"));
     }
-    // Powers of two: the largest possible sum, and the smallest nonzero product.
+    // Bounds, as binary logarithms: of the largest sum, and of the reciprocal of the smallest
+    // product.
     let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
     let products: f64 =
         network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
@@ -143,8 +145,9 @@ fn operations(compiled: &CompiledNetwork) -> Operations {
 }
 
 impl Program {
-    /// The program of a network, and the power of two that was removed from all its potentials. `None`
-    /// if there are more message entries than a record can number.
+    /// The program of a network, and the exponent of the power of two to multiply P(e) by, to undo
+    /// the scaling of potentials. `None` if there are more message entries than a record can
+    /// number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (copies, starts) = work_items::table_copies(network, &operations);
@@ -154,8 +157,8 @@ impl Program {
     }
 }
 
-/// Bytes that a network with these operations needs, at most: all buffers on the GPU, and the records
-/// and tables on the host while it is loaded.
+/// An upper bound of the bytes that a network with these operations needs: all buffers on the GPU,
+/// and the records and tables on the host while it is loaded.
 fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     let states = StateLayout::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
@@ -189,16 +192,17 @@ struct Timestamps {
 
 /// Runs the schedule of a program: on the GPU, or on the CPU twin.
 trait Executor: Send {
-    /// The lock that is held from the start of a run until its results have arrived, if runs of
-    /// different executors must not overlap.
+    /// A lock to hold from the start of a run until its results have arrived; `None` if runs of
+    /// different executors may overlap.
     fn lock(&self) -> Option<MutexGuard<'static, ()>> {
         None
     }
 
-    /// The words of packed evidence for the next run.
+    /// The words of packed evidence for the next run, to be written before [`Executor::start`].
     fn evidence(&mut self) -> &mut [u32];
 
-    /// Starts a run, without waiting for it.
+    /// Starts a run, and returns without waiting for the results. `timestamped`: whether to take
+    /// the times that [`Executor::timestamps`] returns.
     fn start(
         &mut self,
         program: &Program,
@@ -218,7 +222,7 @@ trait Executor: Send {
     /// Whether the last run has not ended yet, so that missing results may still arrive.
     fn is_running(&self) -> Result<bool, RunError>;
 
-    /// The times of all work items of the last run, which was timestamped.
+    /// The times of all work items of the last run, which must have been started as timestamped.
     fn timestamps(&mut self, program: &Program) -> Result<Vec<Timestamps>, RunError>;
 
     /// Blocks of a launch.
@@ -227,7 +231,7 @@ trait Executor: Send {
     /// The time of a run with an empty kernel, the median of `repeat` runs.
     fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// The time of the kernel without and with timestamps, the medians of `repeat` runs.
+    /// The times of the kernel without and with timestamps: medians of `repeat` runs.
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]>;
 }
 

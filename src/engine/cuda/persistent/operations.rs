@@ -5,14 +5,17 @@ use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
-/// Messages from children that one operation multiplies, at most. If a clique has more children,
-/// groups of them are multiplied at new vertices between them and the clique. A work item has up to 8
-/// factors; below that it affects only speed. Tuned on the paper's networks.
+/// The most messages from children that one operation multiplies. If a clique has more children,
+/// groups of them are multiplied at new vertices between them and the clique. A work item can have
+/// at most 8 factors: this many, the message from the parent, and `MAX_FINDINGS`. A smaller value
+/// affects only speed. Tuned on the paper's networks.
 const MAX_CHILDREN: usize = 5;
 
-/// Findings that are multiplied in one operation, at most: of a clique, and of a vertex that has only
-/// findings. With more, products of small likelihoods could underflow in single precision.
+/// The most findings that an operation of a clique multiplies. With more, products of small
+/// likelihoods could underflow in single precision.
 const MAX_FINDINGS: usize = 2;
+
+/// The same for a vertex that has nothing but findings.
 const MAX_FINDINGS_ALONE: usize = 3;
 
 /// One sum of products.
@@ -21,9 +24,10 @@ pub(super) struct Operation {
     pub rows: Scope,
     /// The variables that are summed out.
     pub summed: Scope,
-    /// The number of the potential that is a factor.
+    /// The potential that is a factor, if any: its index in [`Operations::potentials`].
     pub potential: Option<usize>,
-    /// The messages that are factors: the operations that compute them, and their variables.
+    /// The messages that are factors: the number of the operation that computes each, and its
+    /// scope.
     pub factors: Vec<(usize, Scope)>,
     /// The variables whose findings are factors.
     pub findings: Vec<VariableId>,
@@ -49,7 +53,7 @@ pub(super) struct Potential {
 
 /// All operations of a propagation.
 pub(super) struct Operations {
-    /// Each operation comes after those whose results it needs.
+    /// The operations by number. Each comes after those whose results it needs.
     pub all: Vec<Operation>,
     pub potentials: Vec<Potential>,
     /// For each separator the operations that compute the messages up and down.
@@ -57,7 +61,7 @@ pub(super) struct Operations {
 }
 
 impl Operation {
-    /// Entries of a factor with this scope that one row needs.
+    /// The number of entries of `factor` that one row needs.
     fn entries_per_row(&self, factor: &Scope) -> usize {
         let summed = self.summed.variables().iter().zip(self.summed.cardinalities());
         summed
@@ -88,8 +92,8 @@ impl Operation {
     }
 }
 
-/// Whether a row fits into a work item. Arguments: entries of the row, and how many entries of each
-/// factor it needs.
+/// Whether a row fits into a work item. Arguments: the number of entries of the row, and how many
+/// entries of each message and finding the row needs.
 pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
 /// Adds `operation` to `all` and returns its number. An operation whose rows do not fit into a work
@@ -304,15 +308,16 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The messages to `vertex`, without the one from `except`.
+    /// The messages to `vertex` from its children, except `except`, and from its parent, as far as
+    /// they have been added.
     fn inbox(&self, vertex: usize, except: Option<usize>) -> Vec<usize> {
         let children = self.vertices[vertex].children.iter().copied();
         let children = children.filter(|&child| Some(child) != except);
         children.filter_map(|child| self.up[child]).chain(self.down[vertex]).collect()
     }
 
-    /// Adds an operation over `variables`, which are summed out except for `rows`. Its factors are these
-    /// messages, and the potential and findings of `vertex`. Returns its number.
+    /// Adds an operation over `variables`, which are summed out except for `rows`. It multiplies
+    /// the messages `factors`, and the potential and findings of `vertex`. Returns its number.
     fn add(
         &mut self,
         vertex: Option<usize>,
@@ -349,7 +354,8 @@ impl Builder<'_> {
         self.add(Some(vertex), &variables, rows, factors, result)
     }
 
-    /// Adds a sum over the product of both messages over the separator above `vertex`.
+    /// Adds an operation that multiplies both messages over the separator between `vertex` and its
+    /// parent, and sums out all variables except `rows`.
     fn add_at_separator(&mut self, vertex: usize, rows: &[VariableId], result: Role) {
         let factors = self.up[vertex].into_iter().chain(self.down[vertex]).collect();
         let variables = self.vertices[vertex].separator.clone();
@@ -381,7 +387,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds P(e) and all posteriors, each at a separator if possible.
+    /// Adds P(e) and all posteriors, each computed at a separator if possible, otherwise at a
+    /// clique.
     fn add_results(&mut self, compiled: &CompiledNetwork, root: usize) {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = |vertex: &usize| {

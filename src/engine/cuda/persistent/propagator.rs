@@ -14,26 +14,29 @@ use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
-/// Reports that the host polls: those expected next. Tuned on the paper's networks: only speed.
+/// How many of the reports that are expected next the host polls. Tuned on the paper's networks; it
+/// affects only speed.
 const REPORT_WINDOW: usize = 8;
 
-/// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks: only speed.
+/// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks; it
+/// affects only speed.
 pub(super) const MIN_BATCH: usize = 16;
 
-/// Attempts to read a result between two questions to the driver whether the kernel still runs, which
-/// are slow. It delays only the report of a failure.
+/// After this many attempts to read a result, the host asks the driver whether the kernel still
+/// runs. The call is slow, so it is made rarely. A larger number only delays the detection of a
+/// failure.
 const ATTEMPTS_PER_CHECK: u32 = 1 << 16;
 
 /// A compiled network with its tables on the GPU.
 pub(super) struct PersistentPropagator<E> {
     pub(super) compiled: Arc<CompiledNetwork>,
     pub(super) program: Program,
-    /// The power of two that was removed from all potentials.
+    /// The exponent of the power of two to multiply P(e) by, to undo the scaling of potentials.
     pub(super) exponent: i64,
     pub(super) executor: E,
     pub(super) bytes: u64,
     pub(super) options: LoadOptions,
-    /// Made for the first batch; the inner `None` means that it could not be made.
+    /// Created for the first batch; the inner `None` means that it could not be created.
     pub(super) batch: Option<Option<BatchPropagator>>,
 }
 
@@ -100,7 +103,7 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
-    /// Polls until `poll` returns a value. Now and then it asks the driver whether the kernel still
+    /// Calls `poll` until it returns a value. Now and then asks the driver whether the kernel still
     /// runs, because a kernel that failed delivers nothing.
     #[inline]
     fn wait_for<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Result<T, RunError> {
@@ -113,15 +116,15 @@ impl<E: Executor> PersistentPropagator<E> {
             }
             std::hint::spin_loop();
         }
-        // It may have arrived between the last attempt and the end of the kernel.
+        // The value may have arrived between the last attempt and the end of the kernel.
         let ended = || RunError::Device("the kernel ended without a result".to_owned());
         poll().ok_or_else(ended)
     }
 
-    /// Waits for the results and makes posteriors of them.
+    /// Waits for the results and makes posteriors of them. P(e) is multiplied by 2^`exponent`.
     ///
-    /// It reads one report after another as they arrive. The kernel writes them to host memory, well
-    /// before the driver would say that the launch has ended.
+    /// Reads one report after another as they arrive. The kernel writes them to host memory, where
+    /// they can be read well before the driver reports the end of the launch.
     pub(super) fn read(
         &mut self,
         evidence: &Evidence,
@@ -139,7 +142,7 @@ impl<E: Executor> PersistentPropagator<E> {
             let window = || expected.iter().take(REPORT_WINDOW).position(has_arrived);
             let next = self.wait_for(window)?;
             let report = expected.remove(next);
-            // Waits for every word, so that none of this run can arrive during the next.
+            // Waits for every word, so that no word of this run can arrive during the next run.
             for &(variable, first) in &items.reports[report].variables {
                 let (variable, first) = (variable as usize, first as usize);
                 let values = &mut values[states.offsets[variable]..states.offsets[variable + 1]];
@@ -164,8 +167,9 @@ impl<E: Executor> PersistentPropagator<E> {
 
     /// Notes in `watch` when each message was computed.
     ///
-    /// The GPU's clock is aligned with that of `watch` so that the first block began at `launched`.
-    /// Reading begins when the last work item ends.
+    /// Times of the GPU's clock are converted to those of `watch` by taking the start of the first
+    /// work item to be `launched`. The stage of reading is taken to begin when the last work item
+    /// ends.
     pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let end_of_run = watch.trace().elapsed;
         let timestamps = self.executor.timestamps(&self.program)?;

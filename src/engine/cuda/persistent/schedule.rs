@@ -13,18 +13,20 @@ use super::work_items::{WorkItems, split};
 pub(super) struct Schedule {
     /// All work items, list after list.
     pub items: Vec<usize>,
-    /// The first of each list in `items`, and the number of all.
+    /// Where each list begins in `items`, then the number of all work items.
     pub starts: Vec<u32>,
-    /// All work items in the order of their simulated starts. Each list is in this order, and each work
-    /// item comes after those that it waits for; that is why resident blocks cannot deadlock.
+    /// All work items in the order of their simulated starts. Each list is in this order, and each
+    /// work item comes after those that it waits for. Therefore blocks that are all resident cannot
+    /// deadlock.
     pub start_order: Vec<usize>,
 }
 
-/// Which operations wait for which. An operation without work items is not waited for.
+/// Which operations and reports wait for which operations. Nothing waits for an operation without
+/// work items.
 struct Dependencies {
-    /// For each operation those that read its result.
+    /// For each operation the operations and reports that read its result.
     consumers: Vec<Vec<usize>>,
-    /// For each operation how many inputs are not complete yet.
+    /// For each operation and report the number of inputs that are not complete yet.
     pending: Vec<usize>,
 }
 
@@ -61,9 +63,11 @@ impl Schedule {
         // When all inputs of an operation are complete, and when all of its work items are.
         let mut ready_at = vec![0_u64; count];
         let mut done_at = vec![0_u64; count];
-        // Operations whose work items can be started: from a later time on, and now.
+        // Operations whose work items can be started: at a later time, with that time; and now,
+        // with the remaining time as priority.
         let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+        // Blocks, with the time at which each is free.
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
             (0..blocks).map(|block| Reverse((0, block))).collect();
         let without_inputs = (0..count).filter(|&op| pending[op] == 0 && has_items(items, op));
@@ -175,12 +179,12 @@ pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
     ends
 }
 
-/// For each operation the nanoseconds from its start until all that depends on it has ended and been
-/// read by the host.
+/// For each operation and report the nanoseconds from its start until all that depends on it has
+/// ended and been read by the host.
 fn remaining_times(items: &WorkItems, consumers: &[Vec<usize>]) -> Vec<u64> {
     let mut remaining = vec![0; consumers.len()];
-    // The host reads one report after another. Later reports have less reading after them, so blocks
-    // can finish them later.
+    // The host reads one report after another. After a late report the host has less left to read,
+    // so late reports are less urgent.
     let (mut reading, operations) = (0, consumers.len() - items.reports.len());
     for (report, remaining) in items.reports.iter().zip(&mut remaining[operations..]).rev() {
         reading += HOST_READ_PER_VARIABLE * report.variables.len() as u64;

@@ -2,9 +2,9 @@
 //! some evidence, and that are needed.
 //!
 //! A product is live if neither its table entry nor an entry of a message is zero because of tables
-//! alone. A row is live if one of its products is. A row is needed if a live product of a needed row
-//! reads it. Only rows that are both are computed and stored. Entries that are zero only because of the
-//! evidence are computed.
+//! alone. A row is live if one of its products is live. A row is needed if it is a result, or if a
+//! live product of a needed row of another operation reads it. Only rows that are live and needed
+//! are computed and stored. Entries that are zero only because of the evidence are computed.
 
 use crate::network::VariableId;
 use crate::potential::{Odometer, Scope};
@@ -18,7 +18,7 @@ pub(super) struct Sparsity {
 
 /// The rows and products of one operation that are computed.
 pub(super) struct OperationSparsity {
-    /// For each factor the offsets of its entries.
+    /// For each message that is a factor, which of its entries each product reads.
     pub factors: Vec<Offsets>,
     /// Rows that are computed, ascending.
     pub rows: Vec<u32>,
@@ -28,8 +28,8 @@ pub(super) struct OperationSparsity {
     pub is_full: bool,
 }
 
-/// Offsets in the table of some variables: the index of an entry is the sum of the offset of the row
-/// and that of the entry within the row.
+/// Where a product reads a factor: the index in the factor's table is the offset of the row plus
+/// the offset of the entry within the row.
 pub(super) struct Offsets {
     pub rows: Vec<u32>,
     pub entries: Vec<u32>,
@@ -52,7 +52,8 @@ impl Offsets {
 impl OperationSparsity {
     /// Calls `visit` with the entry of each live product of `row`, until it returns false.
     ///
-    /// `entries`: entries of a row; `is_live`: whether an entry of a factor, by number, is live.
+    /// `entries`: the number of entries of a row. `is_live(f, at)`: whether entry `at` of factor
+    /// number `f` is live.
     pub fn for_each_product(
         &self,
         row: usize,
@@ -75,7 +76,7 @@ impl OperationSparsity {
     }
 }
 
-/// The table of `operation` in `tables`, if it has one that begins at `start`.
+/// The table of `operation`, which begins at `start` in `tables`; `None` if it has none.
 pub(super) fn table<'a>(
     start: Option<usize>,
     operation: &Operation,
@@ -150,7 +151,7 @@ fn find_needed(
         let this = &mut sparsity[index];
         let entries = operation.summed.entries();
         let table = table(starts[index], operation, tables);
-        // An operation that no other reads is a result, or a message that only a trace shows.
+        // If no operation reads this one, it is a result, or a message that only a trace shows.
         let needs_all = operation.result != Role::Message || !is_read[index];
         let rows = (0..needed_here[0].len())
             .filter(|&row| live[index][row] && (needs_all || needed_here[0][row]));
@@ -180,7 +181,8 @@ fn find_needed(
     }
 }
 
-/// The offsets of rows and entries among the states of one variable.
+/// For each row and each entry of `operation` its state of `variable`, as offsets in the weights of
+/// a finding: zero on the side that does not have the variable.
 pub(super) fn state_offsets(operation: &Operation, variable: VariableId) -> Offsets {
     let digit = |side: &Scope| -> Vec<u32> {
         let Some(axis) = side.axis(variable) else { return vec![0; side.entries()] };

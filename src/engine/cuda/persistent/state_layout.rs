@@ -14,7 +14,7 @@ pub(super) struct StateLayout {
     pub(super) variables: usize,
     /// The logarithm of the scale that the network removed from its factors.
     pub(super) ln_scale: f64,
-    /// First state of each variable, and the number of states of all.
+    /// First state of each variable, then the number of states of all variables.
     pub(super) offsets: Arc<[usize]>,
 }
 
@@ -42,8 +42,9 @@ impl StateLayout {
         self.bit_words() + self.states()
     }
 
-    /// Packs `evidence` for the kernel, and returns the power of two that P(e) must be multiplied by in
-    /// return. Weights are below one, so that products of many do not grow.
+    /// Packs `evidence` for the kernel, and returns the exponent of the power of two to multiply
+    /// P(e) by, to undo the scaling of weights. Weights of findings are scaled below one, so that
+    /// products of many weights do not grow.
     pub(super) fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (bits, weights) = words.split_at_mut(self.bit_words());
         bits.fill(u32::MAX);

@@ -8,12 +8,13 @@ use crate::potential::{Odometer, Real, Scope};
 /// Potentials are scaled so that their largest entry is near two to this power. Shared with the kernel.
 pub(super) const PEAK: i32 = 24;
 
-/// Fills all copies, one after another, and returns them with the power of two that was removed from
-/// all potentials together.
+/// Fills all copies, and returns them one after another in one array. Also returns the exponent of
+/// the power of two to multiply the product of all potentials by.
 ///
-/// Each potential is scaled to a largest entry near 2^[`PEAK`]; the returned power assumes that the
-/// reader has removed 2^[`PEAK`] from each. `copies`: number of the potential, and the scope of the
-/// copy, which may have variables that the potential does not depend on.
+/// Potentials are scaled to a largest entry in [1, 2), which the exponent undoes. Copies are in
+/// addition multiplied by 2^[`PEAK`], which the kernel undoes itself. `copies`: the number of the
+/// potential, and the scope of the copy, which may have variables that the potential does not
+/// depend on.
 pub(super) fn fill(
     network: &Network,
     potentials: &[Potential],

@@ -13,7 +13,7 @@ use super::work_items::{
 use super::{Executor, Program, Timestamps};
 use crate::engine::RunError;
 
-/// See the module.
+/// The schedule, and the buffers that the kernel reads and writes.
 pub(super) struct Twin {
     schedule: Schedule,
     report_order: Vec<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Twin {
 
 /// The staging buffer of a work item, filled.
 struct Staged {
-    /// A one, the scaled messages and findings, and a zero.
+    /// The number one, the scaled messages and findings, and the number zero.
     values: Vec<f32>,
     /// The sums must be multiplied by two to this power.
     power: i32,
@@ -35,7 +35,7 @@ struct Staged {
     is_excluded: bool,
 }
 
-/// The lower (0) or upper (1) half of a word.
+/// The lower (`side` 0) or upper (`side` 1) half of a word of `record`.
 fn half(record: &[u32], word: usize, side: u32) -> usize {
     (record[word] >> (16 * side) & 0xffff) as usize
 }
@@ -65,7 +65,7 @@ impl Twin {
         }
     }
 
-    /// A work item that sends posteriors to the host.
+    /// Computes a report: a work item that sends posteriors to the host.
     fn report(&mut self, record: &[u32]) {
         let (chunks, lanes) = ((record[1] & 0xffff) as usize, 1 << (record[3] >> 16 & 0xff));
         let (sources, list) = record[HEADER..].split_at(32 * chunks);
@@ -164,7 +164,7 @@ impl Twin {
         Staged { values, power, is_excluded }
     }
 
-    /// The sums of one record.
+    /// Computes and stores the sums of one record.
     fn sums(&mut self, record: &[u32], staged: &Staged, has_evidence: bool) {
         let half = |word: usize, side: u32| half(record, word, side);
         let (chunks, finding_chunks) = (half(1, 0), half(1, 1));

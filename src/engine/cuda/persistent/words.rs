@@ -9,8 +9,8 @@ pub(super) const EPOCH_BITS: u32 = 12;
 /// Epochs go from 1 to this, and then start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// The largest power of two of a number in a word, and of its reciprocal. The 20 bits of the power hold
-/// 2^19 = 524,288; the rest is headroom for the sums in a work item.
+/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The power has 20 bits, for -2^19 to
+/// 2^19 - 1 (524,287); the difference is headroom for the sums in a work item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, its power of two and its epoch.
@@ -71,6 +71,7 @@ pub(super) struct Results<'a> {
     pub parity: bool,
     /// P(e), as a [`Word`].
     pub p_evidence: &'a AtomicU64,
+    /// The epoch of this run.
     pub epoch: u32,
 }
 

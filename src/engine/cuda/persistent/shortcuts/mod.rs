@@ -20,24 +20,25 @@ use crate::network::Network;
 
 // The constants below were tuned on the paper's networks, and affect only speed.
 
-/// Products that all shortcuts together add, at most: this many, or one part in `ADDED_SHARE` of the
-/// products without them.
+/// All shortcuts together may add this many products, or one for every `ADDED_SHARE` products without
+/// shortcuts if that is more.
 const MAX_ADDED: i64 = 2_000_000;
 const ADDED_SHARE: i64 = 10;
 
 /// Shortcuts costing up to this multiple of the cheapest are taken in the same round.
 const MAX_PRICE_RATIO: f64 = 16.0;
 
-/// Operations that the search visits in all rounds together, at most. Bounds the time of the search in
-/// very large networks.
+/// The most operations that the search visits in all rounds together. It bounds the time of the
+/// search in very large networks.
 const MAX_VISITED: usize = 4_000_000;
 
-/// Nanoseconds that a shortcut must save.
+/// The least time that a shortcut must save, in nanoseconds.
 const MIN_SAVED: u64 = 500;
 
 /// Adds shortcuts to `all`, in which each operation comes after those whose results it needs.
 ///
-/// Returns the operations, again in such an order, and for each number in `all` the new one.
+/// Returns the operations, again each after those whose results it needs, and for each number in
+/// `all` the new number of that operation.
 pub(super) fn add(
     all: Vec<Operation>,
     network: &Network,
@@ -54,7 +55,7 @@ pub(super) fn add(
         visited += search.all.len();
         let found = search.on_critical_path();
         let Some(lowest_price) = found.first().map(|cheapest| cheapest.price) else { break };
-        // Of two neighbours on the path only one is replaced in a round.
+        // A round replaces at most one of two operations that are neighbours on the path.
         let (mut replaced, mut skipped) = (HashSet::new(), HashSet::new());
         let max_price = MAX_PRICE_RATIO * lowest_price;
         for shortcut in found.iter().take_while(|shortcut| shortcut.price <= max_price) {
@@ -89,12 +90,12 @@ fn products(operation: &Operation) -> i64 {
     rows.saturating_mul(entries).min(1 << 48) as i64
 }
 
-/// How an operation does without the message that it skips.
+/// How an operation avoids reading the message that it skips.
 #[derive(Clone, Copy)]
 enum ShortcutKind {
     /// It also sums over the variables of that message's clique.
     LongerSum,
-    /// It multiplies by a matrix that has summed over them.
+    /// It multiplies by a matrix: an added message in which these variables have been summed out.
     Matrix,
 }
 
@@ -106,8 +107,9 @@ struct Shortcut {
     /// The message that `skipped` waits for, which the operation reads instead.
     input: usize,
     kind: ShortcutKind,
-    /// Additional products, in all and per nanosecond saved.
+    /// The number of additional products.
     added: i64,
+    /// Additional products per nanosecond saved.
     price: f64,
 }
 
@@ -122,6 +124,7 @@ struct ShortcutSearch<'a> {
     ends: Vec<u64>,
     /// The keys of the added messages, in the order of their numbers.
     keys: Vec<MessageKey>,
+    /// The number of each added message.
     known: HashMap<MessageKey, usize>,
 }
 
@@ -157,7 +160,7 @@ impl<'a> ShortcutSearch<'a> {
         }
     }
 
-    /// The input of an operation that ends last.
+    /// Of the inputs of `operation`, the one that ends last.
     fn last_input(&self, operation: usize) -> Option<usize> {
         let factors = self.all[operation].factors.iter().map(|(factor, _)| *factor);
         factors.max_by_key(|&factor| self.ends[factor])
@@ -208,7 +211,8 @@ impl<'a> ShortcutSearch<'a> {
         shortcut
     }
 
-    /// Takes `shortcut`, and returns the number of the operation and the operation as it was.
+    /// Applies `shortcut`, and returns the number of the operation and the operation as it was
+    /// before.
     fn take(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
         let operation = self.with_shortcut(number, skipped, input, kind)?;
@@ -217,8 +221,8 @@ impl<'a> ShortcutSearch<'a> {
     }
 }
 
-/// The first `originals` operations and all that they need, each after those whose results it needs;
-/// and the new number of each of the first.
+/// The first `originals` operations and all operations that they need, each after those whose
+/// results it needs; and the new numbers of the first `originals`.
 fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
     fn visit(
         number: usize,

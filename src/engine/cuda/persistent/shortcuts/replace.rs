@@ -6,11 +6,12 @@ use crate::engine::cuda::persistent::work_items::estimate_latency;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// Messages that an operation with a shortcut multiplies, at most. A work item has up to 8 factors.
+/// The most messages that an operation with a shortcut multiplies. A work item can have at most 8
+/// factors, of which up to 2 are findings.
 const MAX_FACTORS: usize = 6;
 
-/// Products of such an operation or of a matrix, at most: larger ones take longer than they save. Tuned
-/// on the paper's networks: only speed.
+/// The most products of an operation with a shortcut, or of a matrix: larger ones take more time
+/// than they save. Tuned on the paper's networks; it affects only speed.
 const MAX_PRODUCTS: i64 = 200_000;
 
 /// Identifies an added message, so that it is added once. The lists of factors and rows are sorted.
@@ -24,7 +25,7 @@ pub(super) struct MessageKey {
 
 impl ShortcutSearch<'_> {
     /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that this
-    /// needs. `None` if it would be too large.
+    /// needs. `None` if one of these operations would be too large.
     pub(super) fn with_shortcut(
         &mut self,
         number: usize,

@@ -10,25 +10,27 @@ use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
 
-/// States that all rows of a work item have in common and that a record lists, at most.
+/// The most common states, which all rows of a work item have, that a record lists.
 const COMMON_STATES: usize = 8;
 
-/// One operation with all inputs of its records. Factors are numbered: messages first, then findings.
+/// One operation with all that its records are made from. Factors are numbered: messages first,
+/// then findings.
 pub(super) struct WorkItemBuilder<'a> {
     pub(super) operation: &'a Operation,
     pub(super) sparsity: &'a OperationSparsity,
     /// The table, indexed by row and entry.
     pub(super) table: Option<&'a [f32]>,
-    /// For each message that is a factor the index of each of its entries, or [`NOT_COMPUTED`].
+    /// For each message that is a factor the index of each of its entries in the buffer of
+    /// messages, or [`NOT_COMPUTED`].
     pub(super) factors: Vec<&'a [u32]>,
     /// The class of each row, if rows share table entries.
     pub(super) classes: Option<Vec<u32>>,
-    /// For each finding the index of its first weight, and the offsets of its states.
+    /// For each finding the index of its first weight, and which of its states each product reads.
     pub(super) findings: Vec<(usize, Offsets)>,
     /// For each row the index of its result, or [`NOT_COMPUTED`].
     pub(super) results: &'a [u32],
     pub(super) granularity: Granularity,
-    /// First state of each variable.
+    /// First state of each variable in the numbering of all states.
     pub(super) first_states: &'a [usize],
 }
 
@@ -42,11 +44,12 @@ pub(super) struct RowEntries {
 }
 
 impl WorkItemBuilder<'_> {
+    /// Whether entry `at` of message `f` is live.
     fn is_live(&self, f: usize, at: usize) -> bool {
         self.factors[f][at] != NOT_COMPUTED
     }
 
-    /// Entries of a row, including those that are always zero.
+    /// The number of entries of a row, including those that are always zero.
     pub(super) fn entries_per_row(&self) -> usize {
         self.operation.summed.entries()
     }
@@ -70,8 +73,9 @@ impl WorkItemBuilder<'_> {
         }
     }
 
-    /// The records of each work item, and the estimated time of its sums in nanoseconds. Takes the form
-    /// that is estimated to be cheaper: dense or sparse, and, if dense, rows in their order or in tiles.
+    /// The records of each work item, and the estimated time of its sums in nanoseconds. Chooses
+    /// the form with the lowest estimated cost: sparse, dense with rows in their order, or dense in
+    /// tiles.
     pub(super) fn build(&self) -> Vec<(Vec<u32>, u32)> {
         if self.sparsity.rows.is_empty() {
             return vec![];
@@ -80,7 +84,7 @@ impl WorkItemBuilder<'_> {
         let (rows, width) = (self.sparsity.rows.len(), entries.entries.len());
         let pairs = self.pairs();
         let pairs = pairs.0 + pairs.1;
-        // Words read and instructions executed in both forms.
+        // Estimated costs of both forms: words read and instructions executed.
         let (pair_words, table_words) = (pairs as u64, self.table_words() as u64);
         let dense = (rows * width) as u64 * (3 + table_words + pair_words);
         let sparse = self.sparsity.products * (4 + table_words + 3 * pair_words) * 9 / 8;
@@ -91,7 +95,8 @@ impl WorkItemBuilder<'_> {
         if dense > sparse || one_row > STAGING || words > MAX_RECORD {
             return self.sparse();
         }
-        // Message words read, and the overhead of a work item and of a record.
+        // The estimated cost: message words read, and the overhead of a work item and of each
+        // record, in the time of reading one word.
         let price = |items: &Vec<(Vec<u32>, u32)>| -> u32 {
             let overhead = |records: &[u32]| 280 + 120 * split(records).count() as u32;
             items.iter().map(|(records, _)| 32 * (records[1] & 0xffff) + overhead(records)).sum()
@@ -129,7 +134,7 @@ impl WorkItemBuilder<'_> {
         RowEntries { entries, numbers, offsets }
     }
 
-    /// The target number of entries of a work item and of a record, if there are `entries` in all.
+    /// The target numbers of entries of a work item and of a record, if there are `entries` in all.
     pub(super) fn target_entries(&self, entries: usize) -> (usize, usize) {
         let (least, most) = self.granularity.entries;
         let share = entries.div_ceil(self.granularity.shares);
@@ -137,7 +142,7 @@ impl WorkItemBuilder<'_> {
         (item, if self.has_own_entries() { share.clamp(least, most) } else { item })
     }
 
-    /// Pairs of messages and of findings.
+    /// The numbers of pairs of messages and of pairs of findings.
     pub(super) fn pairs(&self) -> (usize, usize) {
         (self.factors.len().div_ceil(2), self.findings.len().div_ceil(2))
     }
@@ -158,7 +163,8 @@ impl WorkItemBuilder<'_> {
         table[row as usize * self.entries_per_row() + entry as usize].to_bits()
     }
 
-    /// Whether there is a table whose entries are not shared by rows.
+    /// Whether each row has table entries of its own: there is a table, and rows are not in
+    /// classes.
     pub(super) fn has_own_entries(&self) -> bool {
         self.table.is_some() && self.classes.is_none()
     }
@@ -168,10 +174,11 @@ impl WorkItemBuilder<'_> {
         usize::from(self.table.is_some())
     }
 
-    /// A record, and the estimated time of its sums.
+    /// A record, and the estimated time of its sums in nanoseconds.
     ///
-    /// `common_states`: see [`WorkItemBuilder::common_states`]. `staging`: the staging buffer in the
-    /// first record of a work item; `None` if the record continues it. `list`: `None` if sparse.
+    /// `common_states`: see [`WorkItemBuilder::common_states`]. `staging`: the staging buffer if
+    /// this is the first record of a work item, `None` if it continues one. `list`: `None` if
+    /// sparse.
     pub(super) fn record(
         &self,
         common_states: &[u32],
@@ -242,8 +249,9 @@ impl WorkItemBuilder<'_> {
         common
     }
 
-    /// Both addresses of pair `n` in one word: byte offsets in the staging buffer, or 0, the address of
-    /// its one, for a factor that completes a pair. `address`: that of a message or finding.
+    /// Both addresses of pair `n` in one word: byte offsets in the staging buffer. If the second
+    /// factor is missing, its address is 0, where the staging buffer holds a one. `address` returns
+    /// the address of a factor.
     pub(super) fn pair_word(&self, n: usize, address: impl Fn(usize) -> u32) -> u32 {
         let messages = self.factors.len();
         let (first, end) = match n.checked_sub(self.pairs().0) {

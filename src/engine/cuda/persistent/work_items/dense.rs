@@ -1,5 +1,5 @@
-//! Dense work items, whose rows all take the same entries: which rows go together.
-//! [`records`](super::records) writes them.
+//! Decides which rows form each dense work item. In a dense work item all rows take the same
+//! entries. [`records`](super::records) writes the records.
 
 use super::builder::{RowEntries, WorkItemBuilder};
 use super::layout::{Numbering, StagingBuffer, sort_and_renumber, upper_bound};
@@ -8,12 +8,15 @@ use super::{HEADER, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING};
 use crate::network::VariableId;
 
 /// The rows of one work item, and its staging buffer.
+///
+/// The part of a row is what the row reads of a factor. Rows with the same offset in the factor
+/// have the same part, which is staged once.
 pub(super) struct Tile<'a> {
     pub(super) rows: &'a [u32],
-    /// For each factor and row the position of the row's part among the distinct parts that are staged.
+    /// For each factor and row the number of the row's part among the distinct parts.
     pub(super) row_numbers: Vec<Vec<u32>>,
-    /// For each factor the words in the staging buffer between the parts of two rows, and between two
-    /// entries of a row.
+    /// For each factor two distances in the staging buffer, in words: between two parts, and
+    /// between two entries of a part.
     pub(super) strides: Vec<(usize, usize)>,
     pub(super) staging: StagingBuffer,
 }
@@ -22,15 +25,16 @@ pub(super) struct Tile<'a> {
 struct Collected {
     /// For each factor the distinct offsets of rows, in the order in which they first occur.
     distinct: Vec<Vec<u32>>,
-    /// For each factor and row the position in `distinct`.
+    /// For each factor and row the position of its offset in `distinct`.
     row_numbers: Vec<Vec<u32>>,
 }
 
 impl WorkItemBuilder<'_> {
-    /// The rows tile by tile, with the number of each row's tile; `None` if tiles do not pay off.
+    /// The number of each row's tile, and the rows, tile by tile; `None` if tiles do not pay off.
     ///
-    /// The last variables of the rows that are in the same factors form one group, those before them
-    /// another. A tile takes consecutive states of both groups.
+    /// The last variables of the row index, as far back as they are in the same factors, form group
+    /// b; the variables before them, again as far back as they are in the same factors, form group
+    /// a. A tile takes consecutive states of both groups.
     pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
@@ -65,8 +69,9 @@ impl WorkItemBuilder<'_> {
         Some((tiles, rows.into_iter().map(|(_, row)| row).collect()))
     }
 
-    /// How many states of groups a and b make the cheapest tile, if it is no part of the plain order of
-    /// rows. A group: which factors contain it, and its states.
+    /// The numbers of states of groups a and b in the cheapest tile; `None` if the rows of that
+    /// tile are consecutive anyway. A group is given by which factors contain it, and by its number
+    /// of states.
     fn best_tile(
         &self,
         entries: &RowEntries,
@@ -96,7 +101,7 @@ impl WorkItemBuilder<'_> {
                 if is_too_large {
                     break;
                 }
-                // Message words read, and the overhead of a work item, per entry.
+                // Message words read, and the overhead of a work item in such words, per entry.
                 let price = (words + 400) as f64 / (rows * width) as f64;
                 if price < lowest {
                     (best, lowest) = (Some((tile_a, tile_b)), price);
@@ -207,7 +212,8 @@ impl WorkItemBuilder<'_> {
     }
 }
 
-/// Changes from one cache sector to another within the warps that read these sources.
+/// An estimate of the cache sectors that are read for these sources: how often neighbouring lanes
+/// of a warp read different ones.
 fn sectors(sources: &[u32]) -> usize {
     let in_warp = |sources: &[u32]| {
         sources

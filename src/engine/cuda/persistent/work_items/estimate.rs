@@ -6,15 +6,15 @@ use crate::engine::cuda::persistent::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// What the work items of an operation need if nothing is zero. With a margin, because rows share less
-/// when some entries are zero.
+/// What the work items of an operation need if nothing is zero, with a margin, because rows share
+/// less when some entries are zero.
 pub(in crate::engine::cuda::persistent) struct SizeEstimate {
     /// Words of records.
     pub words: u64,
     pub items: u64,
 }
 
-/// The size of the work items of `operation`, at most.
+/// An upper bound of the size of the work items of `operation`.
 pub(in crate::engine::cuda::persistent) fn estimate_size(
     operation: &Operation,
     network: &Network,

@@ -6,7 +6,7 @@ use super::{HEADER, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 /// computed by `lanes` neighbouring threads each, which take `steps` entries each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Entries of a row, at most.
+    /// The most entries of a row.
     pub(super) entries: usize,
     /// Threads that share a row.
     pub(super) lanes: usize,
@@ -42,8 +42,8 @@ impl Layout {
         step * width * self.threads + row * self.lanes + i % self.lanes
     }
 
-    /// Words of the stream from one class to the next. If each thread has a row, it is odd, so that the
-    /// threads of a warp read from different banks of shared memory.
+    /// Words of the stream from one class to the next. If each thread has a row of its own, the
+    /// number is odd, so that the threads of a warp read from different banks of shared memory.
     pub(super) fn class_stride(self) -> usize {
         let entries = self.lanes * self.steps;
         if self.lanes == 1 { entries | 1 } else { entries }
@@ -104,19 +104,22 @@ pub(super) fn sort_and_renumber(distinct: &mut [u32]) -> Vec<u32> {
     number
 }
 
-/// The sources of the staging buffer: of each message from a multiple of 32 on, then of findings.
+/// The sources of the words of a staging buffer: messages, each beginning at a multiple of 32
+/// words, then findings.
 #[derive(Default)]
 pub(super) struct StagingBuffer {
     pub(super) sources: Vec<u32>,
     /// First word of each message and finding.
     pub(super) starts: Vec<usize>,
-    /// Words of messages.
+    /// Words of all messages, padding included.
     pub(super) message_words: usize,
+    /// The number of the message that is being added; 0 for findings.
     factor: usize,
 }
 
 impl StagingBuffer {
-    /// Begins message or finding number `f`, of which the first `messages` are messages.
+    /// Begins factor number `f`, which is a message if `f` is below `messages`, otherwise a
+    /// finding.
     pub(super) fn begin(&mut self, f: usize, messages: usize) {
         if f <= messages {
             self.pad();

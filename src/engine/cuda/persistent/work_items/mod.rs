@@ -1,4 +1,4 @@
-//! Operations cut into work items, as the records that the kernel reads.
+//! Cuts operations into work items, and writes these as the records that the kernel reads.
 //!
 //! [`builder`] gathers the inputs of an operation and decides on the form of its work items: [`dense`],
 //! whose records are written by [`records`], or [`sparse`]. [`report`] makes the work items that send
@@ -34,45 +34,47 @@ pub(super) const THREADS: usize = 128;
 pub(super) const HEADER: usize = 12;
 /// Words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
-/// Words of the staging buffer, without the one before and the zero behind them.
+/// Words of the staging buffer, without the word before them, which is one, and the word behind
+/// them, which is zero.
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
-/// Words of a record, at most.
+/// The most words of a record.
 pub(super) const MAX_RECORD: usize = 2560;
-/// Bits of a source below the number of its factor.
+/// Low bits of a source, which hold an index; the number of the factor is above them.
 pub(super) const SOURCE_BITS: u32 = 29;
-/// The source of a word of the staging buffer that has none; also the mask of an index in a source.
+/// The index in the source of a word of the staging buffer that is not loaded; also the mask of an
+/// index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// Kinds of work items, at this bit of word 3 of a record.
+/// Lowest bit of the kind of a work item in word 3 of a record.
 pub(super) const KIND_SHIFT: u32 = 24;
-/// Every entry of the rows is taken.
+/// Kind of a work item in which every row takes the same entries.
 pub(super) const DENSE: u32 = 0;
-/// The products that are taken are listed.
+/// Kind of a work item that lists the products of its rows.
 pub(super) const SPARSE: u32 = 1;
-/// Posteriors are sent to the host.
+/// Kind of a work item that sends posteriors to the host.
 pub(super) const REPORT: u32 = 2;
 
-/// In word 3 of a record that continues the work item of the record before.
+/// Flag in word 3 of a record: it continues the work item of the previous record.
 pub(super) const CONTINUED: u32 = 1 << 26;
-/// In word 3 of a record whose operation has no table.
+/// Flag in word 3 of a record: the operation has no table.
 pub(super) const NO_TABLE: u32 = 1 << 27;
-/// In word 3 of a record whose rows share table entries by class.
+/// Flag in word 3 of a record: rows share table entries by class.
 pub(super) const BY_CLASS: u32 = 1 << 28;
 
-/// An unused one of the states that all rows of a work item have in common.
+/// Fills unused places among the eight common states of a record.
 pub(super) const NO_STATE: u32 = 0xffff;
 
-/// Minimum rows per class for grouping rows into classes to pay off: only speed.
+/// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
 const MIN_ROWS_PER_CLASS: usize = 4;
 
-/// Each message begins at a multiple of this many words, which are a sector of the GPU's L2 cache: only
-/// speed.
+/// Each message begins at a multiple of this many words of 8 bytes: a sector of the GPU's L2 cache.
+/// This affects only speed.
 const MESSAGE_ALIGNMENT: usize = 4;
 
-/// Lanes of a warp: those that can share a row.
+/// Lanes of a warp: the most threads that can share a row.
 const WARP: usize = 32;
 
-/// The result index of a row that is not computed.
+/// The index of the result of a row that is not computed.
 pub(super) const NOT_COMPUTED: u32 = u32::MAX;
 
 /// The kind of the work item that `record` belongs to.
@@ -81,40 +83,44 @@ pub(super) fn kind(record: &[u32]) -> u32 {
     record[3] >> KIND_SHIFT & 3
 }
 
-/// Whether one row with this many entries, which needs this many entries of each factor, fits into a
-/// work item.
+/// Whether one row fits into a work item. `entries`: the number of entries of the row; `factors`:
+/// how many entries of each message and finding the row needs.
 pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> bool {
     let (mut staged, mut count) = (0, 0);
     for entries in factors {
         staged += entries.next_multiple_of(32);
         count += 1;
     }
-    // Messages and findings are paired separately, so both can have an incomplete pair.
+    // Messages and findings are paired separately, so each can have an incomplete pair.
     let pairs = (count + 2) / 2;
     staged <= STAGING && entries.next_multiple_of(WARP) * (1 + pairs) + staged + 256 <= MAX_RECORD
 }
 
-/// From twice this many products per propagation on, work items are made larger. Tuned on the paper's
-/// networks: only speed.
+/// A propagation of n times this many products, n from 1 to 8, has [`Granularity::scale`] n. Tuned
+/// on the paper's networks; it affects only speed.
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
-/// How large work items are made. Tuned on the paper's networks: only speed.
+/// How large work items are made. An entry here is one product of one row. The numbers were tuned
+/// on the paper's networks, and affect only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
-    /// Work items that a large operation is cut into, so that many blocks share it.
+    /// The number of work items that a large operation is cut into, so that many blocks share it.
     pub shares: usize,
-    /// Entries below which a work item is not made smaller for that, and entries of a record, at most.
+    /// Two numbers of entries: the least in a work item, even if there are then fewer than `shares`
+    /// of them; and the most in a record whose rows do not share table entries.
     pub entries: (usize, usize),
-    /// How many times larger a work item may be if it has several records, or needs little of a table.
+    /// A work item may have this many times the most entries of such a record: it then has several
+    /// records, or its rows share table entries.
     pub scale: usize,
 }
 
 impl Granularity {
-    /// The finest that is ever used.
+    /// The finest granularity that is ever used.
     pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024), scale: 1 };
 
-    /// The granularity for a propagation of `products` products: the more work there is in parallel,
-    /// the less the latency of one work item matters, and the more its rows should share.
+    /// The granularity for a propagation of `products` products. With more parallel work, the
+    /// latency of one work item matters less, and larger work items save work because their rows
+    /// share inputs.
     pub fn of(products: u64) -> Self {
         let (finest, most) = Self::FINEST.entries;
         let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
@@ -129,12 +135,14 @@ impl Granularity {
 
 /// All work items of a propagation, and where their results are.
 pub(super) struct WorkItems {
-    /// The records of each work item, operation after operation, then those of reports; see [`split`].
+    /// The records of each work item, joined; see [`split`]. The work items of operations come
+    /// first, in the order of the operations, then the reports.
     pub records: Vec<Vec<u32>>,
-    /// First work item of each operation and report, and the number of all.
+    /// First work item of each operation and report, then the number of all work items.
     pub offsets: Vec<usize>,
     /// The operations whose results each operation and report reads.
     pub inputs: Vec<Vec<usize>>,
+    /// The cost of each work item.
     pub costs: Vec<Cost>,
     /// Words of all messages.
     pub messages: usize,
@@ -142,13 +150,13 @@ pub(super) struct WorkItems {
     pub reports: Vec<Report>,
     /// Words of all reports.
     pub result_words: usize,
-    /// Whether some evidence is possible: whether P(e) is computed.
+    /// Whether P(e) is computed. If not, it is zero for all evidence.
     pub is_possible: bool,
 }
 
-/// The copies of potentials that the operations read: for each the number of the potential and the
-/// variables in index order. And for each operation the index at which its copy begins, if all copies
-/// are in one array.
+/// The copies of potentials that the operations read: for each copy the number of the potential and
+/// the variables in index order. Also, for each operation, the index at which its copy begins when
+/// all copies are stored one after another; `None` if it reads no potential.
 pub(super) fn table_copies(
     network: &Network,
     operations: &Operations,
@@ -177,7 +185,7 @@ struct ResultIndices {
     rows: Vec<Vec<u32>>,
     /// Words of all messages.
     messages: usize,
-    /// Whether P(e) is computed.
+    /// Whether P(e) is computed. If not, it is zero for all evidence.
     is_possible: bool,
 }
 
@@ -288,8 +296,9 @@ impl WorkItems {
     }
 }
 
-/// The class of each row of `operation`, if there are much fewer classes than rows. Rows of one class
-/// agree in the variables of the potential, so they have the same table entries.
+/// The class of each row of `operation`, if there are far fewer classes than rows; otherwise
+/// `None`. Rows of one class agree in the variables of the potential, so they have the same table
+/// entries.
 fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
     let variables = operations.potentials[operation.potential?].variables.iter().copied();
     let scope = Scope::of(network, variables);

@@ -9,14 +9,14 @@ use super::{MAX_RECORD, NOT_COMPUTED, THREADS};
 
 /// How the rows of an operation are divided among work items, records and threads.
 pub(super) struct DenseForm {
-    /// Entries of a row.
+    /// Entries that a work item takes of each row.
     width: usize,
     /// Target number of entries of a work item and of a record.
     item_entries: usize,
     record_entries: usize,
-    /// Entries that a thread takes, about.
+    /// The approximate number of entries of a row that one thread takes.
     steps: usize,
-    /// Pairs of messages, and of messages and findings.
+    /// The number of pairs of messages, and the number of all pairs.
     pairs: (usize, usize),
     by_class: bool,
     /// Whether each row has its own table entries.
@@ -61,7 +61,7 @@ impl DenseForm {
             + 4
     }
 
-    /// Rows of the next work item, at most, if `remaining` rows remain.
+    /// The most rows of the next work item if `remaining` rows remain.
     pub(super) fn rows_of_item(&self, remaining: usize) -> usize {
         self.rows_for(self.item_entries, remaining)
     }
@@ -71,8 +71,9 @@ impl DenseForm {
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
-    /// How many of the remaining `rows` the next record takes. `class`: that of a row; `staged`: words
-    /// that the record stages.
+    /// How many of the remaining `rows` the next record takes. `class` returns the class of a row,
+    /// if rows are in classes. `staged`: words that the record stages, zero unless it is the first
+    /// of its work item.
     fn rows_of_record(
         &self,
         rows: &[u32],

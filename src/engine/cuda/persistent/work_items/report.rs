@@ -7,28 +7,31 @@ use super::{
     WARP, WorkItems,
 };
 
-/// Words of a report, unless one variable has more states. The last reports are short, because there is
-/// no other work while they are made. Tuned on the paper's networks: only speed.
+/// Words of a report, unless a single variable has more states. The last reports are short, because
+/// nothing else is left to compute meanwhile. Tuned on the paper's networks; it affects only speed.
 const REPORT_WORDS: std::ops::RangeInclusive<usize> = 64..=256;
 
-/// Within these limits a report has one part in this many of the remaining words: only speed.
+/// Within the limits of `REPORT_WORDS`, a report takes the remaining words divided by this. It
+/// affects only speed.
 const REPORT_SHARE: usize = 4;
 
-/// States of a variable that one thread normalises, at most, as long as it has fewer than a warp can
-/// share: only speed.
+/// The most states of a variable that one thread normalises. If a variable has more, several
+/// threads of a warp share it; if it has more than a whole warp can take so, each thread takes
+/// more. It affects only speed.
 const STATES_PER_THREAD: usize = 8;
 
 /// The posteriors of some variables, which arrive together.
 pub(in crate::engine::cuda::persistent) struct Report {
     /// Each variable, and the index of its first word among those of all reports.
     pub variables: Vec<(u32, u32)>,
-    /// The index of the last word.
+    /// The index of the last word of the report, which is expected to arrive last.
     pub last: u32,
 }
 
 impl WorkItems {
-    /// Adds the reports of `posteriors`: operations in the order in which they are expected to end,
-    /// each with its variable. `results`: for each operation the message index of each row.
+    /// Adds the reports of `posteriors`: pairs of an operation and its variable, in the order in
+    /// which the operations are expected to end. `results`: for each operation the index of the
+    /// result of each row.
     pub(super) fn add_reports(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
         let words = |(operation, _): &(usize, usize)| results[*operation].len();
         let mut remaining: usize = posteriors.iter().map(words).sum();

@@ -4,21 +4,22 @@ use super::builder::WorkItemBuilder;
 use super::layout::{Layout, Numbering, StagingBuffer, sort_and_renumber, upper_bound};
 use super::{MAX_RECORD, NOT_COMPUTED, STAGING, THREADS};
 
-/// The address of the zero behind the staging buffer, in bytes.
+/// The address, in bytes, of the word behind the staging buffer, which is zero.
 const ZERO: u32 = 4 * (1 + STAGING as u32);
 
 /// The products of one row.
 struct RowProducts {
     /// The entry of each product.
     entries: Vec<u32>,
-    /// For each factor and product the position in the distinct entries of the factor.
+    /// For each factor and product the position of the entry it reads among the distinct entries
+    /// that the work item reads of the factor.
     numbers: Vec<Vec<u32>>,
 }
 
 /// The rows of a work item while it is collected.
 struct Collected {
     rows: Vec<RowProducts>,
-    /// For each factor its distinct entries.
+    /// For each factor the distinct entries that these rows read.
     distinct: Vec<Vec<u32>>,
     /// Products of the longest row.
     longest: usize,
@@ -108,7 +109,7 @@ impl WorkItemBuilder<'_> {
         collected
     }
 
-    /// The record of the collected `rows`, and the estimated time of its sums.
+    /// The record of the collected `rows`, and the estimated time of its sums in nanoseconds.
     fn sparse_record(&self, rows: &[u32], collected: Collected, steps: usize) -> (Vec<u32>, u32) {
         let messages = self.factors.len();
         let Collected { rows: mut products, mut distinct, longest } = collected;
@@ -130,7 +131,8 @@ impl WorkItemBuilder<'_> {
         let mut row_words: Vec<u32> = rows.iter().map(|&row| self.results[row as usize]).collect();
         row_words.resize(layout.slots(), NOT_COMPUTED);
         let (table_words, step_words) = (self.table_words(), self.step_words());
-        // Steps without a product are zero: by their table entry, or by an address of zero.
+        // Steps without a product add zero: their table entry is zero, or, if there is no table,
+        // the address is that of the zero behind the staging buffer.
         let no_product = if table_words == 0 { ZERO } else { 0 };
         let mut stream =
             vec![no_product; layout.passes * layout.steps * step_words * layout.threads];
