@@ -3,8 +3,9 @@
 //!
 //! Every variable is a leaf: its findings come from there, and its posterior is read there. With at
 //! most three neighbours, a message is a sum of products of a potential and at most two messages.
-//! If two neighbours of a clique together have few configurations, a vertex is put between them and
-//! the clique. It multiplies their messages, and the clique is read fewer times.
+//! If the scopes of two neighbours together have few configurations, a vertex is put between the
+//! two and the clique. It multiplies their messages, and the clique's potentials are read fewer
+//! times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -20,8 +21,9 @@ const MAX_TERMS: usize = 1024;
 /// Upper bound on the bytes of the tree and of a plan of it, per entry of the cliques' tables.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
-/// Neighbours of a vertex above which only adjacent pairs (in order of scope) are tried. If it is
-/// wrong, only speed changes.
+/// If a vertex has more neighbours than this, not all pairs are tried for joining, but only those
+/// that are next to each other when neighbours are sorted by scope. If it is wrong, only speed
+/// changes.
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
@@ -34,10 +36,13 @@ pub struct JoinTree {
     pub exponent: i64,
 }
 
-/// A clique, or a vertex that only multiplies messages.
+/// A clique, or a vertex that only multiplies messages. Variables are no vertices: they are the
+/// other ends of edges.
 pub struct Vertex {
     pub scope: Scope,
+    /// The configurations that some evidence allows, with the clique's potentials.
     pub configurations: Configurations,
+    /// Its edges.
     pub links: Vec<Link>,
 }
 
@@ -52,10 +57,13 @@ pub struct Link {
 
 /// An edge, with a message in either direction.
 pub struct Edge {
+    /// The variables of its messages.
     pub scope: Scope,
-    /// Entries of its messages.
+    /// Number of entries of each message: one for each configuration of `scope` that some evidence
+    /// allows.
     pub entries: usize,
-    /// By index in a full table: the entry of the messages; `u32::MAX` if there is none.
+    /// By index in a full table over `scope`: the entry of the messages; `u32::MAX` if there is
+    /// none.
     table: Vec<u32>,
 }
 
@@ -117,10 +125,11 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds an edge from `vertex`. Its other end must be linked next.
+    /// Adds an edge over `scope` with `vertex` at end 0. End 1 must be linked next.
     fn edge(&mut self, vertex: usize, scope: Scope) -> usize {
         let codes = self.codes(vertex, &scope);
         let (mut table, mut entries) = (vec![u32::MAX; scope.entries()], 0);
+        // Mark the entries of the messages, then number them.
         codes.iter().for_each(|&code| table[code as usize] = 0);
         for entry in table.iter_mut().filter(|entry| **entry == 0) {
             *entry = entries;
@@ -172,7 +181,8 @@ impl Builder<'_> {
         between
     }
 
-    /// Moves the given edges of `from` to the vertex `to`, whose scope must contain theirs.
+    /// Moves the edges `links` from the vertex `from` to the vertex `to`, whose scope must contain
+    /// the scopes of the edges.
     fn move_links(&mut self, from: usize, links: &[usize], to: usize) {
         for &edge in links {
             let links = &mut self.tree.vertices[from].links;

@@ -1,7 +1,7 @@
 //! The loops over terms, for a group of cases at once.
 //!
-//! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every step is
-//! the same for a few vector registers, and the only indices are those of the terms.
+//! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every step
+//! applies one operation to whole vector registers, and the only indices are those of the terms.
 //! `kernels/batch.cu` does the same on a GPU, where each lane of a warp computes one case.
 
 use crate::engine::simd::simd_dispatch;
@@ -23,7 +23,8 @@ pub struct Scales<T> {
 
 simd_dispatch!(
     /// Computes the rows of `operation` from the messages `inputs` into `result`, and the largest
-    /// entry of each case into `largest`.
+    /// entry of each case into `largest`. A missing input is an empty slice. Each input is
+    /// multiplied by its scale.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,

@@ -1,30 +1,41 @@
 //! Many cases of one network at once, on the CPU and on the GPU.
 //!
-//! Engines that propagate one case leave out what its evidence rules out. Here all cases do the
-//! same work and evidence is just weights, so one vector instruction serves several cases: an entry
-//! of a message is a short array with one number per case. No index is computed while running, and
-//! what is impossible whatever the evidence is left out beforehand.
+//! Engines that propagate one case leave out what its evidence rules out. Here the same work is
+//! done for every case and evidence is only weights, so one vector instruction serves several
+//! cases: an entry of a message is a short array with one number per case. No index is computed
+//! while running, and what is impossible whatever the evidence is left out beforehand.
 //!
-//! Messages run on a *binary join tree*: no vertex has more than three neighbours, so each message
-//! is a sum of products of a constant and at most two other messages:
+//! Messages are passed in a *binary join tree*, in which no vertex has more than three neighbours.
+//! So an entry of a message is a sum of products of a constant and at most one entry of each of two
+//! other messages:
 //!
 //! ```text
 //! result[row] = sum over the row's terms t of  value(t) * first[entry1(t)] * second[entry2(t)]
 //! ```
 //!
-//! The rows and terms of all messages, with their constants and entries, are a [`Plan`]. For
-//! example, the message about B from a clique over A and B with potential psi, which multiplies it
-//! by a message m about A, has a row for each state b, with the terms (psi(a, b), m's entry a) for
-//! all a.
+//! The rows and terms of all messages are a [`Plan`]. For example, a clique over A and B with
+//! potential psi receives a message m over A and sends a message over B. That message has a row for
+//! each state b, with the terms psi(a, b) * m\[a\] for all states a.
+//!
+//! # Terms
+//! * *vertex*: a clique of the junction tree, or one that was added to multiply messages. An *edge*
+//!   joins two vertices, or a vertex and a variable, and carries a message in either direction.
+//! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
+//!   table over these variables. Vertices list only the configurations that some evidence allows.
+//! * *row*: an entry of a message, as the computation of it. (In engine `cpu`, rows are something
+//!   else.) *Term*: a summand of a row.
+//! * *factor*: a message that is multiplied to compute another one.
+//! * *operation*: the computation of one message.
+//! * *group*: the cases that are computed together, one per lane.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`sparsity`] | the configurations of each clique that are possible |
+//! | [`sparsity`] | the configurations of each clique that some evidence allows |
 //! | [`join_tree`] | the binary join tree |
 //! | [`order`] | the order of its messages |
 //! | [`plan`] | the messages as lists of terms |
 //! | [`kernel`] | the loops over terms, on the CPU |
-//! | [`state`] | the messages of a group of cases |
+//! | [`state`] | the messages of a group |
 //! | [`runner`] | batches on the CPU; on the GPU it is `engine/cuda/batch` |
 //!
 //! Read them in this order.

@@ -2,22 +2,24 @@
 
 use super::join_tree::JoinTree;
 
-/// The order of the messages. In either, each comes after its inputs.
+/// The order of the messages. In both orders, a message comes after its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// By level: messages that do not depend on one another are consecutive.
+    /// By level: messages of one level do not depend on one another, so they can be computed in
+    /// parallel.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     Levels,
-    /// A message is soon followed by those that depend on it.
+    /// Depth first: a message is soon followed by the messages that depend on it, so it is still in
+    /// a cache.
     DepthFirst,
 }
 
-/// A message from `vertex`, which is end number `end` of `edge`, over this edge.
+/// A message that `vertex`, which is end number `end` of `edge`, sends over this edge.
 pub struct Step {
     pub vertex: usize,
     pub edge: usize,
     pub end: usize,
-    /// One above the highest level of its inputs.
+    /// One above the highest level of its inputs; zero if it has none but messages from variables.
     pub level: usize,
 }
 
@@ -33,12 +35,14 @@ pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
 
 /// The messages, each after its inputs, with their levels.
 fn by_dependency(tree: &JoinTree) -> Vec<Step> {
+    // By edge and end: the vertex there; `usize::MAX` for a variable.
     let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
         vertex.links.iter().for_each(|link| neighbour[link.edge][link.end] = number);
     }
     let mut steps: Vec<Step> = Vec::new();
-    // By message: the inputs that are still missing, and one above the highest level of the others.
+    // By edge and end, for the message from that end: how many inputs are still missing, and one
+    // above the highest level of the others.
     let mut missing = vec![[0; 2]; tree.edges.len()];
     let mut level = vec![[0; 2]; tree.edges.len()];
     for vertex in &tree.vertices {
@@ -77,12 +81,14 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
 /// Sorts `steps` by the time at which a depth-first walk through the tree passes them: messages
 /// toward the first vertex on the way back, the others on the way out.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
+    // By edge and end: the vertex there; `None` for a variable.
     let mut ends = vec![[None; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
         vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
     }
+    // By edge and end: when the message from that end is passed.
     let mut time = vec![[0; 2]; tree.edges.len()];
-    // The vertices, each with the edge through which the walk came.
+    // The vertices to visit, each with the edge through which the walk comes.
     let mut stack = vec![(0, None)];
     let mut visited = 0;
     let last = 2 * tree.vertices.len() + 1;

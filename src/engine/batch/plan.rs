@@ -1,9 +1,9 @@
 //! All messages of a propagation as lists of terms.
 //!
 //! A message is computed row by row. A row is one entry of the message: a sum of terms, each the
-//! product of a constant and an entry of one or two other messages. Rows and terms hold the indices
-//! of these entries, so a kernel only reads, multiplies and adds, the same for all cases.
-//! Configurations that are impossible whatever the evidence have no term.
+//! product of a constant and entries of at most two other messages, here called *factors*. Rows and
+//! terms hold the indices of these entries, so a kernel only reads, multiplies and adds, in the
+//! same way for all cases. Configurations that are impossible whatever the evidence have no term.
 
 use std::ops::Range;
 
@@ -13,21 +13,23 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. They lie one after another in memory, each after its inputs; the
-/// first are those from the variables, their findings.
+/// The messages of a propagation. They are numbered from their edges, and their entries are counted
+/// in the order of computation: first the messages from the variables, which are their findings,
+/// and then every message after its inputs.
 pub struct Plan<T> {
     /// One per computed message, each after those whose results it reads.
     pub operations: Vec<Operation>,
-    /// Ranges of operations that do not depend on one another.
+    /// Ranges of consecutive operations of one level, which do not depend on one another.
     pub levels: Vec<Range<usize>>,
+    /// The rows of all operations.
     pub rows: Vec<Row>,
-    /// Terms with one factor.
+    /// The terms of all rows with at most one factor per term.
     pub singles: Vec<Single<T>>,
-    /// Terms with two factors.
+    /// The terms of all rows with two factors per term.
     pub pairs: Vec<Pair<T>>,
     /// By variable: the messages from and to it.
     pub variables: Vec<Ends>,
-    /// Entries of all messages.
+    /// Number of entries of all messages.
     pub entries: usize,
     /// Number of messages.
     pub messages: usize,
@@ -49,10 +51,12 @@ pub struct Operation {
     pub terms: usize,
 }
 
-/// A message: its number, and its first entry among those of all messages.
+/// A message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
+    /// Twice the number of its edge, plus the number of the end that sends it.
     pub number: u32,
+    /// Its first entry among the entries of all messages.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     pub start: u32,
 }
@@ -64,10 +68,10 @@ pub enum Kind {
     Constant,
     /// Sums of constants times an entry of the only factor.
     One,
-    /// Sums of constants times an entry of the first factor; times an entry of the second factor,
-    /// which is the same for the whole row.
+    /// Sums of constants times an entry of the first factor. The sum is multiplied by an entry of
+    /// the second factor, which is the same for the whole row.
     OneAndRow,
-    /// Sums of constants times an entry of both factors.
+    /// Sums of constants times an entry of each factor.
     Two,
 }
 
@@ -84,17 +88,21 @@ pub struct Row {
     pub factor: u32,
 }
 
-/// A term with one factor.
+/// A term with one factor, or with none.
 #[derive(Clone, Copy, Debug)]
 pub struct Single<T> {
+    /// The constant.
     pub value: T,
+    /// The entry of the first factor; zero if there is none.
     pub entry: u32,
 }
 
 /// A term with two factors.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<T> {
+    /// The constant.
     pub value: T,
+    /// The entries of the first and the second factor.
     pub entries: [u32; 2],
 }
 
@@ -105,11 +113,12 @@ pub struct Ends {
     pub weights: Message,
     /// To the variable: its posterior, up to a factor, without its own finding.
     pub others: Message,
+    /// Number of states of the variable.
     pub states: u32,
 }
 
 impl Operation {
-    /// Entries of messages that are read.
+    /// Number of entries of messages that are read.
     pub fn loads(&self) -> usize {
         match self.kind {
             Kind::Constant => 0,
@@ -167,7 +176,8 @@ impl<T: Real> Plan<T> {
         plan
     }
 
-    /// Adds the rows and terms of a message.
+    /// Adds the rows and terms of the message `result`. `messages` has the earlier messages, by
+    /// edge and end.
     fn add_rows(
         &mut self,
         tree: &JoinTree,
@@ -260,7 +270,8 @@ struct MessageSource<'a> {
     vertex: &'a Vertex,
     /// The link over which the message is sent.
     out: &'a Link,
-    /// The other links. A factor that is the same for a whole row comes last.
+    /// The other links, from which the factors come. A factor that is the same for a whole row
+    /// comes last.
     others: Vec<&'a Link>,
     kind: Kind,
 }
@@ -296,8 +307,8 @@ impl<'a> MessageSource<'a> {
         [entries(0), entries(1)]
     }
 
-    /// Whether two configurations of the vertex may be the same in all of its edges, because a
-    /// variable is in none.
+    /// Whether two configurations of the vertex may belong to the same entries in all of its edges,
+    /// because they differ only in a variable that is in no edge.
     fn may_repeat_terms(&self, tree: &JoinTree) -> bool {
         let links = self.others.iter().copied().chain([self.out]);
         let edges: Vec<usize> = links.map(|link| link.edge).collect();
@@ -308,8 +319,8 @@ impl<'a> MessageSource<'a> {
     }
 }
 
-/// The configurations (by position) ordered by row, and where each of `rows` rows begins, and the
-/// end.
+/// The positions of the configurations, ordered by row, and by row the index of its first one
+/// there; the last index is the end. `row_of` has the row of each configuration.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

@@ -24,13 +24,13 @@ use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 /// Per entry of a message that a term reads.
 const LOAD: f64 = 0.06;
 
-/// The same if the messages of a group take more than [`UNCACHED_BYTES`].
+/// As [`LOAD`], if the buffers of a group take more than [`UNCACHED_BYTES`].
 const UNCACHED_LOAD: f64 = 0.12;
 
-/// Bytes of messages above which no fast cache holds them.
+/// Bytes of a group's buffers above which they do not fit into a fast cache.
 const UNCACHED_BYTES: usize = 8 << 20;
 
-/// Per message.
+/// Per message that is computed.
 const OPERATION: f64 = 5.0;
 
 /// Per state of a posterior.
@@ -44,7 +44,7 @@ pub struct BatchRunner<T> {
     states: Vec<GroupState<T>>,
     /// The first state of each variable among all states, and the end of the last.
     offsets: Arc<[usize]>,
-    /// ln of the factor that was taken out of the network's factors.
+    /// ln of the scale that was taken out of the values of the network's factors.
     ln_scale: f64,
 }
 
@@ -67,7 +67,7 @@ impl<T: Real> BatchRunner<T> {
         (threads > 0).then_some(Self { plan, buffers, states, offsets, ln_scale })
     }
 
-    /// Bytes that it holds.
+    /// Bytes of the plan and of all states.
     pub fn bytes(&self) -> u64 {
         let state = GroupState::bytes(&self.plan, &self.buffers);
         (self.plan.bytes() + self.states.len() * state) as u64

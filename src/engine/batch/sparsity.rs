@@ -1,4 +1,7 @@
-//! The configurations of each clique that are possible, whatever the evidence.
+//! The configurations of each clique that some evidence allows.
+//!
+//! A configuration of a clique is a state for each of its variables. If it is impossible without
+//! evidence, it is impossible whatever the evidence, and is left out.
 
 use crate::engine::factors::FactorProduct;
 use crate::graph::{Clique, CliqueId};
@@ -6,10 +9,10 @@ use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
-/// Some configurations of a clique's variables, and their potential.
+/// Some configurations of a vertex, and their potentials.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Their indices in the clique's full table, ascending.
+    /// Their codes, which are indices in a full table over the variables of the vertex; ascending.
     pub codes: Vec<u32>,
     /// Their potentials; empty if all are one.
     pub values: Vec<f64>,
@@ -17,10 +20,10 @@ pub struct Configurations {
 
 /// Maps the index of a configuration to that of its projection onto some of the variables.
 ///
-/// A configuration is split into its slow and its fast variables, and a lookup table holds the part
-/// of the index that comes from either. So a projection costs one division.
+/// A configuration is split into its slow and its fast variables. For each of both, a lookup table
+/// holds its part of the index. So a projection costs one division and two lookups.
 pub struct Projection {
-    /// Configurations of the fast variables.
+    /// Number of configurations of the fast variables.
     fast: u32,
     by_slow: Vec<u32>,
     by_fast: Vec<u32>,
@@ -49,21 +52,23 @@ impl Projection {
     }
 }
 
-/// The configurations of each clique that agree with some configuration of every other clique and
-/// with all factors; and the exponent of the power of two by which the product of all potentials
-/// must be multiplied. `None` if nothing is possible.
+/// By clique: the configurations that are possible without evidence, that is, those that all
+/// factors allow and that agree with a possible configuration of every other clique. Also the
+/// exponent of the power of two by which the product of all potentials must be multiplied. `None`
+/// if nothing is possible.
 pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
     let (mut cliques, exponent) = potentials(compiled)?;
-    // Whether each configuration of a separator has a configuration of the clique.
+    // By configuration of the separator `onto`: whether a configuration of the clique agrees with
+    // it.
     let project = |own: &Configurations, clique: CliqueId, onto: &Scope| {
         let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
         let mut possible = vec![false; onto.entries()];
         own.codes.iter().for_each(|&code| possible[projection.of(code) as usize] = true);
         possible
     };
-    // Removes the clique's configurations whose projection is not possible.
+    // Removes the clique's configurations whose projection onto the separator is not possible.
     let retain = |own: &mut Configurations, clique: CliqueId, onto: &Scope, possible: &[bool]| {
         let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
         let retained: Vec<bool> =

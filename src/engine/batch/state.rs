@@ -11,9 +11,10 @@ use crate::propagation::Posteriors;
 use super::kernel::{CASES_PER_GROUP, PerCase, Scales, compute};
 use super::plan::{Message, Operation, Plan};
 
-/// Exponent of the power of two near which the largest entry of an operation's first input is
-/// scaled; that of the second is scaled near one. No sum of products in single precision can then
-/// overflow, and what underflows is smaller than the largest entry by a factor of 2^150 or more.
+/// The first input of an operation is scaled until its largest entry is near two to the power of
+/// this; the second until its largest entry is near one. No sum of products in single precision can
+/// then overflow, and what underflows is smaller than the largest entry by a factor of 2^150 or
+/// more.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
 /// Which messages share a buffer. A message that is no longer needed leaves its buffer to others,
@@ -26,8 +27,8 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for messages that are computed in the order of the plan. Messages from which
-    /// posteriors are read have buffers of their own.
+    /// Buffers for messages that are computed in the order of the plan. The messages from and to
+    /// variables, from which posteriors are read, have buffers of their own.
     pub fn new<T: Real>(plan: &Plan<T>) -> Self {
         let mut buffers = Self { buffer_of: vec![u32::MAX; plan.messages], sizes: Vec::new() };
         let mut last_use = vec![0; plan.messages];
@@ -67,6 +68,7 @@ impl Buffers {
         self.buffer_of[message.number as usize] = buffer as u32;
     }
 
+    /// The buffer of `message`.
     fn of(&self, message: Message) -> usize {
         self.buffer_of[message.number as usize] as usize
     }
@@ -77,7 +79,7 @@ impl Buffers {
     }
 }
 
-/// The messages of a group of cases.
+/// The messages of a group of cases. An entry is a number per case.
 pub struct GroupState<T> {
     /// By buffer: the entries of the message that it holds now.
     messages: Vec<Vec<PerCase<T>>>,
@@ -85,7 +87,8 @@ pub struct GroupState<T> {
     largest: Vec<PerCase<T>>,
     /// By message: the exponent of the power of two by which it must be multiplied.
     exponents: Vec<[i64; CASES_PER_GROUP]>,
-    /// The exponent of the power of two by which all weights of a case together must be multiplied.
+    /// By case: the exponent of the power of two by which the product of the weights of all its
+    /// findings must be multiplied.
     weight_exponents: [i64; CASES_PER_GROUP],
 }
 
@@ -169,13 +172,15 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // Sums below this may have lost digits, or everything, to underflow.
+        // Smaller sums may have lost digits, or everything, to underflow. Such a case is reported
+        // as impossible, and callers propagate it again by itself.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
         };
         let (mut sums, mut are_possible) = ([0.0; CASES_PER_GROUP], [true; CASES_PER_GROUP]);
-        // P(e) is the sum over the states of any variable; the first variable's is used.
+        // P(e) is the sum over the states of any variable. The first variable comes last here, so
+        // its sum stays in `sums`.
         for (ends, &offset) in plan.variables.iter().zip(&offsets[..]).rev() {
             let message = |message: Message| &self.messages[buffers.of(message)];
             let (weights, others) = (message(ends.weights), message(ends.others));
@@ -203,8 +208,8 @@ impl<T: Real> GroupState<T> {
     }
 }
 
-/// The exponent of the power of two that brings `largest` near two to the power of `target`, as far
-/// as the number type has such powers.
+/// The exponent of the power of two that brings `largest` near two to the power of `target`; less
+/// if the number type cannot hold that power, and zero if `largest` is zero.
 fn shift<T: Real>(largest: T, target: i32) -> i32 {
     let max = match T::PRECISION {
         Precision::F32 => 127,
@@ -214,7 +219,7 @@ fn shift<T: Real>(largest: T, target: i32) -> i32 {
 }
 
 /// The exponent of the power of two by which the weights of a finding are multiplied so that none
-/// exceeds one, and of that by which the result must then be multiplied.
+/// exceeds one; and its negative, the exponent for the result.
 pub fn weight_scale(finding: &Finding) -> (i32, i64) {
     let Finding::Likelihood(weights) = finding else { return (0, 0) };
     let largest = weights.iter().copied().fold(0.0, f64::max);

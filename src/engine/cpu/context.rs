@@ -4,7 +4,7 @@ use rayon::ThreadPool;
 
 use crate::network::Network;
 
-/// Table entries that a job must touch to run on several threads.
+/// Fewest table entries that a job must touch to run on several threads.
 ///
 /// Waking sleeping threads takes some ten microseconds. Tuned on the paper's eight networks; if it
 /// is wrong, only speed changes.
@@ -13,12 +13,13 @@ pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 /// The threads and limits of one propagation.
 #[derive(Clone, Copy)]
 pub struct ExecutionContext<'a> {
-    /// Threads to share the work with; `None` to stay on the caller's.
+    /// Threads to share the work with; `None` to stay on the calling thread.
     pub threads: Option<&'a ThreadPool>,
     /// Bytes that a reduced tree may take.
     pub reduced_tree_bytes: usize,
-    /// The share of the cost of making a reduced tree that counts for this propagation, from 0 to
-    /// 1. In a batch, cases that observe the same variables share it.
+    /// The share of the cost of finding a reduced tree that is charged to this propagation when
+    /// strategies are compared, from 0 to 1. In a batch, cases that observe the same variables
+    /// share the cost.
     pub build_share: f64,
 }
 
@@ -26,8 +27,8 @@ pub struct ExecutionContext<'a> {
 #[derive(Clone, Copy)]
 pub struct TableInputs<'a> {
     pub network: &'a Network,
-    /// By variable: the state that is fixed in the tables, for a variable that was removed from the
-    /// cliques.
+    /// By variable: the observed state, if the variable was removed from the cliques. The tables
+    /// hold the entries of this state only.
     pub observed: &'a [Option<usize>],
     /// Threads for large tables.
     pub threads: Option<&'a ThreadPool>,

@@ -1,4 +1,5 @@
-//! The propagator of engine `cpu`: a loaded network, and which way a batch of cases takes.
+//! The propagator of engine `cpu`. It propagates a batch of cases one by one, several of them in
+//! parallel, or with the batch runner, whichever is forecast to be faster.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// Cases of a batch whose propagation one by one is forecast; the others are taken to be alike.
+/// Number of cases, spread over a batch, for which the time of a propagation of its own is
+/// forecast. The average stands for all cases; if they differ much, the slower way may be taken.
 const FORECAST_SAMPLES: usize = 4;
 
 /// Forecast time of making a batch runner, in nanoseconds per entry of the cliques' tables. A rough
@@ -28,9 +30,9 @@ const MAKE_RUNNER: f64 = 50.0;
 /// A compiled network with its tables in one precision.
 pub struct Loaded<T> {
     shared: Shared<T>,
-    /// One, and more once a batch ran on several threads.
+    /// One, or one per thread after a batch.
     workers: Vec<Worker<T>>,
-    /// The threads, if there are several.
+    /// The threads, if there are several; otherwise the calling thread does all work.
     threads: Option<Threads>,
     batch: Batch<T>,
 }
@@ -48,7 +50,7 @@ struct Batch<T> {
 impl<T: Real> Loaded<T> {
     /// Makes the tables of `compiled`, which was forecast to take `bytes` of at most `limit`.
     ///
-    /// If the machine refuses to start `threads`, the propagator works on the caller's alone.
+    /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
@@ -70,12 +72,14 @@ impl<T: Real> Loaded<T> {
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
     /// If so, makes it if necessary; otherwise drops it.
     ///
-    /// This depends on the cases alone, so a batch has the same answers to the last bit every time.
+    /// The choice depends on the cases alone, so a batch has the same answers to the last bit every
+    /// time.
     fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
         if cases.len() < 2 * CASES_PER_GROUP {
             return false;
         }
         let each = self.forecast_each(cases, watch);
+        // The runner takes as long for a group that is not full as for a full one.
         let is_sooner = |case_cost: f64| {
             let filled = cases.len() as f64 / cases.len().next_multiple_of(CASES_PER_GROUP) as f64;
             case_cost < each * filled

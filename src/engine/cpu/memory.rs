@@ -7,7 +7,7 @@ use crate::engine::cpu::tree::structure::Structure;
 
 /// An upper bound on the memory of a tree and of one propagation in it.
 pub struct Footprint {
-    /// Bytes of full tables.
+    /// Bytes of the cliques' tables, with all their entries.
     pub table_bytes: usize,
     /// Bytes of everything else: rows, messages, and temporary memory while tables are made.
     pub other_bytes: usize,
@@ -27,8 +27,9 @@ impl Footprint {
             let above: usize = port_entries().take(ports_above).sum();
             let below: usize = port_entries().skip(ports_above).sum();
             table_bytes += entries * width;
-            // Bytes per entry of a separator above: three messages of 8, a permutation and an index
-            // of 4. Per entry below: two messages and an index, rounded up.
+            // Bytes per entry of a separator above: `unmasked`, `down` and `mask` of 8 each, the
+            // permutation and the entry map of 4 each. Per entry below: `up` and `beliefs` of 8
+            // each and the entry map, rounded up.
             held += words * 4 + above * 32 + below * 24;
             held += (parts(entries, below) - 1) * below * 8;
             if removes_zeros {
@@ -43,8 +44,8 @@ impl Footprint {
     }
 }
 
-/// The most memory that a pool of tables may give to tables that need `needed`, in the same unit.
-/// Small tables get a little more.
+/// The most memory that a pool may give to tables that need `needed`, in the same unit (entries or
+/// bytes). Small tables may get a little more.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3
 }

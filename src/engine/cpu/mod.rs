@@ -3,22 +3,41 @@
 //! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and
 //! once on the way down, and nothing of its size is written. On the way up, its product with the
 //! children's messages is summed onto the separator above. On the way down, one pass gives the
-//! beliefs of all separators below and of the clique's private variables; see [`pass`]. Posteriors
-//! are read from the smallest of these.
+//! beliefs of all separators below and of the clique's private variables; see [`pass`]. The
+//! posterior of a variable is read from the smallest table of beliefs that holds it.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`tree`] | cliques, the order of their variables, rows; no numbers |
-//! | [`tables`] | the cliques' tables: made, without zeros, or left as products |
+//! | [`tree`] | cliques, the order of their variables, rows; no probabilities |
+//! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
 //! | [`pass`] | messages: collect, distribute, the loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
 //! | [`worker`] | one propagation from evidence to posteriors |
-//! | [`loaded`] | the propagator; which way a batch of cases takes |
-//! | [`parallel_cases`] | a batch with one case per thread; the other way is [`batch`](super::batch) |
+//! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
+//! | [`parallel_cases`] | a batch with a thread per case; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `worker` and `loaded`.
+//!
+//! # Terms
+//! ARCHITECTURE.md has the terms of all engines. This one adds:
+//!
+//! * *private variable*: a variable that is in one clique only.
+//! * *port* of a clique: a table that it exchanges numbers with. These are the separator to its
+//!   parent, the separator to each child, and the table of its private variables.
+//! * *above*, *below*: toward the root, toward the leaves. Also the two regions of memory in which
+//!   the tables at ports lie ([`Tree`](tree::nodes::Tree)).
+//! * *row*: consecutive entries of a clique's table that one innermost loop reads. A *word* is one
+//!   of the 32-bit numbers that describe a row ([`rows`](tree::rows)).
+//! * *mask*: by entry of a separator, the product of the findings that are entered there. *Weights*
+//!   are the same for the private variables of a clique. *Unmasked* is the message to the parent
+//!   before it is multiplied by the mask ([`message`](pass::message)).
+//! * *active port*: a port below whose message or weights are not one everywhere.
+//! * *stale*: said of a message or belief that must be computed again for the new evidence.
+//! * *factored table*: a clique's table that is kept as a product of smaller tables. Each of these
+//!   is the product of a *factor group* ([`factored`](tables::factored)).
+//! * *forks*: whether a function may share its work with other threads.
 //!
 //! # Numbers
 //! The precision is that of the cliques' tables. Messages and sums are in double precision whatever
@@ -61,7 +80,7 @@ impl Engine for Cpu {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        // The words of a row hold 32-bit indices.
+        // Rows are described by 32-bit indices into the table.
         let largest = compiled.statistics().max_clique_entries;
         let unsupported = super::too_many_entries("clique", largest, u32::MAX);
         super::forecast(self, compiled, precision, unsupported, || bytes(compiled, precision))
@@ -89,14 +108,15 @@ impl Engine for Cpu {
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     let footprint = Footprint::new(&structure, precision.bytes() as usize, true);
-    // Half is for the full tree, the other half for a reduced one.
+    // One half is for the full tree, the other for a reduced tree.
     2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree, and for each clique the messages to its parent and from
-/// it.
+/// The shape of a compiled network's tree, and for each of its cliques the message to its parent
+/// and the message from it; `None` for the root.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
+    // By clique of the compiled tree: its number in the shape.
     let mut number = vec![0; tree.cliques().len()];
     let mut shape = Shape::default();
     shape.cliques.push(tree[tree.root()].variables.clone());
@@ -106,7 +126,7 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
     for id in plan.ids().filter(|&id| plan[id].phase == Phase::Collect) {
         collect[plan[id].separator.index()] = Some(id);
     }
-    // The plan distributes in preorder.
+    // The plan distributes in preorder, so a parent is numbered before its children.
     for id in plan.ids().filter(|&id| plan[id].phase == Phase::Distribute) {
         let message = &plan[id];
         number[message.to.index()] = shape.cliques.len();

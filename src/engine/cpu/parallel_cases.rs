@@ -17,11 +17,11 @@ use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
 
-/// Most cases that a thread takes at a time. Larger runs share a tree between more cases, smaller
-/// ones keep all threads busy to the end. If it is wrong, only speed changes.
+/// Most cases in a run, which a thread takes at a time. Longer runs share a reduced tree between
+/// more cases, shorter ones keep all threads busy to the end. If it is wrong, only speed changes.
 const MAX_RUN: usize = 32;
 
-/// Answers `cases`, with one worker per thread. Must be called in the thread pool.
+/// Answers `cases`, in order, with one worker per thread. Must be called in the thread pool.
 ///
 /// # Errors
 /// If the propagation was cancelled.
@@ -40,7 +40,7 @@ pub fn run<T: Real>(
         let watch = watch.untimed_child();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // Forget what other cases left, so that no bit depends on which thread answers a case.
+            // Forget what earlier runs left, so that no bit depends on which thread takes this one.
             worker.forget();
             for &case in run {
                 worker.forget_messages();
@@ -61,13 +61,13 @@ pub fn run<T: Real>(
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
-/// The average share of the cost of finding a reduced tree that one of `cases` bears.
+/// The share of the cost of finding a reduced tree that is charged to each of `cases`, on average.
 pub fn average_build_share(cases: &[Evidence]) -> f64 {
     runs(cases, MAX_RUN).len() as f64 / cases.len() as f64
 }
 
-/// By case: the share of the cost of finding its reduced tree that it bears. Does not depend on the
-/// number of threads.
+/// By case: the share of the cost of finding its reduced tree that is charged to it. Does not
+/// depend on the number of threads.
 fn build_shares(cases: &[Evidence]) -> Vec<f64> {
     let mut shares = vec![1.0; cases.len()];
     for run in runs(cases, MAX_RUN) {

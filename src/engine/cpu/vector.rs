@@ -8,14 +8,16 @@ use std::ops::Range;
 
 use crate::potential::{Entry, Real, rescale};
 
-/// Partial sums of a sum. More hide the latency of additions, fewer make short sums cheaper.
-/// Changing it changes the last bits of results.
+/// Number of partial sums. More of them hide the latency of additions, fewer make short sums
+/// cheaper. Changing it changes the last bits of results.
 const LANES: usize = 16;
 
-/// Exponents of scales that are not worth a pass over a table: within it, the largest entry is near
-/// enough to one for no message to overflow or underflow.
+/// A table is rescaled only if the power of two that brings its largest entry into [1, 2) has an
+/// exponent outside this range. Within it, no message overflows or underflows, and a pass over the
+/// table is saved.
 pub const NEAR_ONE: Range<i32> = -16..17;
 
+/// Adds `terms` to `sums`, entry by entry.
 #[inline(always)]
 pub fn add(sums: &mut [f64], terms: &[f64]) {
     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
@@ -33,7 +35,7 @@ pub fn sum<T: Entry>(values: &[T]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the products of two runs.
+/// The sum of the products of two runs, entry by entry.
 #[inline(always)]
 pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -48,7 +50,7 @@ pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the products of three runs.
+/// The sum of the products of three runs, entry by entry.
 #[inline(always)]
 pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -63,7 +65,8 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the lanes, halves first. They are all zero if `length` is less than their number.
+/// The sum of the partial sums over `length` values: again and again, the upper half of the lanes
+/// is added to the lower half. If there are fewer values than lanes, no lane was used.
 #[inline(always)]
 fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
     if length < LANES {
@@ -88,6 +91,7 @@ pub fn larger(a: f64, b: f64) -> f64 {
 /// The largest of `values`, each multiplied by its entry of `mask` if there is one; at least zero.
 #[inline(always)]
 pub fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
+    // A maximum does not depend on the order, so this only affects speed.
     const LANES: usize = 8;
     let mut lanes = [0.0; LANES];
     match mask {

@@ -15,15 +15,16 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
-/// What all propagations of a network read and none changes.
+/// What all propagations of a network share and only read.
 pub struct Shared<T> {
     pub compiled: Arc<CompiledNetwork>,
-    /// Of the full tree.
+    /// The structure of the full tree.
     pub structure: Structure,
     pub full_tree: FilledTree<T>,
+    /// The messages of the plan, by the cliques of the full tree.
     pub messages: Messages,
-    /// The limit for everything, in bytes. Half of it is for the full tree and one propagation in
-    /// it.
+    /// The memory that was forecast for the engine, in bytes. Half of it is for the full tree and
+    /// one propagation in it.
     pub bytes: u64,
 }
 
@@ -32,7 +33,8 @@ pub struct Worker<T> {
     /// The messages in the full tree.
     pub state: State,
     chooser: StrategyChooser<T>,
-    /// Whether nothing is kept from earlier evidence.
+    /// Whether nothing is kept from earlier evidence, so that the next propagation computes
+    /// everything.
     is_fresh: bool,
 }
 
@@ -85,8 +87,8 @@ impl<T: Real> Shared<T> {
     ) -> Result<Posteriors, RunError> {
         let was_fresh = std::mem::replace(&mut worker.is_fresh, false);
         match self.run_with_cached(worker, evidence, context, watch) {
-            // A state that was very unlikely given earlier evidence may have been lost to
-            // underflow.
+            // A state that was very unlikely given earlier evidence may have been lost to underflow
+            // in the messages that were kept. Only a propagation from scratch can tell.
             Err(RunError::Impossible) if !was_fresh => {
                 worker.forget();
                 self.run(worker, evidence, context, watch)

@@ -6,9 +6,9 @@ use crate::engine::cpu::tree::rows::PortWords;
 /// What a propagation notes about one clique. Kept for the next propagation.
 #[derive(Debug, Default)]
 pub struct CliqueState {
-    /// All ports below.
+    /// The words of all ports below: the children's, and the private port's if there is one.
     pub ports: PortWords,
-    /// The ports below whose messages or weights are not one everywhere.
+    /// The words of the ports below whose messages or weights are not one everywhere.
     pub active: PortWords,
     /// Whether a finding is entered at the separator above.
     pub is_masked: bool,
@@ -18,13 +18,16 @@ pub struct CliqueState {
     pub is_needed: bool,
     /// Whether the message to the parent may differ from the one that is held.
     pub is_up_stale: bool,
-    /// Whether the beliefs may differ from those that are held, by more than a factor.
+    /// Whether the beliefs may differ from those that are held, by more than a factor common to all
+    /// entries.
     pub is_down_stale: bool,
-    /// The cost of all stale messages of the subtree toward the root, in table entries.
+    /// The cost of all stale messages toward the root in the subtree of this clique, in table
+    /// entries.
     pub work_up: usize,
     /// The same for messages away from the root.
     pub work_down: usize,
-    /// The exponent of the power of two by which the findings entered here must be multiplied.
+    /// The exponent of the power of two by which the product of the findings entered here, at the
+    /// separator above or as weights, must be multiplied.
     pub entered: i64,
     /// The exponent of the power of two by which the message to the parent must be multiplied,
     /// including those of all messages that went into it.

@@ -1,7 +1,8 @@
 //! Enters findings: an observation into every separator that holds the variable, a likelihood once.
 //!
-//! Multiplying by an observation twice changes nothing, and every table that it is entered into
-//! lets rows be skipped. Findings on private variables are entered as weights.
+//! An observation multiplies entries by zero or one, so entering it several times changes nothing,
+//! and each time lets more rows be skipped. A finding on a private variable is entered as a weight:
+//! the table at the private port is multiplied like a message from a child.
 
 use std::cmp::Reverse;
 
@@ -45,7 +46,7 @@ impl State {
             }
         }
         self.change = change;
-        // Until all messages are passed, they are for neither evidence.
+        // Until all messages are passed, they belong neither to the old evidence nor to the new.
         self.propagated = None;
     }
 
@@ -79,7 +80,8 @@ impl State {
     /// Enters the listed observations, all those of a table at once.
     fn enter_observations(&mut self, tree: &Tree) {
         let mut observations = std::mem::take(&mut self.observations);
-        // The slowest axis first. A variable with one state has the stride of the one before it.
+        // The slowest axis first. A variable with a single state has the same stride as the next
+        // slower variable, which has more states.
         observations.sort_unstable_by_key(|(table, axis, _)| {
             (*table, Reverse((axis.stride, axis.cardinality)))
         });
@@ -143,7 +145,8 @@ impl State {
     }
 }
 
-/// Multiplies the entries of each state of one variable by the finding's weight.
+/// Multiplies the entries of each state of the variable along `axis` by the finding's weight of the
+/// state, times two to the power of `scale`.
 fn weigh(table: &mut [f64], map: &EntryMap, axis: Axis, finding: &Finding, scale: i32) {
     for (state, run) in map.runs(axis, table.len()) {
         let weight = finding.weight(state).scale(scale);

@@ -13,7 +13,7 @@ use crate::engine::simd::simd_dispatch;
 /// Entries that one step of a loop multiplies. Changing it changes the last bits of sums.
 const LANES: usize = 8;
 
-/// A table and the word of a row that points into it.
+/// A table, and the position in a row of the word that points into it.
 type Column<'a> = (&'a [f64], usize);
 
 /// Rows of a factored table.
@@ -55,7 +55,7 @@ simd_dispatch!(
 );
 
 impl<'a> FactoredRows<'a> {
-    /// The tables that vary along a row, and how many they are.
+    /// The tables that vary along a row, the last of them `along`, and how many they are.
     fn columns(&self, along: Option<Column<'a>>) -> ([Column<'a>; MAX_STREAMS], usize) {
         let own = self.table.words.vectors.iter().map(|&w| (&*self.table.values, w as usize));
         let messages = self.inputs.vectors.iter().map(|&w| (self.inputs.table, w as usize));
@@ -99,6 +99,7 @@ fn collect_rows(
     }
 }
 
+/// Collects rows with `N` streams, from `columns`, and those of `others`.
 #[inline(always)]
 fn collect_along<const N: usize>(
     rows: FactoredRows<'_>,
@@ -159,6 +160,8 @@ fn distribute_rows(
     }
 }
 
+/// Distributes rows with `N` streams, from `columns`, and those of `others`. `scale` is the message
+/// from the parent if it is constant along a row; `scalars` and `vectors` point into `sums`.
 #[inline(always)]
 fn distribute_along<const N: usize>(
     rows: FactoredRows<'_>,
@@ -198,12 +201,13 @@ fn distribute_along<const N: usize>(
     }
 }
 
-/// The stretch of a column that a row meets.
+/// The `length` numbers of a column that a row meets.
 #[inline(always)]
 fn along<'a>((table, word): Column<'a>, row: &[u32], length: usize) -> &'a [f64] {
     &table[row[word] as usize..][..length]
 }
 
+/// Multiplies `buffer` by the numbers of `others` that the row meets.
 #[inline(always)]
 fn multiply_by(others: &[Column<'_>], row: &[u32], buffer: &mut [f64]) {
     for &other in others {
@@ -219,7 +223,7 @@ fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     others.iter().fold(first[at], |product, stream| product * stream[at])
 }
 
-/// Calls `each` with every one of `entries` and the product of `streams` at its position.
+/// Calls `each` with every entry of `entries` and the product of `streams` at its position.
 ///
 /// The compiler unrolls the first loop to steps of 4 * [`LANES`] entries, and would handle the rest
 /// entry by entry. The next two steps have a fixed length, so they become vector instructions too.
@@ -239,7 +243,8 @@ fn each_product<const N: usize>(
     rest.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
 }
 
-/// The same for the first `L` entries, if there are as many, and shortens the slices by them.
+/// As [`each_product`], for the first `L` entries only, which are then removed from the slices.
+/// Does nothing if there are fewer.
 #[inline(always)]
 fn each_of_first<const L: usize, const N: usize>(
     streams: &mut [&[f64]; N],

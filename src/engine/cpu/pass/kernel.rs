@@ -27,11 +27,11 @@ pub struct Rows<'a, T> {
 /// The messages that a clique's table is multiplied by.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// The messages from children and the weights of private variables, which words point into.
+    /// The messages from children and the weights of private variables, one table after another.
     pub table: &'a [f64],
-    /// Words of a row that point at one number for the whole row.
+    /// Positions of the words of a row that point at one number for the whole row.
     pub scalars: &'a [u32],
-    /// Words of a row that point at one number for each entry of the row.
+    /// Positions of the words of a row that point at one number for each entry of the row.
     pub vectors: &'a [u32],
 }
 
@@ -46,7 +46,8 @@ simd_dispatch!(
     ///            values[x] * product of the inputs at x
     /// ```
     ///
-    /// Rows for which `mask`, indexed as `sums`, is zero are skipped.
+    /// Rows that meet a single entry of the separator are skipped if `mask`, indexed as `sums`, is
+    /// zero there.
     pub collect<Entry>, collect_rows,
     (
         rows: Rows<'_, T>,
@@ -60,7 +61,8 @@ simd_dispatch!(
 
 simd_dispatch!(
     /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables
-    /// of all ports below. `scalars` and `vectors` are the words of a row that point into `sums`.
+    /// of all ports below. `scalars` and `vectors` are the positions of the words of a row that
+    /// point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,

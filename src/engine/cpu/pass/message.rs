@@ -4,16 +4,17 @@
 //! `mask` is the product of the findings that are entered at it:
 //!
 //! ```text
-//! unmasked[s] = sum over the clique without s of  psi * product of up[children]
+//! unmasked[s] = sum over the clique's other variables of  psi * product of up[children]
 //! up[s]       = unmasked[s] * mask[s]
 //! down[s]     = belief[s] / unmasked[s]              (0/0 = 0)
 //! belief of a child's separator
-//!             = sum over the rest of  psi * down * product of up[children]
+//!             = sum over the clique's other variables of  psi * down * product of up[children]
 //! ```
 //!
-//! `belief` contains all findings and `unmasked` none of those in `mask`, so `down` brings these
-//! findings to the clique itself. Messages are in double precision whatever the tables are. They
-//! are scaled by powers of two so that the largest entry is near one.
+//! `up[children]` includes the weights of the clique's private variables. `belief` contains all
+//! findings and `unmasked` lacks those in `mask`, so `down` brings the findings in `mask` to the
+//! clique itself. Messages are in double precision whatever the tables are. They are scaled by
+//! powers of two so that the largest entry is near one.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -50,8 +51,9 @@ impl<T> Copy for Clique<'_, T> {}
 
 /// Computes `unmasked` from the messages in `below`, and from it the message to the parent, `up`.
 ///
-/// `ports` are the ports whose messages are not one everywhere. Returns the exponent of the power
-/// of two by which `up` must be multiplied; `None` if the message is zero.
+/// `ports` are the active ports, whose messages are not one everywhere. `up` is written in the
+/// order of the parent, everything else is in the order of the clique. Returns the exponent of the
+/// power of two by which `up` must be multiplied; `None` if the message is zero.
 pub fn collect<T: Entry>(
     clique: Clique<'_, T>,
     ports: &PortWords,
@@ -78,8 +80,8 @@ pub fn collect<T: Entry>(
 }
 
 simd_dispatch!(
-    /// Sets `unmasked` to zero where no finding allows the entry, because nothing asks for it
-    /// again, and writes the largest entry of the message to the parent into `most`.
+    /// Sets `unmasked` to zero where `mask` is zero: the parent's belief is zero there too, so
+    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into `most`.
     remove_impossible, remove_impossible_entries,
     (mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64)
 );
@@ -186,12 +188,12 @@ fn send_entries(
     }
 }
 
-/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if
-/// it is `None`.
+/// Fills `down` from the parent's `belief` and this clique's `unmasked`; `None` stands for one
+/// everywhere.
 pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
     let mut largest = 0.0;
     receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
-    // The factor is the same for the whole belief, and posteriors are normalised.
+    // The exponent is dropped: it is common to all entries, and posteriors are normalised.
     let _ = keep_in_range(down, largest);
 }
 
@@ -230,9 +232,9 @@ fn receive_entries(
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// The first of `ports` are all ports below, the second those whose messages are not one
-/// everywhere. A large table is summed in parts, for which `scratch` is memory; how many does not
-/// depend on the number of threads, and so no bit of the sums does.
+/// The first of `ports` are all ports below, the second the active ones. A large table is summed in
+/// parts, in the memory `scratch`. The number of parts does not depend on the number of threads,
+/// and so no bit of the sums does.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&PortWords, &PortWords),
@@ -257,7 +259,8 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums `rows` into `beliefs` in `parts` parts, half of them at a time.
+    /// Sums `rows` into `beliefs` in `parts` parts: the first half of them into `beliefs`, the
+    /// others into `scratch`, on two threads if it `forks`. Then adds both.
     fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
         if parts == 1 {
             self.sum_rows(rows, beliefs);
@@ -279,6 +282,7 @@ impl<T: Entry> DownwardPass<'_, T> {
         beliefs.iter_mut().zip(right).for_each(|(sum, part)| *sum += *part);
     }
 
+    /// Sums `rows` into `beliefs` on this thread.
     fn sum_rows(&self, rows: Range<usize>, beliefs: &mut [f64]) {
         beliefs.fill(0.0);
         let Clique { node, table } = self.clique;

@@ -4,17 +4,17 @@ use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
-/// Forecast time of messages, in nanoseconds, for which the clock is read once. Reading it then
-/// costs little compared with recording the messages. If it is wrong, only the cost of tracing
-/// changes.
+/// Messages are timed together until their forecast times add up to this, in nanoseconds. Reading
+/// the clock then costs little compared with recording the messages. If it is wrong, only the cost
+/// and the resolution of traces change.
 const MIN_TIMED: u32 = 2_500;
 
-/// Average forecast time of a tree's messages, in nanoseconds, above which each message is timed by
-/// itself. If it is wrong, only the cost of tracing changes.
+/// If the forecast times of a tree's messages are longer than this on average, in nanoseconds, each
+/// message is timed by itself. If it is wrong, only the cost and the resolution of traces change.
 const MIN_AVERAGE_TIMED_ALONE: u64 = 400;
 
-/// Forecast time of reading a clique's table without its entries, in nanoseconds. Like the next
-/// constant, a rough figure for one core of a desktop machine.
+/// Forecast time of a message apart from its table entries, in nanoseconds. Like the next constant,
+/// a rough figure for one core of a desktop machine, which only decides what is timed together.
 const CLIQUE_NS: u64 = 100;
 
 /// Forecast time of ten table entries, in nanoseconds.
@@ -31,7 +31,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The messages through `tree`. `ids` has, by clique, those to its parent and from it.
+    /// The messages through `tree`. `ids` has, by clique, the message to its parent and the message
+    /// from it.
     pub fn new(tree: &Tree, ids: &[Option<(MessageId, MessageId)>]) -> Self {
         let with_forecast = |(id, node): (&Option<(MessageId, MessageId)>, &Node)| {
             let forecast = CLIQUE_NS + node.work as u64 * TEN_ENTRIES_NS / 10;

@@ -32,19 +32,22 @@ pub struct State {
     pub mask: Vec<f64>,
     /// Memory for the parts in which large tables are summed.
     pub scratch: Vec<f64>,
+    /// By clique.
     pub cliques: Vec<CliqueState>,
     /// The evidence that all messages are for; `None` if there are no messages, or if a propagation
     /// did not finish.
     pub propagated: Option<Evidence>,
-    /// What differs between that and the evidence of the current propagation.
+    /// What differs between `propagated` and the evidence of the current propagation.
     pub change: Change,
     /// The messages that are missing although `propagated` is set, because the tree is new.
     pub missing: Option<MissingMessages>,
     /// The posteriors given `propagated`.
     pub posteriors: Option<Posteriors>,
-    /// A buffer for the observations to enter, by table.
+    /// A buffer for the observations to enter: the table, the axis of the variable in it and the
+    /// observed state. Here, [`BeliefTable::Separator`] stands for the mask of that clique, in its
+    /// own order.
     pub observations: Vec<(BeliefTable, Axis, usize)>,
-    /// A buffer for the observations of one table.
+    /// A buffer for the observations of one table: axes and observed states.
     pub states: Vec<(Axis, usize)>,
 }
 
@@ -72,7 +75,7 @@ impl State {
         });
         self.cliques.clear();
         self.cliques.extend(cliques);
-        // Entries that only the parent's end of a separator holds are never sent. They are
+        // Entries that only the parent's end of a separator holds receive no message. They are
         // impossible and stay zero: only the full tree is compressed, and its state is always new
         // memory. Of the rest, all but the weights is written before it is read.
         resize(&mut self.up, tree.below);
@@ -173,7 +176,11 @@ impl State {
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
-    /// ln P(e): the logarithm of the sum of any belief table of the root, with its exponent.
+    /// ln P(e), up to the constant of a reduced tree: the logarithm of the sum of any belief table
+    /// of the root, with its exponent.
+    ///
+    /// # Errors
+    /// If the evidence is impossible.
     pub fn ln_p_evidence<T: Entry>(&self, filled: &FilledTree<T>) -> Result<f64, RunError> {
         let (nodes, table) = (&filled.tree.nodes, &filled.tables[0]);
         let root = &nodes[0];
@@ -189,7 +196,7 @@ impl State {
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 
-    /// Reads the marginal of a variable that is in the tree, up to a factor.
+    /// Adds up the unnormalised posterior of a variable that is in the tree.
     fn read(&self, tree: &Tree, variable: VariableId, states: &mut [f64]) {
         states.fill(0.0);
         let home = tree.places[variable.index()].home;

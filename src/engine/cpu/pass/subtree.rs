@@ -1,9 +1,10 @@
 //! Passes messages in a subtree, on several threads if there is enough work.
 //!
-//! Cliques are numbered in preorder, so those of a subtree are consecutive, and so are their
-//! tables. A subtree's messages are therefore slices that nothing else refers to, and the subtrees
-//! of two children can be given to two threads without a lock: the compiler checks that they share
-//! nothing mutable. The computation is the same, to the last bit, whatever the number of threads.
+//! Cliques are numbered in preorder, so the cliques of a subtree are consecutive, and so are their
+//! tables in each region. A subtree's messages are therefore slices that nothing else refers to,
+//! and the subtrees of two children can be given to two threads without a lock: the compiler checks
+//! that they share nothing mutable. The computation is the same, to the last bit, whatever the
+//! number of threads.
 
 use std::ops::Range;
 
@@ -16,11 +17,12 @@ use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Phase, WorkerClock};
 
-/// Work of a subtree, in table entries, below which it stays on one thread. Tuned on the paper's
-/// eight networks; if it is wrong, only speed changes.
+/// A subtree with less work than this, in table entries, is not divided between threads. Tuned on
+/// the paper's eight networks; if it is wrong, only speed changes.
 const MIN_FORK_WORK: usize = 40_000;
 
-/// The messages of the cliques from number `first` on, as far as `cliques` reaches.
+/// The messages of the cliques from number `first` on, as far as `cliques` reaches. Its slices are
+/// parts of the fields of [`State`](crate::engine::cpu::pass::state::State) with the same names.
 pub struct Subtree<'a> {
     pub first: usize,
     /// Where `up` and `beliefs` begin in the region below.
@@ -42,7 +44,7 @@ pub struct Subtree<'a> {
 pub struct PassContext<'a, T> {
     pub filled: &'a FilledTree<T>,
     pub report: Report<'a>,
-    /// Whether there are threads to share work with.
+    /// Whether there are threads to share the work with.
     pub forks: bool,
     /// Whether messages only say what is possible: every entry is 0 or 1.
     pub is_boolean: bool,
@@ -65,7 +67,7 @@ fn within(range: &Range<usize>, start: usize) -> Range<usize> {
 }
 
 impl Subtree<'_> {
-    /// The cliques before number `clique`, and those from it on.
+    /// Divides the messages into those of the cliques before number `clique` and those from it on.
     fn split_at(&mut self, tree: &Tree, clique: usize) -> (Subtree<'_>, Subtree<'_>) {
         let Some(node) = tree.nodes.get(clique) else {
             unreachable!("a subtree is split before one of its cliques")

@@ -1,10 +1,11 @@
 //! What must be computed again when findings change.
 //!
-//! A message to a parent depends on the findings of its subtree, so it changes only if one of those
-//! does. A clique's beliefs change, by more than a factor for the whole table, only if the clique
-//! holds a variable that is d-connected to the changed findings given those that stay. Other
-//! beliefs, and the posteriors read from them, are kept. They are correct for the new evidence up
-//! to the rounding of their own computation, and no error accumulates over changes.
+//! A message to a parent depends only on the findings that are entered in the sender's subtree, so
+//! it changes only if one of these findings does. A clique's beliefs change, by more than a factor
+//! common to the whole table, only if the clique holds a variable that is d-connected to the
+//! changed findings given the findings that stay. Other beliefs, and the posteriors read from them,
+//! are kept. They are correct for the new evidence up to the rounding of their own computation, and
+//! no error accumulates over changes.
 
 use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
@@ -19,7 +20,8 @@ pub struct Change {
     pub mask: Vec<bool>,
     /// By clique: whether findings on its private variables differ.
     pub weights: Vec<bool>,
-    /// By clique: whether its message to the parent depends on any finding or does not sum out.
+    /// By clique: whether its message to the parent depends on any finding or does not sum out, and
+    /// so must be computed from the table.
     pub needed: Vec<bool>,
     /// By clique: whether its message to the parent may differ.
     pub up: Vec<bool>,
@@ -27,15 +29,16 @@ pub struct Change {
     pub down: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
+    /// The search for the variables that they can affect.
     connected: DConnection,
 }
 
 /// Messages that a tree lacks because it could not take them over from the previous tree.
 #[derive(Debug)]
 pub struct MissingMessages {
-    /// By clique: its message to the parent.
+    /// By clique: whether its message to the parent is missing.
     pub up: Vec<bool>,
-    /// By clique: its beliefs.
+    /// By clique: whether its beliefs are missing.
     pub down: Vec<bool>,
 }
 
@@ -104,8 +107,8 @@ impl Change {
         }
     }
 
-    /// Finds where findings that differ are or were entered, and the messages toward the root that
-    /// depend on them.
+    /// Finds the tables into which differing findings are or were entered, and the messages toward
+    /// the root that depend on them.
     fn find_stale(&mut self, tree: &Tree, before: &Evidence, after: &Evidence) {
         for &variable in &self.changed {
             let place = &tree.places[variable.index()];

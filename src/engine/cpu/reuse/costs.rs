@@ -1,5 +1,7 @@
 //! Forecasts the time of a propagation, for the choice of a strategy.
 //!
+//! Here, *cached* refers to the caches of the processor, except in the cached reduced tree.
+//!
 //! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on
 //! desktop and server machines, and need only be right within a factor of two: a wrong one makes
 //! the engine choose the slower strategy in close cases. It changes no result beyond rounding.
@@ -32,10 +34,12 @@ const UNCACHED_SEPARATOR_ENTRIES: usize = 700_000;
 /// Per clique, for both passes.
 const CLIQUE: f64 = 200.0;
 
-/// Table entries of a tree below which everything that a propagation touches stays in a cache.
+/// Table entries of a tree below which everything that a propagation touches stays in the
+/// processor's cache.
 const CACHED_ENTRIES: usize = 600_000;
 
-/// The share of the costs above that a propagation in a cached tree takes.
+/// The share of the costs above that a propagation takes in a tree that stays in the processor's
+/// cache.
 const CACHED_SHARE: f64 = 0.5;
 
 /// Per table entry that is made.
@@ -50,11 +54,11 @@ const MAKE_CACHED_ENTRY: f64 = 0.6;
 /// As [`MAKE_VARIABLE`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
 const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 
-/// The share of the entries that are made if the rest is reused from the previous tree.
+/// The share of the entries that are made if there is a previous tree to reuse tables from.
 const MADE_SHARE: f64 = 0.3;
 
-/// A new tree is searched only if the best known strategy costs at least this many times the search:
-/// the search may find none, and its cost is then lost.
+/// A new tree is searched for only if the best known strategy costs at least this many times the
+/// search: the search may find no tree, and its cost is then lost.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`.
@@ -93,16 +97,16 @@ pub fn with_other_states(entries: usize) -> f64 {
     entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
 }
 
-/// The cost of a propagation in a new reduced tree of `entries` over `variables`, of whose search
-/// only `build_share` counts.
+/// The cost of a propagation in a new reduced tree of `entries` over `variables`. Of the cost of
+/// searching for it, only `build_share` counts.
 pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 {
     let per_entry = CACHED_SHARE * ENTRY + MAKE_ENTRY;
     entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
 }
 
-/// The entries that a new reduced tree over `variables` may have to beat `best`, the cost of the
-/// best known strategy; zero if a search does not pay off. `has_previous` says whether there is a
-/// previous tree from which most tables are reused.
+/// The most entries that a new reduced tree over `variables` may have if it is to cost less than
+/// `best`, the cost of the best known strategy; zero if a search does not pay off. `has_previous`
+/// says whether there is a previous tree from which most tables are reused.
 pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
     let made_share = if has_previous { MADE_SHARE } else { 1.0 };
     let limit = |per_variable: f64, per_entry: f64| {

@@ -12,9 +12,9 @@ pub struct DConnection {
     stack: Vec<(VariableId, bool)>,
     /// By variable: whether it was visited from a parent, and from a child.
     visited: Vec<[bool; 2]>,
-    /// By variable: whether it is observed before and after the change.
+    /// By variable: whether it is observed in the same state before and after the change.
     is_observed: Vec<bool>,
-    /// By variable: whether it or a descendant has a finding before and after the change.
+    /// By variable: whether it or a descendant has the same finding before and after the change.
     has_evidence_below: Vec<bool>,
 }
 
@@ -44,6 +44,7 @@ impl DConnection {
             self.is_observed[variable.index()] = matches!(finding, Finding::Observed(_));
             self.stack.push((variable, true));
         }
+        // Mark these variables and all their ancestors.
         while let Some((variable, _)) = self.stack.pop() {
             if !std::mem::replace(&mut self.has_evidence_below[variable.index()], true) {
                 self.stack.extend(network.parents(variable).iter().map(|&p| (p, true)));
@@ -55,7 +56,7 @@ impl DConnection {
         }
     }
 
-    /// Visits a variable along a trail from a child or a parent and extends the trail.
+    /// Visits a variable along a trail from a child or a parent, and extends the trail.
     fn visit(&mut self, network: &Network, variable: VariableId, from_child: bool) {
         let at = variable.index();
         if std::mem::replace(&mut self.visited[at][usize::from(from_child)], true) {

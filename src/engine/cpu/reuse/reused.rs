@@ -1,9 +1,9 @@
 //! Reuses cliques of the previous reduced tree.
 //!
-//! If one finding changes, the reduced tree changes near it and stays the same elsewhere, because
-//! elimination orders follow local scores. A clique of the same variables with the same factors in
-//! the same states has the same table, to the last bit. If the whole subtree is the same, so is its
-//! message.
+//! If one finding changes, the reduced tree changes near its variable and stays the same elsewhere,
+//! because elimination orders follow local scores. A clique of the same variables with the same
+//! factors in the same observed states has the same table, to the last bit. If a whole subtree is
+//! the same, so is its message.
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
@@ -20,7 +20,7 @@ use crate::potential::Real;
 pub struct ReusedClique {
     /// Its number there.
     pub clique: usize,
-    /// Whether all ports are the same too, and so are the rows.
+    /// Whether all ports are the same too. If so, the rows are the same.
     pub has_same_ports: bool,
 }
 
@@ -112,8 +112,8 @@ impl<T: Real> FilledTree<T> {
     }
 
     /// Takes the table of a clique out of this tree, and the node too if the new clique has the
-    /// same ports; only the ranges of its messages stay. A factored table can only be used with its
-    /// node.
+    /// same ports. The ranges of its messages stay here, because the messages are still to be
+    /// copied. A factored table is of use only with its node, whose rows point into it.
     fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
         let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
         if table.factored.is_some() && !reused.has_same_ports {

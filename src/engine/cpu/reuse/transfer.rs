@@ -11,14 +11,14 @@ use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Network};
 
-/// Entries of messages that a thread must copy to be worth starting. Tuned on the paper's eight
+/// Fewest entries of messages that are divided between two threads. Tuned on the paper's eight
 /// networks; if it is wrong, only speed changes.
 const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// A state for the new `tree`, in the memory of `spare`, with the messages of this state that
-    /// hold for `evidence` too. This state, for the tree `previous`, becomes spare memory. Copies
-    /// on `threads` if there is much to copy.
+    /// A state for the new `tree`, in the memory of `spare`, with those messages of this state that
+    /// are also valid for `evidence`. This state belongs to the tree `previous` and can only be
+    /// used as spare memory afterwards. Copies on `threads` if there is much to copy.
     pub fn transfer(
         &mut self,
         previous: &Tree,
@@ -41,7 +41,8 @@ impl State {
             up: reused.is_subtree_reused.iter().map(|is| !is).collect(),
             down: (0..tree.nodes.len()).map(is_new).collect(),
         };
-        // A finding may be entered at another clique than in the previous tree.
+        // A finding may be entered at another clique than in the previous tree, so messages that
+        // depend on findings are not taken over.
         for (variable, _) in propagated.iter().chain(evidence.iter()) {
             missing.add_finding(tree, variable);
         }
@@ -79,7 +80,7 @@ struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Copies the messages and beliefs of `cliques`. The slices begin with the tables of the first
-    /// of them.
+    /// of these cliques.
     fn copy(&self, cliques: Range<usize>, unmasked: &mut [f64], beliefs: &mut [f64]) {
         let (above, below) = self.starts(cliques.start);
         if let Some(middle) = self.middle(&cliques) {
@@ -106,8 +107,8 @@ impl Transfer<'_> {
         }
     }
 
-    /// Sends copied messages to `cliques` from their children. `up` begins with the tables of the
-    /// first of them.
+    /// Sends the copied messages to `cliques` from their children. `up` begins with the tables of
+    /// the first of these cliques.
     fn send_up(&self, cliques: Range<usize>, unmasked: &[f64], up: &mut [f64]) {
         let below = self.starts(cliques.start).1;
         if let Some(middle) = self.middle(&cliques) {

@@ -1,7 +1,7 @@
-//! Compresses the tables that cliques exchange: entries that no row touches are left out.
+//! Compresses the tables at ports: entries that no row touches are left out.
 //!
-//! Where a clique holds a hundredth of its entries, its rows touch few entries of its separators
-//! too.
+//! Where a clique holds only a hundredth of its entries, its rows touch few entries of its
+//! separators too. The two ends of a separator may hold different entries of it.
 
 use std::ops::Range;
 
@@ -61,7 +61,8 @@ impl Tree {
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
             let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
-            // One more entry, a dummy for entries that the child holds and this clique does not.
+            // One more entry, a dummy: the child sends to it what it holds and this clique does
+            // not.
             let dummy = usize::from(child.is_some() && map.is_compressed());
             let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;
@@ -81,7 +82,8 @@ impl Tree {
         self.nodes[clique].below = first..*end;
     }
 
-    /// Adapts the permutation of a separator to the entries that both ends hold now.
+    /// Adapts the permutation of a separator to the entries that each end holds now. Entries that
+    /// only the clique below holds go to the dummy.
     fn compress_permutation(&mut self, clique: usize) {
         let node = &mut self.nodes[clique];
         let (own, others) = (&node.above_map, &node.in_parent_map);
@@ -98,8 +100,8 @@ impl Tree {
     }
 }
 
-/// Whether a row touches each entry of the port that `word` points into, which lies at `port` in
-/// the region that rows count in.
+/// By entry of the table that `word` points into: whether any row touches it. `port` is the range
+/// of the table, counted as the offsets in rows are.
 fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
     let mut touched = vec![false; port.len()];
     for row in node.words.chunks_exact(node.stride) {

@@ -3,8 +3,8 @@
 //! The table of a clique is a product of factors that are often far smaller than it. Multiplying
 //! them again each time a row is read can be faster than reading the table: the factors stay in a
 //! cache, while the table would have to be written to memory and read back. Factors are first
-//! multiplied in groups, if the table of a group is no larger than the tables that it replaces, or
-//! much smaller than the clique's.
+//! multiplied in *factor groups*, if the table of a group is no larger than the factors that it
+//! replaces, or much smaller than the clique's table.
 
 use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
@@ -19,21 +19,21 @@ use crate::potential::Scope;
 /// Entries of the smallest table that is factored.
 const MIN_ENTRIES: usize = 1024;
 
-/// Entries of the shortest rows for which a table is factored: a shorter row takes longer to set up
-/// than to multiply.
+/// Fewest entries of a run along the fastest group for which a table is factored: a shorter row
+/// takes longer to set up than to multiply.
 const MIN_ROW: usize = 24;
 
-/// A table is factored if it has at least this many times the entries of its groups.
+/// A table is factored if it has at least this many times the entries of all its groups together.
 const MIN_SAVING: usize = 3;
 
-/// Factors are grouped if the clique's table has at least this many times the entries of the
-/// group's.
+/// Factors may be grouped, even if the group's table is larger than they are, if the clique's table
+/// has at least this many times the entries of the group's table.
 const MIN_GROUP_SAVING: usize = 16;
 
-/// Most tables that vary along a row: of factor groups and of messages.
+/// Most tables that may vary along a row of a factored table: factor groups and messages together.
 pub const MAX_STREAMS: usize = 8;
 
-/// Most factor groups.
+/// Most factor groups of one table.
 const MAX_GROUPS: usize = 3;
 
 /// How a clique's table is factored.
@@ -50,11 +50,13 @@ pub struct FactoringPlan {
 /// Factors that are multiplied into one table.
 #[derive(Debug)]
 struct GroupPlan {
-    /// The slow variables of the clique that the factors hold, in its order.
+    /// The variables of the factors that are constant along a row, in the order of the clique.
     slow: Vec<VariableId>,
-    /// Whether the factors hold any variable along a row.
+    /// Whether the factors hold any variable of the fastest group. The group's table then has all
+    /// of them.
     is_vector: bool,
     factors: Vec<FactorId>,
+    /// Entries of the group's table.
     entries: usize,
 }
 
@@ -68,8 +70,8 @@ pub struct FactoredTable {
 }
 
 impl FactoringPlan {
-    /// How to factor the product of `factors` in `layout`; `None` if a table is as good. Variables
-    /// that were removed from the clique do not count.
+    /// How to factor the product of `factors` in `layout`; `None` if it does not pay off. Variables
+    /// of the factors that were removed from the clique are ignored.
     pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
         let (table, row) = (layout.entries(), layout.run_entries());
         let is_fit = table >= MIN_ENTRIES && row >= MIN_ROW && factors.len() <= MAX_FACTORS;

@@ -1,10 +1,11 @@
 //! Fills the table of a clique with the product of its factors.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables must cost no more
-//! than reading them. A table is written once, in runs along its fastest variables. A factor that
-//! is constant along a run gives a single number. One whose own entries along the run are
-//! consecutive is read in place. Any other factor is first copied into an order in which they are,
-//! unless the copy would be large or read only once.
+//! than reading them. A table is written once, in *runs* along its fastest variables, which need
+//! not be the rows along which messages are passed. A factor that is constant along a run gives a
+//! single number. One whose own entries along the run are consecutive is read in place. Any other
+//! factor is first copied into an order in which they are, unless the copy would be large or read
+//! only once.
 
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
@@ -15,24 +16,25 @@ use crate::engine::factors::{FactorProduct, smallest_nonzero};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
-/// Fewest entries of a run, if the table has as many. Like the two constants below, tuned on the
-/// paper's eight networks; if it is wrong, only speed changes.
+/// Fewest entries of a run, unless the whole table has fewer. Like the two constants below, tuned
+/// on the paper's eight networks; if it is wrong, only speed changes.
 const MIN_RUN: usize = 24;
 
-/// Most entries of a run, unless its last variable is needed to reach [`MIN_RUN`].
+/// Most entries of a run, unless the run needs another variable to reach [`MIN_RUN`].
 const MAX_RUN: usize = 1024;
 
-/// Most entries of factors that are copied for one table: they should stay in the L2 cache.
+/// Most entries of all copies of factors for one table: they should stay in the L2 cache.
 const MAX_COPIED: usize = 1 << 15;
 
-/// Powers of two below one at which a product may lose digits, so that it is made by
-/// [`FactorProduct`] instead. Double precision holds 1022 without loss.
+/// A product that may be smaller than two to the power of minus this is made by [`FactorProduct`]
+/// instead, which is slower but cannot underflow. Double precision loses digits below 2^-1022.
 const MAX_UNDERFLOW: f64 = 900.0;
 
 /// Makes tables, and reuses its buffers from one to the next.
 #[derive(Default)]
 pub struct TableBuilder {
-    /// Factor by factor and run by run: the value at which the run begins in the factor.
+    /// For each factor, and for each run of the table: the index of the factor's first value along
+    /// the run.
     starts: Vec<u32>,
     /// The offsets of a factor's values along a run.
     offsets: Vec<u32>,
@@ -60,7 +62,8 @@ impl TableBuilder {
         self.product_in_runs(network, (&outer, &inner), (factors, sparse), observed, table, forks)
     }
 
-    /// As [`product`](Self::product), in an order of variables in which those of a run are `inner`.
+    /// As [`product`](Self::product), for a table whose slow variables are `outer` and whose runs
+    /// are along the variables `inner`.
     pub fn product_in_runs<'a, T: Entry>(
         &mut self,
         network: &'a Network,
@@ -100,7 +103,7 @@ impl TableBuilder {
         power + self.fill(inner.entries(), product, table, forks).unwrap_or(0)
     }
 
-    /// Each of `factors` as the runs of a table see it.
+    /// Each of `factors` as the runs of a table read it.
     fn factor_runs<'a>(
         &mut self,
         network: &Network,
@@ -119,7 +122,7 @@ impl TableBuilder {
             .collect()
     }
 
-    /// A factor with the scope `family` and these values, as the runs of a table see it.
+    /// A factor with the scope `family` and these values, as the runs of a table read it.
     fn runs_of_factor<'a>(
         &mut self,
         network: &Network,
@@ -188,8 +191,9 @@ impl TableBuilder {
     }
 }
 
-/// The values of `factor` from the observed states on, and the scope of the whole factor. With
-/// observed variables at index zero, the scope indexes these values.
+/// The values of `factor` from the first that agrees with the observed states on, and the scope of
+/// the whole factor. An index in this scope, with observed variables at state zero, is an index
+/// into these values.
 fn observed_part<'a>(
     network: &Network,
     factor: &'a Factor,
@@ -203,8 +207,8 @@ fn observed_part<'a>(
 
 /// Splits the variables of a layout into slow ones and those of a run.
 ///
-/// A run takes the fastest variables until it has [`MIN_RUN`] entries; and more of the fastest
-/// group as long as it has at most `max_run`.
+/// A run takes the fastest variables until it has [`MIN_RUN`] entries. It takes more variables of
+/// the fastest group as long as it has at most `max_run` entries.
 fn runs(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();

@@ -18,7 +18,7 @@ pub struct FilledTree<T> {
     pub tables: Vec<CliqueTable<T>>,
 }
 
-/// One clique of a tree that is put together.
+/// A clique with its table, ready to be put into a tree.
 pub struct ReadyClique<T> {
     /// Its table, made or reused.
     pub made: MadeTable<T>,

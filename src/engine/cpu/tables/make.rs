@@ -16,6 +16,7 @@ use crate::potential::Entry;
 pub struct TableRequest<'a, T> {
     /// The layout of its clique.
     pub layout: &'a Layout,
+    /// The factors to multiply.
     pub factors: &'a [FactorId],
     /// The rows to make, if entries that are always zero are left out.
     pub sparse: Option<SparseRows<'a>>,
@@ -28,7 +29,7 @@ pub struct TableRequest<'a, T> {
 /// A table that was made.
 pub struct MadeTable<T> {
     pub table: CliqueTable<T>,
-    /// The factor groups of a factored table, as rows see them.
+    /// The factor groups of a factored table, as rows see them; otherwise empty.
     pub groups: Vec<GroupPort>,
 }
 

@@ -5,8 +5,9 @@
 //! an exponent: psi = values * 2^exponent, with the largest value near one. Three things make it
 //! cheap:
 //!
-//! * [`multiply`] fills it run by run. Along a run, a factor is constant, or its entries are
-//!   consecutive; if they are not, it may be copied first ([`fill`]).
+//! * [`multiply`] fills it run by run, a run being some consecutive entries. Along a run, a factor
+//!   is constant, or its own entries are consecutive; if they are not, it may be copied first
+//!   ([`fill`]).
 //! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. A row
 //!   that has zeros inside falls into several shorter rows. [`compress`] then does the same for
 //!   separators.

@@ -13,8 +13,8 @@ use crate::engine::cpu::vector::larger;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// Most factors that are multiplied before the product is rescaled: the product of many small
-/// numbers must not underflow.
+/// Most factors that are multiplied before the product is rescaled, so that a product of many small
+/// numbers does not underflow.
 pub const MAX_FACTORS: usize = 8;
 
 /// Entries of a piece of a table that one thread fills. Tuned on the paper's eight networks; if it
@@ -37,7 +37,7 @@ pub struct SparseRows<'a> {
     pub possible: &'a [u8],
 }
 
-/// A factor as the runs of a table see it.
+/// A factor as the runs of a table read it.
 pub struct FactorRuns<'a> {
     /// The first element of [`Product::starts`] that belongs to this factor.
     pub starts: usize,
@@ -52,7 +52,7 @@ pub enum RunSource<'a> {
     Run(&'a [f64]),
     /// Consecutive values in this range of [`Product::copies`].
     Copy(Range<usize>),
-    /// Values at these offsets from the first.
+    /// Values at these offsets from the first value along the run.
     Scattered(&'a [f64], Box<[u32]>),
 }
 
@@ -60,24 +60,27 @@ pub enum RunSource<'a> {
 #[derive(Clone, Copy)]
 pub struct Product<'a> {
     pub factors: &'a [FactorRuns<'a>],
-    /// Factor by factor and run by run: the value at which the run begins in the factor.
+    /// For each factor, and for each run of the table: the index of the factor's first value along
+    /// the run.
     pub starts: &'a [u32],
+    /// Copies of factors; see [`RunSource::Copy`].
     pub copies: &'a [f64],
-    /// The product of earlier factors.
+    /// The product of earlier factors, as a table in the same order.
     pub earlier: Option<&'a [f64]>,
     /// Entries of a run.
     pub length: usize,
 }
 
 impl Product<'_> {
-    /// A buffer for a run of scattered values; empty if there are none.
+    /// A buffer as long as a run, for scattered values; empty if no factor is scattered.
     pub fn buffer(self) -> Vec<f64> {
         let is_scattered =
             |factor: &FactorRuns<'_>| matches!(factor.source, RunSource::Scattered(..));
         vec![0.0; if self.factors.iter().any(is_scattered) { self.length } else { 0 }]
     }
 
-    /// Fills `table` with the product times `scale`, and returns its largest entry.
+    /// Fills `table` with the product times `scale`, on several threads if `forks`. Returns the
+    /// largest entry.
     pub fn fill<T: Entry>(self, scale: f64, table: &mut [T], forks: bool) -> f64 {
         let pieces = if forks { (table.len() / PIECE_ENTRIES).max(1) } else { 1 };
         let runs = (table.len() / self.length).div_ceil(pieces).max(1);
@@ -96,7 +99,7 @@ impl Product<'_> {
 
 simd_dispatch!(
     /// Writes the product times `scale` into `table`, which begins with run number `first`, and its
-    /// largest entry into `largest`. `buffer` holds a run.
+    /// largest entry into `largest`. `buffer` comes from [`Product::buffer`].
     multiply<Entry>, multiply_runs,
     (
         product: Product<'_>,
@@ -132,8 +135,8 @@ fn multiply_runs<T: Entry>(
 }
 
 simd_dispatch!(
-    /// Writes the entries of `sparse` of the product times `scale` into `table`, and the largest
-    /// into `largest`. `buffer` holds a run.
+    /// Writes those entries of the product that `sparse` lists, times `scale`, into `table`, and a
+    /// bound of the largest into `largest`. `buffer` comes from [`Product::buffer`].
     pub multiply_sparse<Entry>, multiply_rows,
     (
         product: Product<'_>,
@@ -184,7 +187,7 @@ fn multiply_scalars(
 }
 
 /// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run.
-/// Returns the largest entry.
+/// Returns the largest of these products.
 ///
 /// The stretch begins `offset` entries into the run; `earlier` is given from the stretch on.
 /// `buffer` must be as long as the stretch if a factor is scattered.
@@ -199,6 +202,7 @@ fn multiply_run<T: Entry>(
     entries: &mut [T],
 ) -> f64 {
     let length = entries.len();
+    // No scattered factor has been written to the buffer yet.
     let mut is_first = true;
     // The consecutive factors, and last the product of the scattered ones.
     let mut streams: [&[f64]; MAX_FACTORS + 2] = [&[]; MAX_FACTORS + 2];

@@ -2,27 +2,28 @@
 //!
 //! A reduced tree is often made for a single propagation. Writing to memory that was never written
 //! takes longer than computing a table, because the operating system first provides each page. So
-//! the tables of one tree go to a pool, and those of the next are taken from it.
+//! the memory of one tree's tables goes to a pool, and the next tree's tables take it from there.
 
 use std::cmp::Reverse;
 
 use crate::engine::cpu::memory::max_pooled;
 use crate::potential::Entry;
 
-/// Tables that are no longer in use.
+/// The memory of tables that are no longer in use.
 #[derive(Debug)]
 pub struct ReusePool<T> {
     /// Ascending by capacity.
     tables: Vec<Vec<T>>,
-    /// Their capacities added up.
+    /// The sum of their capacities.
     entries: usize,
     /// Limit of [`entries`](Self::entries) after a call of [`take_all`](Self::take_all).
     max_entries: usize,
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Entries of the smallest table that is pooled: for smaller ones the allocator is as fast. If
-    /// it is wrong, only speed changes.
+    /// Entries of the smallest table that is pooled: for smaller tables the allocator is as fast. A
+    /// table may also get this many entries more than [`max_pooled`] says. If it is wrong, only
+    /// speed changes.
     const MIN_ENTRIES: usize = 512;
 
     pub fn new() -> Self {

@@ -5,7 +5,7 @@
 //! whose joint probability is zero without evidence stays zero. One propagation finds all of these.
 //! Its tables and messages are boolean: they only say whether an entry is positive, and table
 //! entries take one byte. Factors have no entry between zero and 1e-300, so no small number is
-//! taken for zero.
+//! mistaken for zero.
 //!
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
 //! memory that was never written takes longer to write than all the rest.
@@ -30,15 +30,16 @@ use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
 
-/// Zeros between two runs of nonzero entries up to which the runs stay one row: another row costs
-/// about as much as these entries. Tuned on the paper's eight networks; if it is wrong, only speed
-/// changes.
+/// Most zeros between two runs of nonzero entries for which the runs stay in one row: another row
+/// costs about as much as these entries. Tuned on the paper's eight networks; if it is wrong, only
+/// speed changes.
 pub const MAX_GAP: usize = 12;
 
-/// The share of a table's cost above which its zeros are not worth removing. Tuned as above.
+/// Zeros are removed only if the cost of a pass over the sparse table is at most this share of that
+/// over the full table. Tuned as above.
 const MAX_COST_SHARE: f64 = 0.9;
 
-/// The cost of a row, in entries. Tuned as above.
+/// The cost of a row in addition to its entries, in entries. Tuned as above.
 const ROW_COST: f64 = 24.0;
 
 /// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are
@@ -118,26 +119,27 @@ fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, messages: None };
     let context = PassContext { filled: boolean, report, forks, is_boolean: true };
-    // If the network is impossible, the messages stop early and nothing is left out.
+    // If the network is impossible, collect stops early. What is left out does not matter then: the
+    // answer to all evidence is that it is impossible.
     let _ = state.whole().collect_all(&context, &mut watch.worker_clock());
     let _ = state.whole().distribute_all(&context, &mut watch.worker_clock());
 }
 
 /// The entries of a table that can be nonzero.
 struct SparseTable {
-    /// The words of its rows, with entries counted in the sparse table.
+    /// The words of its rows, whose first word counts entries of the sparse table.
     words: Vec<u32>,
     /// By row: its first entry in the full table.
     starts: Vec<u32>,
     /// By entry of the rows: 1 if it can be nonzero, else 0.
     possible: Vec<u8>,
-    /// The cost at which the table is given up.
+    /// The cost above which the full table is kept instead.
     max_cost: f64,
 }
 
 impl SparseTable {
-    /// An empty table, with memory for as many entries of `node` as pay off. Pages of it that are
-    /// never written cost nothing.
+    /// An empty table, with memory for as many rows and entries of `node` as can pay off. Pages of
+    /// memory that are never written cost nothing.
     fn new(node: &Node) -> Self {
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
         // The cost is checked after the rows that one full row becomes.
@@ -150,7 +152,7 @@ impl SparseTable {
         }
     }
 
-    /// What the builder of tables needs to know.
+    /// The rows for which a table is made; each has `stride` words.
     fn rows(&self, stride: usize) -> SparseRows<'_> {
         let Self { words, starts, possible, .. } = self;
         SparseRows { starts, words, stride, possible }
@@ -184,7 +186,8 @@ impl SparseTable {
         Some(self)
     }
 
-    /// Adds entries `start` to `end` of `row` as a row.
+    /// Adds a row with the entries of `row` from `start` to before `end`, counted from the start of
+    /// `row`. `nonzero` has the pattern of `row`.
     fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
         let head = self.words.len();
         self.words.extend_from_slice(row);
@@ -230,7 +233,7 @@ fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
             }
         };
     };
-    // Most entries equal their neighbours, so whole steps are looked at first.
+    // Most entries equal their neighbours, so first look at several entries at a time.
     let (steps, rest) = nonzero.as_chunks::<STEP>();
     for (number, step) in steps.iter().enumerate() {
         let from = number * STEP;

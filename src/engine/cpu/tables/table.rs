@@ -1,4 +1,4 @@
-//! The numbers of a clique.
+//! The table of a clique.
 
 use crate::engine::cpu::tables::factored::FactoredTable;
 
@@ -9,6 +9,7 @@ pub struct CliqueTable<T> {
     /// The entries in the order of the clique's layout, without those that are always zero; empty
     /// if the table is factored.
     pub values: Vec<T>,
+    /// The exponent of the power of two by which the product must be multiplied.
     pub exponent: i32,
     /// The product of smaller tables that takes the place of `values`.
     pub factored: Option<FactoredTable>,

@@ -18,16 +18,17 @@ use crate::potential::write_mapping;
 
 /// What a clique's node is made from.
 pub struct NodeSource {
-    /// Entries of the table.
+    /// Number of entries of the table, whether it is held or factored.
     pub entries: usize,
-    /// The factor groups of a factored table.
+    /// The factor groups of a factored table; otherwise empty.
     pub groups: Vec<GroupPort>,
     /// The node of a previous tree in which all ports were the same; its rows are reused.
     pub reused: Option<Node>,
 }
 
 impl Structure {
-    /// The tree whose cliques have the given sources, in order. `places` is memory to reuse.
+    /// Assembles the tree. `sources` has one source per clique, in order; `places` is memory to
+    /// reuse.
     pub fn assemble(
         &self,
         TableInputs { network, observed, threads }: TableInputs<'_>,
@@ -38,11 +39,13 @@ impl Structure {
         places.iter_mut().for_each(VariablePlaces::clear);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
-        // Where each separator's table lies in the region of its parent, which comes first.
+        // By clique: where the table of the separator to its parent lies in the region below. Set
+        // with the parent, which comes first.
         let mut in_parent = vec![0..0; self.layouts.len()];
-        // By variable: entries of the table from which it is read.
+        // By variable: entries of the smallest table of beliefs found so far that holds it.
         let mut smallest = vec![usize::MAX; network.variables().len()];
-        // By clique: the factor groups for which rows must still be written.
+        // By clique: its factor groups if its rows must still be written; `None` if they are
+        // reused.
         let mut without_rows = Vec::with_capacity(self.layouts.len());
         for (clique, source) in sources.enumerate() {
             let (node, groups) = self.node(clique, source, above, below, &mut in_parent);
@@ -85,8 +88,11 @@ impl Structure {
         }
     }
 
-    /// A node whose tables lie from `above` and `below` on. If it is not reused, it has memory for
-    /// its rows but no rows, and its factor groups are returned too.
+    /// The node of `clique`, whose tables begin at `above` and `below` in these regions. If the
+    /// node is not reused, it has memory for its rows but no rows, and its factor groups are
+    /// returned too.
+    ///
+    /// Reads the clique's range from `in_parent` and writes those of its children into it.
     fn node(
         &self,
         clique: usize,
@@ -106,6 +112,7 @@ impl Structure {
                 in_parent[child] = start..end;
             }
         }
+        // The private port is the last.
         let private = (!self.private[clique].is_empty()).then_some(start..end);
         let separator = layout.ports.first().map_or(1, |port| port.scope.entries());
         let groups = reused.is_none().then_some(groups);
@@ -195,7 +202,8 @@ impl Structure {
     ///
     /// The message is one if no variable of the separator has its conditional probability table in
     /// the subtree: every table there then sums to one over a variable that is only in the subtree.
-    /// The table of an observed variable does not sum out.
+    /// The table of an observed variable does not sum out. `observed` has the states of the
+    /// variables that were removed from the cliques.
     fn find_sums_out(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, factors) in self.shape.factors.iter().enumerate() {

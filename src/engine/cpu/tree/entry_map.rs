@@ -1,8 +1,8 @@
 //! Compressed tables: which entries of a full table are held.
 //!
-//! Where a clique holds a hundredth of its entries, no row touches most entries of its separators,
-//! and those are left out too (see [`compress`](crate::engine::cpu::tables::compress)). The entries
-//! that are held keep their order, so a run of consecutive entries stays one.
+//! Where a clique holds only a hundredth of its entries, no row touches most entries of its
+//! separators, and those are left out too (see [`compress`](crate::engine::cpu::tables::compress)).
+//! The entries that are held keep their order, so those of a run are still consecutive.
 
 use std::ops::Range;
 
@@ -10,8 +10,9 @@ use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// Longest round through all states of an axis for which rounds are summed side by side. If it is
-/// wrong, only speed changes (and last bits of results).
+/// Most entries of one round through all states of an axis (its stride times its states) for which
+/// [`EntryMap::add_marginal`] adds up all rounds before it sums over the stride. If it is wrong,
+/// only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
@@ -57,15 +58,16 @@ impl EntryMap {
         self.0.as_ref().map_or(entries, |before| before.len() - 1)
     }
 
-    /// As [`Axis::runs`]: the runs of entries that have one state each of a variable, with the
-    /// state, of a table of `entries`.
+    /// The runs of held entries in which the variable along `axis` has one state, each with that
+    /// state. As [`Axis::runs`], but for a compressed table, which holds `entries`.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = (0..self.full_entries(entries)).step_by(axis.stride);
         let run = move |start| self.position(start)..self.position(start + axis.stride);
         (0..axis.cardinality).cycle().zip(starts).map(move |(state, start)| (state, run(start)))
     }
 
-    /// Adds to `states` the sum of the `entries` that have each state of the variable along `axis`.
+    /// Adds to each of `states` the sum of the `entries` in which the variable along `axis` has
+    /// this state.
     pub fn add_marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
         let round = axis.stride * axis.cardinality;
         if self.is_compressed() || round > MAX_ROUND {
@@ -83,8 +85,8 @@ impl EntryMap {
         states.iter_mut().zip(runs).for_each(|(state, run)| *state += sum(run));
     }
 
-    /// Calls `each` with the runs of entries that have the given state along every axis, of a table
-    /// of `entries`. The axes come with the longest stride first.
+    /// Calls `each` with the runs of held entries that have the given state along every axis. The
+    /// table holds `entries`. The axes must come with the longest stride first.
     pub fn for_runs_with(
         &self,
         states: &[(Axis, usize)],
@@ -94,6 +96,7 @@ impl EntryMap {
         self.for_runs_within(states, 0..self.full_entries(entries), each);
     }
 
+    /// The same for the entries `full` of the full table.
     fn for_runs_within(
         &self,
         states: &[(Axis, usize)],
@@ -109,12 +112,14 @@ impl EntryMap {
         }
     }
 
+    /// Bytes of the map.
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
 
-    /// The state of each held entry along `axis`; `None` if more than a quarter of the entries are
-    /// held, because [`for_runs_with`](Self::for_runs_with) is then as fast.
+    /// The state of each held entry along `axis`. `None` if more than a quarter of the entries are
+    /// held, because [`for_runs_with`](Self::for_runs_with) is then as fast, or if a state does not
+    /// fit into a byte.
     pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
         let before = self.0.as_ref()?;
         let full = before.len() - 1;
@@ -152,6 +157,7 @@ impl EntryStates {
         true
     }
 
+    /// Bytes of the states.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(_, states)| states.len()).sum()
     }

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use crate::engine::cpu::tree::structure::Shape;
 use crate::network::VariableId;
 
-/// Most children of one clique over the same separator. Must be small enough for the product of as
-/// many messages not to underflow.
+/// Most children of one clique over the same separator. A product of this many messages must not
+/// underflow.
 const MAX_SIBLINGS: usize = 8;
 
 impl Shape {
@@ -37,6 +37,8 @@ impl Shape {
             }
         }
         for siblings in children.iter().flat_map(BTreeMap::values) {
+            // The siblings form trees in which each has at most `MAX_SIBLINGS` of the others as
+            // children.
             for (index, &clique) in siblings.iter().enumerate().skip(MAX_SIBLINGS) {
                 self.parents[clique] = Some(siblings[index / MAX_SIBLINGS - 1]);
             }

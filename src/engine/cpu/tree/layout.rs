@@ -36,15 +36,17 @@ pub struct Layout {
 pub struct PortLayout {
     /// The variables in index order.
     pub scope: Scope,
-    /// Whether the port holds the fastest group. Then a row meets a run of its entries, otherwise a
-    /// single one.
+    /// Whether the port holds the fastest group. If so, a row meets as many consecutive entries of
+    /// the port's table as it has itself; otherwise a single one.
     pub is_vector: bool,
 }
 
 impl Layout {
     /// The layout of a clique of `variables` whose `ports` are subsets of them.
     ///
-    /// Among the slow groups, those in the first port are the slowest.
+    /// Among the slow groups, those in the first port (toward the parent, if there is one) are the
+    /// slowest. Distant rows then meet different entries of the separator above, which is what
+    /// [`row_blocks`](super::rows::row_blocks) needs.
     pub fn new(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Self {
         let mut groups = groups(network, variables, ports);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
@@ -87,11 +89,13 @@ impl Layout {
 /// Variables that are in the same ports.
 struct Group {
     variables: Vec<VariableId>,
+    /// The product of their numbers of states.
     entries: usize,
-    /// Ascending.
+    /// The numbers of the ports, ascending.
     ports: Vec<usize>,
 }
 
+/// Merges the variables that are in the same ports.
 fn groups(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut own_ports = Vec::with_capacity(ports.len());

@@ -1,14 +1,19 @@
 //! The tree of cliques as this engine uses it, without a single probability.
 //!
 //! A propagation multiplies, for every clique, its table with messages, and sums the products onto
-//! the tables of separators (*sum-product*). This folder says which entries meet which:
+//! the tables of separators (*sum-product*). This folder says which entries are multiplied by which
+//! and summed onto which:
 //!
 //! * A [`Shape`](structure::Shape) lists the cliques, their parents and the factors of each.
-//! * A clique's [`Layout`](layout::Layout) orders its variables so that a table is a few nested
-//!   loops with a long innermost one. The last variable varies fastest.
+//! * A *port* of a clique is a table that it exchanges numbers with: the separator to its parent,
+//!   the separator to each child, and the table of its *private* variables, which are in no other
+//!   clique.
+//! * A clique's [`Layout`](layout::Layout) orders its variables so that a pass over its table is a
+//!   few nested loops with a long innermost one, along its *fastest group* of variables. The last
+//!   variable varies fastest.
 //! * A *row* is one run of the innermost loop: consecutive entries of the clique's table. [`rows`]
-//!   describes a row by a few words: where its entries are, and where it meets each separator's
-//!   table.
+//!   describes a row by a few *words* of 32 bits: where its entries are, and where the table at
+//!   each port has the entries for the same states, which the row is said to *meet*.
 //! * The tables of separators are stored twice, in the order of either end, in two regions of
 //!   memory: *above* (toward parents) and *below* (toward children). [`nodes`] has the ranges.
 //! * Where zeros are left out of tables, an [`EntryMap`](entry_map::EntryMap) says which entries of

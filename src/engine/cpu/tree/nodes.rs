@@ -1,4 +1,4 @@
-//! A junction tree as messages are passed through it, without its numbers.
+//! A junction tree as messages are passed through it: where everything lies, but no tables.
 
 use std::ops::Range;
 
@@ -16,17 +16,17 @@ use crate::network::VariableId;
 pub struct Tree {
     /// The cliques in preorder.
     pub nodes: Vec<Node>,
-    /// By variable.
+    /// By variable: the tables that hold it.
     pub places: Vec<VariablePlaces>,
-    /// Entries of the region below.
+    /// Number of entries of the region below.
     pub below: usize,
-    /// Entries of the region above.
+    /// Number of entries of the region above.
     pub above: usize,
-    /// Entries of the scratch memory in which large tables are summed in parts.
+    /// Number of entries of the scratch memory in which large tables are summed in parts.
     pub scratch: usize,
 }
 
-/// A clique.
+/// A clique, with the ranges of its tables in memory and its rows.
 #[derive(Debug, Default)]
 pub struct Node {
     pub variables: Vec<VariableId>,
@@ -48,38 +48,39 @@ pub struct Node {
     /// `None` if the orders are the same.
     pub permutation: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
-    /// below. Rows count from its start.
+    /// below. Offsets in rows count from its start.
     pub below: Range<usize>,
     /// The table of the private variables, in the region below, if there are any.
     pub private: Option<Range<usize>>,
-    /// For each port toward a child, and then the private one, whether it holds the fastest group.
+    /// For each port toward a child, and then for the private one, whether it holds the fastest
+    /// group; see [`PortLayout`](crate::engine::cpu::tree::layout::PortLayout).
     pub is_vector: Vec<bool>,
     /// Entries of the full table of the separator to the parent.
     pub full_separator: usize,
-    /// Which of them [`above`](Self::above) holds.
+    /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
     /// The states of the entries of [`above`](Self::above), where they are few.
     pub above_states: EntryStates,
-    /// Which entries of the separator [`in_parent`](Self::in_parent) holds.
+    /// Which entries of the separator's full table [`in_parent`](Self::in_parent) holds.
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
     pub private_map: EntryMap,
     /// Whether, without evidence in the subtree, the message to the parent is one everywhere: every
     /// conditional probability table in the subtree sums out.
     pub sums_out: bool,
-    /// Scratch memory for the parts of a large table on the way down.
+    /// The range of scratch memory in which a large table is summed in parts on the way down.
     pub scratch: Range<usize>,
-    /// The blocks of rows of a large table; at most one if it is not large.
+    /// The blocks of rows of a large table, for the way up; at most one if it is not large.
     pub blocks: Vec<RowBlock>,
     /// The words of all rows.
     pub words: Vec<u32>,
-    /// Words of one row.
+    /// Number of words of one row.
     pub stride: usize,
 }
 
 impl Node {
-    /// The word of a row that points into the table of child number `child`; one past the children
-    /// is the table of the private variables.
+    /// The position in a row of the word that points into the table of child number `child`. One
+    /// past the last child is the table of the private variables.
     pub fn word(&self, child: usize) -> u32 {
         (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
     }
@@ -89,13 +90,14 @@ impl Node {
         self.words.len() / self.stride
     }
 
-    /// Divides the rows of a large table into blocks.
+    /// Divides the rows of a large table into blocks. The root has none, because it sends no
+    /// message up.
     pub fn divide_rows(&mut self) {
         let blocks = |port| row_blocks(&self.words, self.stride, port, self.entries);
         self.blocks = self.port.map(blocks).unwrap_or_default();
     }
 
-    /// Bytes of what describes the table.
+    /// Bytes of the rows, the permutation and the maps.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
             + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
@@ -134,7 +136,7 @@ impl Tree {
         self.nodes.iter().map(|node| node.entries).sum()
     }
 
-    /// Bytes of what describes the tables.
+    /// Bytes of the rows, permutations and maps of all cliques.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! Where each variable enters the tree and where its posterior is read.
+//! Where the findings on each variable enter the tree and where its posterior is read.
 
 use crate::potential::Axis;
 
@@ -18,12 +18,12 @@ pub struct VariablePlaces {
     pub home: Option<(BeliefTable, Axis)>,
 }
 
-/// A table of beliefs, which distribute computes at each port toward a child or private port.
+/// A table of beliefs. Distribute computes one at each port toward a child and at the private port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BeliefTable {
-    /// Of the separator between this clique and its parent, in the order of the parent.
+    /// The separator between this clique and its parent, in the order of the parent.
     Separator(usize),
-    /// Of the private variables of this clique.
+    /// The private variables of this clique.
     Private(usize),
 }
 

@@ -14,17 +14,18 @@ use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics that are tried, of which the smallest tree is taken. In a large network, only the
-/// first two are tried.
+/// The heuristics to try; the smallest tree found is taken. In a large network, only the first two
+/// are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// Unobserved variables above which a network is large: triangulation then takes a noticeable share
-/// of the time. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+/// A network with more unobserved variables than this is large: triangulation then takes a
+/// noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only speed
+/// changes.
 const LARGE_NETWORK: usize = 200;
 
-/// Table entries per variable of a large network above which a second heuristic pays off. Tuned as
-/// above; if it is wrong, only speed changes.
+/// In a large network, a second heuristic is tried only if the first one's tree has at least this
+/// many table entries per variable. Tuned as above; if it is wrong, only speed changes.
 const RETRY_ENTRIES_PER_VARIABLE: u64 = 1400;
 
 /// A junction tree of the variables that are not observed.
@@ -35,16 +36,17 @@ pub struct ReducedTree {
     heuristic: Heuristic,
     /// Entries of all tables.
     entries: u64,
-    /// Bytes of the tables, in pooled memory that may be larger than they are.
+    /// An upper bound on the bytes of the tables, in memory from a pool that may give them more
+    /// than they need.
     table_bytes: usize,
-    /// Bytes of everything else.
+    /// An upper bound on the bytes of everything else.
     pub other_bytes: usize,
     /// The factors that are a single number, because all their variables are observed.
     constants: Vec<FactorId>,
 }
 
 impl ReducedTree {
-    /// Bytes that the tree takes in all.
+    /// An upper bound on the bytes that the tree takes in all.
     pub fn bytes(&self) -> usize {
         self.table_bytes + self.other_bytes
     }
@@ -90,7 +92,8 @@ pub fn reduce(
     let heuristics = if is_large { &heuristics[..2] } else { &heuristics[..] };
     let is_good_enough =
         |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
-    // Entries below which a further heuristic's tree replaces one of `entries`.
+    // Entries below which a further heuristic's tree replaces one of `entries`; zero to try no
+    // further one.
     let target = |entries: u64| match previous {
         _ if is_good_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
@@ -104,7 +107,7 @@ pub fn reduce(
             let both =
                 || rayon::join(|| run(slice::from_ref(first)), || run(slice::from_ref(second)));
             match threads.install(both) {
-                // The choice that one thread would have made.
+                // Choose as one thread would have done.
                 (Some(first), Some(second)) if second.0.entries < target(first.0.entries) => {
                     Some(second)
                 }
@@ -156,6 +159,7 @@ fn shape(
     let mut constants = Vec::new();
     for (factor, family) in families.iter().enumerate() {
         let factor = FactorId::new(factor);
+        // The clique that eliminating the first of its variables made holds the whole family.
         match family.iter().min_by_key(|v| tree.position[v.index()]) {
             Some(first) => shape.factors[tree.home[first.index()]].push(factor),
             None => constants.push(factor),

@@ -1,7 +1,8 @@
 //! Rows: how a clique's table meets the tables at its ports.
 //!
-//! A row is a run of consecutive entries of the clique's table along the fastest group. A tree
-//! describes it by `stride` words of 32 bits:
+//! A row is a run of consecutive entries of the clique's table along the fastest group. It *meets*,
+//! in the table at a port, the entries for the same states. A tree describes a row by `stride`
+//! words of 32 bits:
 //!
 //! | word | meaning |
 //! |---|---|
@@ -9,6 +10,10 @@
 //! | 1 | the number of its entries |
 //! | [`ROW_HEAD`] + p | its first entry in the table of port p |
 //! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if the table is factored |
+//!
+//! Variables called `word` are positions in this list, so that `row[word]` is an offset in a table.
+//! A [factor group](crate::engine::cpu::tables::factored) is one of the smaller tables of which a
+//! factored table is the product.
 //!
 //! Offsets at the port to the parent count from the start of that separator's table; those at all
 //! other ports from the start of the clique's region of tables below, in which they follow each
@@ -25,38 +30,44 @@ use std::ops::Range;
 use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
 use crate::potential::{Scope, write_mapping};
 
-/// Words of a row before those of the ports.
+/// Number of words of a row before those of the ports.
 pub const ROW_HEAD: usize = 2;
 
-/// Entries of a block of rows, and half of the least that a table must have to be divided into
-/// blocks. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+/// Fewest entries of a block of rows. Only a table of at least twice as many is divided into
+/// blocks. Tuned on the paper's eight networks; if it is wrong, only speed changes (and, because
+/// [`parts`] uses it, last bits of results).
 const BLOCK_ENTRIES: usize = 32_768;
 
 /// The port to the parent, as rows see it.
 #[derive(Clone, Copy, Debug)]
 pub struct ParentPort {
-    /// The word of a row that points into the separator's table.
+    /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// The first separator entry in the slice at hand; zero for the whole table.
+    /// Where the slice that is passed along with the port begins in the separator's table; zero for
+    /// the whole table.
     pub start: usize,
+    /// Whether the port holds the fastest group.
     pub is_vector: bool,
 }
 
-/// Words of a row, by how their tables are read.
+/// The positions in a row of some words, by how a row reads the tables that they point into.
 #[derive(Debug, Default)]
 pub struct PortWords {
-    /// Words that point at one number for the whole row.
+    /// Words that point at one number for the whole row: the port does not hold the fastest group.
     pub scalars: Vec<u32>,
-    /// Words that point at one number for each entry of the row.
+    /// Words that point at the first of as many numbers as the row has entries: the port holds the
+    /// fastest group.
     pub vectors: Vec<u32>,
 }
 
 impl PortWords {
+    /// Removes all words but keeps the memory.
     pub fn clear(&mut self) {
         self.scalars.clear();
         self.vectors.clear();
     }
 
+    /// Adds the word at position `word`.
     pub fn push(&mut self, word: u32, is_vector: bool) {
         if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
     }
@@ -68,6 +79,7 @@ pub struct GroupPort {
     pub scope: Scope,
     /// Where it begins among the tables of all groups.
     pub start: usize,
+    /// Whether it holds the fastest group.
     pub is_vector: bool,
 }
 
@@ -81,8 +93,9 @@ pub struct RowBlock {
     pub above: usize,
 }
 
-/// Writes the rows of a full table, one for each run along the fastest group (more where a run is
-/// longer than a row may be). `groups` are those of a factored table.
+/// Writes the rows of a full table into `words`: one for each run along the fastest group, or
+/// several if a run is longer than [`MAX_ROW_ENTRIES`]. `groups` are the factor groups if the table
+/// is factored, otherwise empty.
 pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words: &mut Vec<u32>) {
     let run = layout.run_entries();
     let (runs, rows_per_run) = (layout.outer.entries(), run.div_ceil(MAX_ROW_ENTRIES));
@@ -116,8 +129,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     }
 }
 
-/// Divides the rows of a table of `entries` into blocks, wherever the rows before and those after
-/// touch different entries of the separator above. Empty if the table is small.
+/// Divides the rows of a table of `entries` into blocks, at places where the rows before and the
+/// rows after touch different entries of the separator above. Empty if the table is small.
 pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize) -> Vec<RowBlock> {
     if entries < 2 * BLOCK_ENTRIES {
         return Vec::new();
@@ -146,8 +159,9 @@ pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize
     blocks
 }
 
-/// In how many parts a table of `entries` is summed onto tables of `below` entries on the way down,
-/// at most 8. The parts are added up afterwards, which must cost little in comparison.
+/// The number of parts, at most 8, in which a table of `entries` is summed on the way down onto
+/// tables of `below` entries in all. The parts are added up afterwards, which must cost little in
+/// comparison.
 pub fn parts(entries: usize, below: usize) -> usize {
     (entries / (8 * below).max(BLOCK_ENTRIES)).clamp(1, 8)
 }

@@ -35,9 +35,11 @@ pub struct Structure {
     pub shape: Shape,
     /// By clique: the variables that it shares with its parent.
     pub separators: Vec<Vec<VariableId>>,
+    /// By clique: its children.
     pub children: Vec<Vec<usize>>,
     /// By clique: its variables that are in no other clique.
     pub private: Vec<Vec<VariableId>>,
+    /// By clique: the order of its variables. Shared with the previous tree where it is the same.
     pub layouts: Vec<Arc<Layout>>,
     /// By clique: the clique of the previous tree with the same variables.
     previous: Vec<Option<usize>>,
@@ -78,6 +80,7 @@ impl Structure {
         structure
     }
 
+    /// Lays out `clique`.
     fn layout(&self, network: &Network, clique: usize) -> Layout {
         let separator = |clique: usize| &*self.separators[clique];
         let ports = self.shape.parents[clique].map(|_| separator(clique)).into_iter();
@@ -112,7 +115,7 @@ impl Structure {
         Some((other, Arc::ptr_eq(&self.layouts[clique], &previous.layouts[other])))
     }
 
-    /// Entries of the tables of all cliques without the variables that are `observed`.
+    /// Number of entries of all tables if the `observed` variables are taken out of the cliques.
     pub fn entries_without(&self, observed: &[bool]) -> f64 {
         let entries = |layout: &Arc<Layout>| {
             let states = |scope: &Scope| {
@@ -132,7 +135,8 @@ fn equal_cliques(
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // Chains of those with the same first variable.
+    // Linked lists of the `others` with the same first variable: by variable the first clique of
+    // the list, and by clique the next.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {
