@@ -50,7 +50,7 @@ fn messages_sort_by_every_column_and_ties_keep_the_plan_order() {
     {
         for sort in [Sort::ascending(column), Sort::descending(column)] {
             let query = Query { sort, ..Query::default() };
-            let lines = list(&trace, compiled, query).rows;
+            let lines = list(trace, compiled, query).rows;
             assert_eq!(lines.len(), compiled.plan().messages().len());
             for pair in lines.windows(2) {
                 let order = sort.apply(compare(column, &pair[0], &pair[1]));
@@ -69,7 +69,7 @@ fn estimated_times_are_marked_as_approximate() {
     let mut trace = document.trace().unwrap().clone();
     trace.messages.iter_mut().for_each(|timing| timing.shared_with = 0);
     trace.messages[4].shared_with = 3;
-    let lines = list(&trace, compiled, Query::default()).rows;
+    let lines = list(trace, compiled, Query::default()).rows;
     let spoken = lines.iter().map(|line| spoken(compiled, line).contains("≈"));
     assert!(spoken.enumerate().all(|(number, is)| is == (number == 4)));
     assert_eq!(naming::timed_together(0), None);
@@ -83,7 +83,7 @@ fn short_messages_can_be_filtered_out() {
     let (trace, compiled) = (document.trace().unwrap(), document.compiled.as_ref().unwrap());
     let longest = trace.messages.iter().map(|timing| timing.duration).max().unwrap();
     let min_duration = longest.as_nanos() as f64 / 1e3;
-    let lines = list(&trace, compiled, Query { min_duration, ..Query::default() });
+    let lines = list(trace, compiled, Query { min_duration, ..Query::default() });
     assert!(!lines.rows.is_empty());
     assert!(lines.rows.iter().all(|line| line.duration == longest.as_nanos() as f64));
     assert!(lines.durations.total <= lines.total_of_all);
