@@ -69,7 +69,7 @@ fn estimated_times_are_marked_as_approximate() {
     let mut trace = document.trace().unwrap().clone();
     trace.messages.iter_mut().for_each(|timing| timing.shared_with = 0);
     trace.messages[4].shared_with = 3;
-    let lines = list(trace, compiled, Query::default()).rows;
+    let lines = list(&trace, compiled, Query::default()).rows;
     let spoken = lines.iter().map(|line| spoken(compiled, line).contains("≈"));
     assert!(spoken.enumerate().all(|(number, is)| is == (number == 4)));
     assert_eq!(naming::timed_together(0), None);
