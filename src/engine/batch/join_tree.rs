@@ -60,7 +60,7 @@ pub struct Edge {
     /// The variables of its messages.
     pub scope: Scope,
     /// Number of entries of each message: one for each configuration of `scope` that some evidence
-    /// allows.
+    /// allows, and one for every state if the edge leads to a variable.
     pub entries: usize,
     /// By index in a full table over `scope`: the entry of the messages; `u32::MAX` if there is
     /// none.

@@ -22,11 +22,11 @@
 //!   joins two vertices, or a vertex and a variable, and carries a message in either direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
 //!   table over these variables. Vertices list only the configurations that some evidence allows.
-//! * *row*: an entry of a message, as the computation of it. (In engine `cpu`, rows are something
-//!   else.) *Term*: a summand of a row.
-//! * *factor*: a message that is multiplied to compute another one.
+//! * *row*: the computation of one entry of a message. (In engine `cpu`, rows are something else.)
+//!   *Term*: a summand of a row.
+//! * *factor*, in a plan: a message that is multiplied to compute another one.
 //! * *operation*: the computation of one message.
-//! * *group*: the cases that are computed together, one per lane.
+//! * *group*: the cases that are computed together.
 //!
 //! | module | what it does |
 //! |---|---|

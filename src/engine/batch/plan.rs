@@ -17,7 +17,7 @@ use super::order::{self, Order, Step};
 /// in the order of computation: first the messages from the variables, which are their findings,
 /// and then every message after its inputs.
 pub struct Plan<T> {
-    /// One per computed message, each after those whose results it reads.
+    /// One per computed message, each after the operations whose results it reads.
     pub operations: Vec<Operation>,
     /// Ranges of consecutive operations of one level, which do not depend on one another.
     pub levels: Vec<Range<usize>>,
@@ -41,7 +41,7 @@ pub struct Plan<T> {
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub kind: Kind,
-    /// Its rows among those of the plan.
+    /// The range of its rows in [`Plan::rows`].
     pub rows: Range<usize>,
     /// The message that is computed.
     pub result: Message,

@@ -14,7 +14,7 @@
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
 //! | [`worker`] | one propagation from evidence to posteriors |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
-//! | [`parallel_cases`] | a batch with a thread per case; the other way is [`batch`](super::batch) |
+//! | [`parallel_cases`] | a batch, a thread per case; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and

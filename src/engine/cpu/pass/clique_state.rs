@@ -30,7 +30,7 @@ pub struct CliqueState {
     /// separator above or as weights, must be multiplied.
     pub entered: i64,
     /// The exponent of the power of two by which the message to the parent must be multiplied,
-    /// including those of all messages that went into it.
+    /// including the exponents of all messages that went into it.
     pub exponent: i64,
 }
 

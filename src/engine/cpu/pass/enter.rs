@@ -77,7 +77,7 @@ impl State {
             .extend(stale.map(|&(clique, axis)| (BeliefTable::Separator(clique), axis, state)));
     }
 
-    /// Enters the listed observations, all those of a table at once.
+    /// Enters the listed observations, table by table.
     fn enter_observations(&mut self, tree: &Tree) {
         let mut observations = std::mem::take(&mut self.observations);
         // The slowest axis first. A variable with a single state has the same stride as the next

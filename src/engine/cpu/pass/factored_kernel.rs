@@ -99,7 +99,7 @@ fn collect_rows(
     }
 }
 
-/// Collects rows with `N` streams, from `columns`, and those of `others`.
+/// Collects rows with `N` streams, from `columns`, and further streams from `others`.
 #[inline(always)]
 fn collect_along<const N: usize>(
     rows: FactoredRows<'_>,
@@ -160,8 +160,9 @@ fn distribute_rows(
     }
 }
 
-/// Distributes rows with `N` streams, from `columns`, and those of `others`. `scale` is the message
-/// from the parent if it is constant along a row; `scalars` and `vectors` point into `sums`.
+/// Distributes rows with `N` streams, from `columns`, and further streams from `others`. `scale` is
+/// the message from the parent if it is constant along a row; `scalars` and `vectors` point into
+/// `sums`.
 #[inline(always)]
 fn distribute_along<const N: usize>(
     rows: FactoredRows<'_>,

@@ -4,7 +4,7 @@
 
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// The variables that are d-connected to those whose findings change. Keeps its memory between
+/// The variables that are d-connected to a variable whose finding changes. Keeps its memory between
 /// searches.
 #[derive(Debug, Default)]
 pub struct DConnection {

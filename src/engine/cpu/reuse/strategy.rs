@@ -21,7 +21,7 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-/// Triangulating again gives fewer entries than taking the observed variables out of the full
+/// Triangulating again can give fewer entries than taking the observed variables out of the full
 /// tree's cliques. The number of entries is taken to fall at most by this factor if all variables
 /// are observed, and by a factor that decreases linearly to 1 if fewer are. A search that cannot
 /// succeed even so is skipped. With a fifth of the variables observed, in networks of a thousand

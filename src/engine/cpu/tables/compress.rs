@@ -61,8 +61,8 @@ impl Tree {
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
             let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
-            // One more entry, a dummy: the child sends to it what it holds and this clique does
-            // not.
+            // One more entry, a dummy: the child sends the entries to it that this clique does not
+            // hold.
             let dummy = usize::from(child.is_some() && map.is_compressed());
             let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;

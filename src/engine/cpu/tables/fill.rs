@@ -205,7 +205,7 @@ fn observed_part<'a>(
     (&factor.values()[fixed..], family)
 }
 
-/// Splits the variables of a layout into slow ones and those of a run.
+/// Splits the variables of a layout into slow variables and the variables of a run.
 ///
 /// A run takes the fastest variables until it has [`MIN_RUN`] entries. It takes more variables of
 /// the fastest group as long as it has at most `max_run` entries.

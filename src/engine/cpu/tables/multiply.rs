@@ -202,8 +202,7 @@ fn multiply_run<T: Entry>(
     entries: &mut [T],
 ) -> f64 {
     let length = entries.len();
-    // No scattered factor has been written to the buffer yet.
-    let mut is_first = true;
+    let mut is_first_scattered = true;
     // The consecutive factors, and last the product of the scattered ones.
     let mut streams: [&[f64]; MAX_FACTORS + 2] = [&[]; MAX_FACTORS + 2];
     let mut count = 0;
@@ -224,7 +223,7 @@ fn multiply_run<T: Entry>(
             RunSource::Scattered(values, offsets) => {
                 let values = &values[start(factor)..];
                 let terms = buffer[..length].iter_mut().zip(&offsets[offset..]);
-                if std::mem::take(&mut is_first) {
+                if std::mem::take(&mut is_first_scattered) {
                     terms.for_each(|(entry, &offset)| *entry = values[offset as usize]);
                 } else {
                     terms.for_each(|(entry, &offset)| *entry *= values[offset as usize]);
@@ -232,7 +231,7 @@ fn multiply_run<T: Entry>(
             }
         }
     }
-    if !is_first {
+    if !is_first_scattered {
         stream(&buffer[..length]);
     }
     let largest = match streams[..count] {

@@ -92,7 +92,7 @@ impl Structure {
     /// node is not reused, it has memory for its rows but no rows, and its factor groups are
     /// returned too.
     ///
-    /// Reads the clique's range from `in_parent` and writes those of its children into it.
+    /// Reads the clique's range from `in_parent` and writes its children's ranges into it.
     fn node(
         &self,
         clique: usize,

@@ -2,7 +2,7 @@
 //!
 //! Where a clique holds only a hundredth of its entries, no row touches most entries of its
 //! separators, and those are left out too (see [`compress`](crate::engine::cpu::tables::compress)).
-//! The entries that are held keep their order, so those of a run are still consecutive.
+//! The entries that are held keep their order, so the held entries of a run are consecutive.
 
 use std::ops::Range;
 

@@ -26,8 +26,8 @@ pub struct Layout {
     pub outer: Scope,
     /// The variables of the fastest group.
     pub inner: Scope,
-    /// The port to the parent, if there is one; those to the children, in order; and that of the
-    /// private variables, if there are any.
+    /// The port to the parent, if there is one; the ports to the children, in order; and the port
+    /// of the private variables, if there are any.
     pub ports: Vec<PortLayout>,
 }
 

@@ -9,9 +9,9 @@ use crate::network::VariableId;
 
 /// The cliques, and where the tables that they exchange lie in memory.
 ///
-/// Tables at ports toward children, together with those of private variables, form the region
-/// *below*; tables at ports toward parents form the region *above*. A separator has a table in
-/// each, one in the order of either end.
+/// The tables at ports toward children and the tables of private variables form the region *below*;
+/// the tables at ports toward parents form the region *above*. A separator has a table in each, one
+/// in the order of either end.
 #[derive(Debug)]
 pub struct Tree {
     /// The cliques in preorder.

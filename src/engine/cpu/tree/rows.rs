@@ -9,16 +9,17 @@
 //! | 0 | the first of its entries in the clique's table |
 //! | 1 | the number of its entries |
 //! | [`ROW_HEAD`] + p | its first entry in the table of port p |
-//! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if the table is factored |
+//! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if there is one |
 //!
 //! Variables called `word` are positions in this list, so that `row[word]` is an offset in a table.
 //! A [factor group](crate::engine::cpu::tables::factored) is one of the smaller tables of which a
 //! factored table is the product.
 //!
-//! Offsets at the port to the parent count from the start of that separator's table; those at all
-//! other ports from the start of the clique's region of tables below, in which they follow each
-//! other. A port whose layout [`is_vector`](super::layout::PortLayout::is_vector) has as many
-//! entries for a row as the row has; any other port has one.
+//! Offsets at the port to the parent count from the start of the separator's table. Offsets at all
+//! other ports count from the start of the clique's part of the region below, in which the tables
+//! of these ports follow one another. A port whose layout
+//! [`is_vector`](super::layout::PortLayout::is_vector) has as many entries for a row as the row
+//! has; any other port has one.
 //!
 //! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
 //! C with its only child. It has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its
@@ -30,7 +31,7 @@ use std::ops::Range;
 use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
 use crate::potential::{Scope, write_mapping};
 
-/// Number of words of a row before those of the ports.
+/// Number of words of a row before the words of the ports.
 pub const ROW_HEAD: usize = 2;
 
 /// Fewest entries of a block of rows. Only a table of at least twice as many is divided into
