@@ -26,6 +26,8 @@ pub struct LoadOptions {
 }
 
 impl Default for LoadOptions {
+    /// Double precision, all cores, and half of the available memory. The engines on a GPU compute in
+    /// single precision only: set [`precision`](Self::precision) for them.
     fn default() -> Self {
         Self {
             precision: Precision::F64,

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_a_place() {
+    fn errors_have_a_position() {
         let error = |text: &str| {
             let source = SourceText { file: "f", text };
             let mut rows = Rows::new(source, Separator::Sign(','), None);

@@ -15,6 +15,9 @@ const MAX_CHILDREN: usize = 5;
 /// likelihoods could underflow in single precision.
 const MAX_FINDINGS: usize = 2;
 
+// The kernel multiplies at most four pairs of factors.
+const _: () = assert!(MAX_CHILDREN + 1 + MAX_FINDINGS <= 8);
+
 /// The same for a vertex that has nothing but findings.
 const MAX_FINDINGS_ALONE: usize = 3;
 
