@@ -7,7 +7,7 @@ use cliquescope::format::cases::{self, CaseFormat};
 use cliquescope::format::{OpenError, open_bytes};
 use cliquescope::network::{Cpt, Network, Variable, VariableId};
 
-/// Reads bytes and checks the result.
+/// Reads bytes and panics if the result is not valid.
 pub type Target = fn(&[u8]);
 
 /// The fuzz targets by name. Each is a file in `fuzz_targets/`.
@@ -25,6 +25,9 @@ pub const TARGETS: [(&str, Target); 10] = [
 ];
 
 /// Runs the target called `name` on `bytes`.
+///
+/// # Panics
+/// If there is no such target, or it finds a mistake in a reader or writer.
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a known target");
     target(bytes);
@@ -58,8 +61,8 @@ fn check_network(network: &Network) {
     assert_eq!(network.topological_order().len(), network.variables().len());
 }
 
-/// Reads `bytes` as evidence in the format that the first byte selects, and checks that what is
-/// written of it reads back as the same evidence.
+/// Reads `bytes` as evidence in the format that the first byte selects, and checks that every
+/// format that can hold the evidence gives it back unchanged.
 fn evidence(bytes: &[u8]) {
     let Some((&format, bytes)) = bytes.split_first() else { return };
     let format = CaseFormat::ALL[usize::from(format) % CaseFormat::ALL.len()];

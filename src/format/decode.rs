@@ -11,15 +11,16 @@ use flate2::write::GzEncoder;
 
 use crate::format::OpenError;
 
-/// The maximum size of a file in bytes, compressed or not. Networks that can be solved are far smaller.
+/// The maximum size of a file in bytes, compressed or not. Networks that can be solved are far
+/// smaller.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. A small file
-/// that unpacks without end must not exhaust the memory.
+/// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. A small
+/// file that unpacks without end must not exhaust the memory.
 const MAX_UNPACKED: u64 = 1 << 26;
 
-/// The maximum compression ratio of a gzip file larger than [`MAX_UNPACKED`]. The shipped networks have
-/// ratios below 30.
+/// The maximum compression ratio of a gzip file larger than [`MAX_UNPACKED`]. The shipped networks
+/// have ratios below 30.
 const MAX_RATIO: u64 = 100;
 
 /// Reads the file at `path`, and unpacks it if it is gzip.
@@ -64,7 +65,7 @@ fn read_limited(
     Ok(bytes)
 }
 
-/// Compresses `bytes` with gzip.
+/// Compresses `bytes` with gzip, at its best compression.
 #[must_use]
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -80,8 +81,9 @@ pub(super) fn without_gz(name: &str) -> &str {
     }
 }
 
-/// Decodes `bytes` as UTF-16 if there is a byte order mark or every other of the first four bytes is
-/// zero, else as UTF-8, else as Latin-1, which accepts any bytes and occurs in files of the 1990s.
+/// Decodes `bytes` as UTF-16 if they begin with its byte order mark or every second one of the
+/// first four is zero, else as UTF-8, else as Latin-1, which accepts any bytes and occurs in files
+/// of the 1990s.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
@@ -101,14 +103,15 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The byte order mark. A file may begin with several if several programs added one. All are removed
-/// here, because the XML parser would remove one and then count places wrongly.
+/// The byte order mark. A file begins with several if several programs each added one. All are
+/// removed here: the XML parser would remove one itself, and its byte offsets would then be wrong.
 const MARK: char = '\u{feff}';
 
-/// What DOS programs append to a text: the end-of-file character, and zeros up to a full block.
+/// The characters that DOS programs append to a text: end-of-file, and zeros up to a full block.
 const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
-/// Decodes UTF-16. Invalid code units become replacement characters, which the readers refuse.
+/// Decodes UTF-16. Invalid code units become replacement characters; an odd last byte is ignored.
+/// `unit` converts two bytes to a code unit.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let letters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));

@@ -33,7 +33,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     nodes::network(source, &name.text, note, &found, IfMissing::Refuse)
 }
 
-/// The nodes of a block and of the submodels in it.
+/// Appends the nodes of `block`, and of its submodels at any depth, to `found`.
 fn collect<'s>(
     source: SourceText<'s>,
     block: &Block<'s>,
@@ -128,7 +128,8 @@ fn node<'s>(
     Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
-/// Title, comment, position and colour in the block of the network or node called `name`.
+/// Title, comment, position and colour in the block of the network or node called `name`. A title
+/// that repeats the name is left out.
 fn note(block: &Block<'_>, name: &str) -> Annotation {
     let text = |part: &str| {
         let word = block.block("HEADER")?.word(part)?;
@@ -149,7 +150,7 @@ fn note(block: &Block<'_>, name: &str) -> Annotation {
     Annotation { title, comment: text("COMMENT"), position, colour, ..Annotation::default() }
 }
 
-/// The text of a list entry. `what` says what is expected.
+/// The text of a list entry. `what` describes the expected text, for the error.
 fn text<'e>(
     source: SourceText<'_>,
     entry: &'e ListEntry<'_>,
@@ -161,7 +162,7 @@ fn text<'e>(
         .ok_or_else(|| source.error(entry.offset, format!("expected {what}, found ','")))
 }
 
-/// The words of `list`; none if it is missing. `what` says what each should be.
+/// The words of `list`; none if it is missing. `what` describes the expected words, for the error.
 fn words<'s>(
     source: SourceText<'_>,
     list: Option<(&[ListEntry<'s>], usize)>,

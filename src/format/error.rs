@@ -74,7 +74,7 @@ pub enum Warning {
     RowsNormalised {
         /// The file name, as the user gave it.
         file: String,
-        /// The number of rows that were off by more than
+        /// The number of rows whose sum differed from one by more than
         /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
         off: usize,
         /// The number of rows in the file.
@@ -92,7 +92,7 @@ pub enum Warning {
         file: String,
         /// The format that belongs to the extension.
         extension: Format,
-        /// The format of the content, as which it was read.
+        /// The format of the content, in which the file was read.
         found: Format,
     },
     /// Decision nodes were read as chance variables with a uniform distribution.
@@ -136,7 +136,8 @@ pub enum Warning {
         /// The lines of the first of these tables, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// Rows of zeros, for states that the parents cannot be in, were given a uniform distribution.
+    /// Rows of zeros, for states that the parents cannot be in together, were given a uniform
+    /// distribution.
     ZeroRows {
         /// The file name, as the user gave it.
         file: String,
@@ -224,7 +225,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Formats `lines`, the first of `all` lines.
+/// Formats `lines`, the first of `all` lines, as `lines 3, 5, ...`.
 fn list_lines(lines: &[usize], all: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = if all > lines.len() && lines.len() > 1 { ", ..." } else { "" };

@@ -1,9 +1,9 @@
 //! Tables of canonical nodes: noisy-MAX and noisy-adder.
 //!
 //! Source: the manual of SMILE, *Canonical nodes*; F. J. Diez, *Parameter adjustment in Bayes
-//! networks: the generalized noisy OR-gate*, UAI 1993. The parameters are columns: one for each state
-//! of each parent, and a last one for the leak. Each column is a distribution over the states of the
-//! node.
+//! networks: the generalized noisy OR-gate*, UAI 1993. The parameters are columns: one for each
+//! state of each parent, and a last one for the leak. Each column is a distribution over the states
+//! of the node.
 //!
 //! In the tables returned here the states of the node vary fastest, then those of the last parent.
 
@@ -11,14 +11,15 @@ use crate::format::nodes::{Node, Number};
 use crate::format::source::ErrorAt;
 use crate::network::normalise_row;
 
-/// The table of a noisy-MAX node: each parent and the leak independently causes a state of the node,
-/// and the strongest of these states occurs. The first state of the node is the strongest.
+/// The table of a noisy-MAX node: each parent and the leak independently causes a state of the
+/// node, and the strongest of these states occurs. The first state of the node is the strongest.
 ///
 /// `strengths` lists the states of each parent in the order of that parent's columns, from the
 /// strongest state to the one without effect. If it is empty, that is the order of the states.
 ///
 /// # Errors
-/// If the numbers of parameters or strengths are wrong, or a column is no distribution.
+/// If there are too few or too many parameters or strengths, the strengths of a parent do not list
+/// each of its states once, or a column is not a distribution.
 pub(super) fn noisy_max(
     node: &Node<'_>,
     cards: &[usize],
@@ -28,7 +29,7 @@ pub(super) fn noisy_max(
     let states = node.states.len();
     let mut columns = Columns::new(node, cards, columns)?;
     columns.reorder(node, cards, strengths)?;
-    // From here on an entry is the probability that its state or a weaker one occurs.
+    // From here on, an entry is the probability that its parent causes this state or a weaker one.
     for column in columns.values.chunks_mut(states) {
         for state in (0..states - 1).rev() {
             column[state] += column[state + 1];
@@ -53,8 +54,8 @@ pub(super) fn noisy_max(
 /// equal.
 ///
 /// # Errors
-/// If the numbers of parameters or weights are wrong, a weight is negative, or a column is no
-/// distribution.
+/// If there are too few or too many parameters or weights, a weight is negative or not finite, all
+/// weights are zero, or a column is not a distribution.
 pub(super) fn noisy_adder(
     node: &Node<'_>,
     cards: &[usize],
@@ -129,7 +130,8 @@ impl Columns {
         Ok(Self { values, states })
     }
 
-    /// Reorders the columns of each parent from the order of `strengths` to the order of its states.
+    /// Reorders the columns of each parent from the order of `strengths` to the order of its
+    /// states.
     fn reorder(
         &mut self,
         node: &Node<'_>,
@@ -171,8 +173,8 @@ impl Columns {
         Ok(())
     }
 
-    /// Builds one row for each configuration of parents with `cards` states. `combine` fills a row of
-    /// zeros from the columns of the parents' states and of the leak.
+    /// Builds one row for each configuration of parents with `cards` states. `combine` fills a row
+    /// of zeros from the columns of the parents' states and of the leak.
     fn combine(&self, cards: &[usize], combine: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
         let states = self.states;
         let rows: usize = cards.iter().product();

@@ -2,17 +2,20 @@
 //!
 //! To add a format, copy the module that is most like it:
 //!
-//! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the text
-//!   into words and punctuation, with line and column;
-//! * `dsl` and `dnet` for blocks in braces: [`braces`](super::braces) reads the whole file as a tree;
-//! * `xmlbif` and `xdsl` for XML: [`xml`](super::xml) reads it as a tree that knows its places;
+//! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the
+//!   text into words and punctuation, with line and column;
+//! * `dsl` and `dnet` for blocks in braces: [`braces`](super::braces) reads the whole file as a
+//!   tree;
+//! * `xmlbif` and `xdsl` for XML: [`xml`](super::xml) reads the whole file as a tree;
 //! * `uai` for plain numbers.
 //!
 //! The reader collects [`Node`](super::nodes::Node)s without looking names up, and
 //! [`nodes::network`](super::nodes::network) builds the network: it looks names up, expands noisy
-//! nodes, normalises rows and reports mistakes with their place. Then add a `static LANGUAGE` to the
-//! module, a variant to [`Format`](super::Format), a line to `Format::language`, and fixtures to
-//! `tests/`, `tests/formats` and `fuzz/`.
+//! nodes, normalises rows and reports mistakes with line and column.
+//!
+//! Then add a `static LANGUAGE` to the module, a variant to [`Format`](super::Format), and a line
+//! each to `Format::ALL` and `Format::language`; a fixture to `tests/fixtures`, tests to
+//! `tests/formats`, an arm to `tests/hostile/emit.rs`, and a target to `fuzz/`.
 
 use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning, WriteError};
@@ -30,8 +33,9 @@ pub(super) struct Language {
     pub name: &'static str,
     /// The extensions of its files in lower case, without the dot, the usual one first.
     pub extensions: &'static [&'static str],
-    /// Whether the beginning of a text looks like this format and no other. A mistake further on
-    /// does not matter.
+    /// Whether the beginning of a text looks like this format. A mistake further on does not
+    /// matter. If a text looks like several formats, its file extension decides, else their order
+    /// in [`Format::ALL`](super::Format::ALL).
     pub recognise: fn(&str) -> bool,
     /// Reads a network with its annotations, and returns warnings about corrections.
     pub read: Reader,

@@ -6,25 +6,25 @@ use crate::format::source::SourceText;
 /// The most entries that all tables of a file may have together, 1 GiB of `f64`.
 const MAX_ENTRIES: usize = 1 << 27;
 
-/// The most entries that a file may have without writing them out. A default row or a noisy-OR
-/// represents any number of rows.
+/// The most entries, 32 MiB of `f64`, that a file may have without writing them out: a default row
+/// or a noisy-OR stands for any number of rows.
 const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
 
-/// The most states that all nodes of a file may have without writing them out: given by their
-/// number, or inherited.
+/// The most states that all nodes of a file may have together without writing them out: the file
+/// gives only their number, or a node inherits them.
 const MAX_UNWRITTEN_STATES: usize = 1 << 18;
 
-/// The most entries that all tables of `source` may have together. A file may always have the
-/// entries that it writes out, and each of those takes at least two bytes.
+/// The most entries that all tables of `source` may have together. An entry that is written out
+/// takes at least two bytes, so a file may have half as many entries as bytes.
 pub(super) fn max_entries(source: SourceText<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }
 
-/// Adds the entries of a table to `counted`, the entries of the file so far, and returns its number
-/// of rows. Called before the table is allocated.
+/// Adds the entries of the table of `child` to `counted`, the entries of the file so far, and
+/// returns the number of rows of the table. Call this before allocating the table.
 ///
-/// The table is that of `child`, at byte `offset`, which has this many `states`; `cards` are the numbers
-/// of states of its parents.
+/// `offset` is the byte offset of the table, `states` the number of states of the child, and
+/// `cards` the number of states of each parent.
 ///
 /// # Errors
 /// If the file has more entries than [`max_entries`].
@@ -55,7 +55,8 @@ pub(super) fn count_entries(
     }
 }
 
-/// Adds `more` states to `states`, the states of the file so far. The node is at byte `offset`.
+/// Adds `more`, the states of the node at byte `offset`, to `states`, the states of the file so
+/// far.
 ///
 /// # Errors
 /// If the file has too many states.

@@ -1,7 +1,7 @@
 //! Reading and writing networks and evidence, and the shipped networks.
 //!
-//! Each format has its own module, which provides a `Language`; `language.rs` says how to add one. A
-//! reader gets the whole text, and returns a network with warnings about corrections, or an error
+//! Each format has its own module, which provides a `Language`; `language.rs` says how to add one.
+//! A reader gets the whole text, and returns a network with warnings about corrections, or an error
 //! with its line and column. The format of a file is recognised by its content first and by its
 //! extension second.
 
@@ -95,13 +95,13 @@ impl Format {
         self.language().name
     }
 
-    /// The extensions of its files, without the dot, the usual one first.
+    /// The file extensions of the format, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
         self.language().extensions
     }
 
-    /// Whether networks can be written in it.
+    /// Whether networks can be written in this format. Every format can be read.
     #[must_use]
     pub fn is_written(self) -> bool {
         self.language().write.is_some()
@@ -117,7 +117,8 @@ impl Format {
             .find(|format| is(format.name()) || format.extensions().iter().any(|known| is(known)))
     }
 
-    /// The format that the extension of `file` says, ignoring `.gz`; `None` if the extension is unknown.
+    /// The format with the extension of `file`, ignoring `.gz` and ASCII case; `None` if the
+    /// extension is unknown.
     #[must_use]
     pub fn by_extension(file: &str) -> Option<Self> {
         let (_, extension) = decode::without_gz(file).rsplit_once('.')?;
@@ -128,8 +129,9 @@ impl Format {
 
     /// The format of a file called `file` with this `text`; `None` if it is unknown.
     ///
-    /// The content decides. The extension decides between several formats that the content could be,
-    /// and if the content looks like none: then the mistake at its start is reported.
+    /// The content decides. If it looks like several formats, the extension chooses among them,
+    /// else their order in [`Self::ALL`]. If it looks like none, the extension decides, and its
+    /// reader then reports the mistake at the start of the content.
     fn detect(file: &str, text: &str) -> Option<Self> {
         let by_extension = Self::by_extension(file);
         let looks_like = |format: &Self| (format.language().recognise)(text);

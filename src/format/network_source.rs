@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::format::{OpenError, ReadNetwork, open, open_bytes, open_path};
 
-/// Where to read a network from. Unlike a [`NetworkOrigin`](super::NetworkOrigin), it holds everything
-/// needed to open the network again.
+/// Where to read a network from. Unlike a [`NetworkOrigin`](super::NetworkOrigin), it holds
+/// everything needed to open the network again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkSource {
     /// A path or the name of a sample, as typed by the user.

@@ -55,7 +55,7 @@ pub struct ReadNetwork {
 /// An existing file takes precedence over a sample of the same name; a folder does not.
 ///
 /// # Errors
-/// If there is neither, or the file cannot be read.
+/// If there is neither, or as for [`open_path`].
 pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
     let path = Path::new(spec);
     match sample(spec) {
@@ -68,17 +68,18 @@ pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
 /// Opens the file at `path`.
 ///
 /// # Errors
-/// If the file cannot be read, its format is unknown, or it has a mistake.
+/// If the file cannot be read or is too large, its format is unknown, or it has a mistake.
 pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::read_path(path)?;
     read(&path.display().to_string(), &bytes, NetworkOrigin::File(path.to_owned()))
 }
 
-/// Reads a network from `bytes`, the content of a file named `name`. The bytes may be compressed with
-/// gzip.
+/// Reads a network from `bytes`, the content of a file named `name`. The bytes may be compressed
+/// with gzip.
 ///
 /// # Errors
-/// If the format is unknown or there is a mistake in the content.
+/// If the bytes are damaged gzip or too large when unpacked, the format is unknown, or there is a
+/// mistake in the content.
 pub fn open_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::unpack_all(name, bytes.into())?;
     read(name, &bytes, NetworkOrigin::Bytes(name.to_owned()))

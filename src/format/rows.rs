@@ -1,8 +1,8 @@
 //! The rows of the tables of a file: rescaled, normalised, and counted for the warnings.
 //!
-//! All formats follow one rule. A row sums to one up to rounding ([`normalise_row`]). A table in
-//! percent or of counts is divided by 100 or by the sums of its rows, with a warning ([`Scale`]). A
-//! row of zeros is accepted if its parents cannot be in the states of that row: see
+//! All formats follow one rule. A row must sum to one up to rounding ([`normalise_row`]). A table
+//! in percent or of counts is divided by 100 or by the sums of its rows, with a warning
+//! ([`Scale`]). A row of zeros is accepted if the parents cannot be in its states together: see
 //! [`zero_rows`](super::zero_rows). Any other row is refused.
 
 use crate::format::Warning;
@@ -85,7 +85,7 @@ impl RowAudit {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
-            // All rows of one list have the offset of the list.
+            // In some formats all rows of a table have the offset of the table: list it once.
             if self.off_at.last() != Some(&offset) {
                 self.off_at.push(offset);
             }
@@ -110,7 +110,8 @@ impl RowAudit {
         self.normalise(row, Scale::Probabilities, offset)
     }
 
-    /// Passes on `result`, except that a row of zeros is recorded as `row` instead of refused.
+    /// Passes on `result`, except that a row of zeros is recorded as `row` instead of being
+    /// refused.
     pub fn allow_zeros(
         &mut self,
         result: Result<(), RowError>,
@@ -125,7 +126,8 @@ impl RowAudit {
         }
     }
 
-    /// Records a row of zeros. The row keeps its zeros until [`zero_rows`](super::zero_rows) replaces it.
+    /// Records a row of zeros. The row keeps its zeros until [`zero_rows`](super::zero_rows)
+    /// replaces it.
     pub fn record_zeros(&mut self, row: ZeroRow) {
         self.zeros.push(row);
     }

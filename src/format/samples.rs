@@ -17,7 +17,7 @@ pub struct Sample {
 
 macro_rules! samples {
     ($(($name:literal, $variables:literal, $arcs:literal, $summary:literal),)*) => {
-        /// The samples in the order of the menu: small ones first.
+        /// The samples in the order of the menu, roughly from small to large.
         pub static SAMPLES: &[Sample] = &[$(Sample {
             name: $name,
             summary: $summary,

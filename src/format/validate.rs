@@ -11,7 +11,8 @@ use crate::network::{Cpt, Network, NetworkError, Variable};
 /// `place` returns the byte offset of the table of a variable, or of the variable if it has none.
 ///
 /// # Errors
-/// If a row of zeros cannot be resolved, or the tables make no network, for example because of a cycle.
+/// If a row of zeros cannot be resolved, or the tables do not form a network, for example because
+/// of a cycle.
 pub(super) fn network(
     source: SourceText<'_>,
     name: &str,

@@ -9,7 +9,7 @@ use crate::network::{Annotation, Network};
 /// A network as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenNetwork {
-    /// The content of the file; to be stored in UTF-8.
+    /// The content of the file, to be stored as UTF-8.
     pub text: String,
     /// What the format cannot hold, as phrases for the user; empty if nothing was lost.
     pub lost: Vec<String>,
@@ -45,8 +45,8 @@ fn written_formats() -> String {
 
 /// Writes `network` in `format`.
 ///
-/// Reading the text again gives the same variables and states in the same order and the same numbers,
-/// up to the rounding of rows that are normalised once more. Annotations are written as far as the
+/// Reading the text gives the same variables and states in the same order, and the same numbers up
+/// to the rounding of rows, which are normalised again. Annotations are written as far as the
 /// format can hold them.
 ///
 /// # Errors
@@ -59,7 +59,7 @@ pub fn write(network: &Network, format: Format) -> Result<WrittenNetwork, WriteE
     Ok(WrittenNetwork { text: writer(network)?, lost: lost(network, format) })
 }
 
-/// What `format` cannot hold of `network`.
+/// The parts of `network` that `format` cannot hold, as phrases for the user.
 fn lost(network: &Network, format: Format) -> Vec<String> {
     let Features { names, titles, comments, positions, colours, attributes } =
         format.language().features;

@@ -1,9 +1,9 @@
 //! Rows of nothing but zeros.
 //!
-//! Such a row says that its parents cannot be in the states that it is for. It is no distribution,
-//! but some programs write it. Where the parents indeed cannot be in these states, any distribution
-//! gives the same posteriors, so the row is replaced by the uniform distribution. Otherwise it is a
-//! mistake in the file and is refused.
+//! Some programs write such a row, which is not a distribution, for states that the parents cannot
+//! be in together. Where the parents indeed cannot be in these states, any distribution gives the
+//! same posteriors, so the row is replaced with the uniform distribution. Otherwise it is a mistake
+//! in the file and is refused.
 //!
 //! Whether the parents can be in these states is decided without inference, by arc consistency: the
 //! parents are fixed to their states, and states that no entry above zero supports are removed from
@@ -18,14 +18,14 @@ use crate::format::rows::ZeroRow;
 use crate::format::source::SourceText;
 use crate::network::{Cpt, Variable, VariableId};
 
-/// The most table entries that are visited for one file, with repetitions: well under a second.
-/// Beyond it rows of zeros are refused.
+/// The most table entries that are visited for one file, counting repetitions; this takes well
+/// under a second. Rows of zeros that are not resolved by then are refused.
 const MAX_VISITED: usize = 1 << 24;
 
-/// Replaces the rows of zeros in `cpts`, which `zeros` lists, by uniform distributions.
+/// Replaces the rows of zeros in `cpts`, which `zeros` lists, with uniform distributions.
 ///
 /// # Errors
-/// If the parents of such a row may be in the states of that row.
+/// If it cannot be shown that the parents of such a row are never in its states.
 pub(super) fn resolve(
     source: SourceText<'_>,
     variables: &[Variable],
@@ -119,11 +119,11 @@ fn parent_states(
 /// For each variable, which of its states are still possible.
 type Domains = HashMap<VariableId, Vec<bool>>;
 
-/// The tables of a file by their children, and the remaining work.
+/// The tables of a file by child, the states that they leave possible, and the remaining budget.
 struct Supports<'c> {
     cards: Vec<usize>,
     tables: HashMap<VariableId, &'c Cpt>,
-    /// The states that are possible without any finding.
+    /// The states that are possible while no variable is fixed.
     possible: Domains,
     /// Table entries that may still be visited.
     budget: usize,
@@ -141,12 +141,14 @@ impl<'c> Supports<'c> {
         supports
     }
 
-    /// Whether the variables in `fixed` cannot all be in the states given there.
+    /// Whether the variables in `fixed` are shown to be unable to have these states together.
+    /// `false` if the budget is spent.
     fn exclude(&mut self, fixed: &[(VariableId, usize)]) -> bool {
         if fixed.iter().any(|(parent, state)| !self.possible[parent][*state]) {
             return true;
         }
-        // The parents and their ancestors. Descendants do not matter.
+        // Only the parents and their ancestors matter: rows of descendants sum to one, which
+        // excludes nothing.
         let mut open: Vec<VariableId> = fixed.iter().map(|(parent, _)| *parent).collect();
         let mut domains = Domains::new();
         let mut order = Vec::new();
@@ -163,8 +165,8 @@ impl<'c> Supports<'c> {
         self.prune(&order, &mut domains)
     }
 
-    /// Removes from `domains` the states that no table of the variables in `order` supports. Returns
-    /// whether a variable has lost all its states.
+    /// Removes from `domains` the states that some table of the variables in `order` does not
+    /// support. Returns whether a variable has lost all its states; `false` if the budget is spent.
     fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
         /// The cost of visiting a table, in entries, in addition to its entries.
         const TABLE: usize = 64;
@@ -194,8 +196,8 @@ impl<'c> Supports<'c> {
     }
 }
 
-/// For each variable of `scope`, the states that occur in an entry above zero whose other states are
-/// in the `domains`. A row of zeros supports every state.
+/// For each variable of `scope`, which of its states occur in an entry above zero whose states are
+/// all in `domains`. A row of zeros counts as entries above zero.
 fn supports(
     table: &Cpt,
     scope: &[VariableId],

@@ -2,13 +2,14 @@
 
 use cliquescope::network::{Evidence, Network};
 
-/// ln P(e), and the posteriors of all variables in one array.
+/// ln P(e), and the posteriors of all variables in one array, by variable and then by state.
 pub struct Truth {
     pub ln_p_evidence: f64,
     pub posteriors: Vec<f64>,
 }
 
-/// The posteriors given `evidence`; `None` if it is impossible.
+/// The posteriors given `evidence`; `None` if it is impossible. Visits every configuration, so
+/// `network` must be small.
 pub fn posteriors(network: &Network, evidence: &Evidence) -> Option<Truth> {
     let cardinalities = network.cardinalities();
     let offsets: Vec<usize> = cardinalities
@@ -49,6 +50,7 @@ fn joint(network: &Network, states: &[usize]) -> f64 {
     entries.product()
 }
 
+/// The product of the weights that all findings give one configuration.
 fn weight(evidence: &Evidence, states: &[usize]) -> f64 {
     evidence.iter().map(|(variable, finding)| finding.weight(states[variable.index()])).product()
 }

@@ -12,7 +12,8 @@ use crate::fixtures::{compiled, network, observed, random_row, rng};
 use crate::small::check_cases;
 use crate::subject::{Subject, propagate};
 
-/// A cause with two states and its effects, each given by the probabilities of its state 1.
+/// A cause with two states, whose prior is `cause`, and its effects. `effects` gives for each
+/// effect the probabilities of its state 1 given state 0 and state 1 of the cause.
 fn cause_and_effects(cause: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
     let tables: Vec<[f64; 4]> = effects.iter().map(|&[a, b]| [1.0 - a, a, 1.0 - b, b]).collect();
     let effects = tables.iter().map(|table| (2, &[0][..], &table[..]));
@@ -26,7 +27,7 @@ fn all_effects(network: &Network) -> Evidence {
     observed(network, &findings)
 }
 
-/// Findings on many variables, most of which have a single state.
+/// Random networks with findings on many variables, most of which have a single state.
 pub fn many_single_state_variables(subject: &Subject) {
     let mut rng = rng(12);
     for _ in 0..40 {
@@ -59,8 +60,9 @@ pub fn many_single_state_variables(subject: &Subject) {
     }
 }
 
-/// A state of the cause that a great many effects speak against is still possible.
+/// State 0 of the cause is still possible, although hundreds of effects make it very improbable.
 pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
+    // The weights of the two states differ by a factor of 1e315, beyond the range of f32.
     if subject.precision == Precision::F32 {
         return;
     }
@@ -69,7 +71,7 @@ pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
     let mut propagator = subject.load(&compiled);
     let mut evidence = all_effects(&network);
     propagate(&mut *propagator, &compiled, &evidence).unwrap();
-    // The propagator may reuse messages of the run before.
+    // The propagator may reuse messages of the previous run.
     evidence.observe(&network, VariableId::new(0), 0);
     let expected = 0.5_f64.ln() + 330.0 * 0.1_f64.ln();
     let found = propagate(&mut *propagator, &compiled, &evidence).unwrap();
@@ -91,6 +93,7 @@ pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
 
 /// Effects that are equally unlikely for both states of the cause do not change its posterior.
 pub fn effects_unlikely_under_every_cause(subject: &Subject) {
+    // The smallest probability is below the range of f32.
     if subject.precision == Precision::F32 {
         return;
     }
@@ -106,7 +109,7 @@ pub fn effects_unlikely_under_every_cause(subject: &Subject) {
     }
 }
 
-/// Likelihoods with weights near the smallest and largest number.
+/// Likelihoods with weights near the smallest and largest numbers of f64.
 pub fn likelihoods_near_the_limits_of_f64(subject: &Subject) {
     let network = network(&[(2, &[], &[1e-30, 1.0])]);
     let compiled = compiled(Arc::clone(&network));

@@ -16,7 +16,7 @@ fn names(network: &Network, error: &ImpossibleEvidence) -> Vec<String> {
     error.conflict.iter().map(|&variable| network[variable].name().to_owned()).collect()
 }
 
-/// Propagates impossible evidence, and then checks that the propagator still works.
+/// Propagates impossible `evidence`, checks that the propagator still works, and returns the error.
 fn impossible(
     subject: &Subject,
     compiled: &std::sync::Arc<CompiledNetwork>,
@@ -121,7 +121,7 @@ pub fn too_little_memory_is_refused(subject: &Subject) {
 }
 
 pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &Subject) {
-    // Two cliques of 2^34 entries that share all variables but one.
+    // Two cliques of 34 variables, 2^34 entries each, that share all variables but one.
     let pairs = (0..35_usize).flat_map(|a| (a + 1..35).map(move |b| [a, b]));
     let pairs: Vec<[usize; 2]> = pairs.filter(|&pair| pair != [0, 34]).collect();
     let factors: Vec<_> = pairs.iter().map(|pair| (&pair[..], &[0.25; 4][..])).collect();
@@ -129,7 +129,7 @@ pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &S
     let forecast = subject.engine().forecast(&compiled, subject.precision);
     assert!(forecast.bytes >= 4 << 34, "{forecast:?}");
     if subject.engine().info().capabilities.algorithm == Algorithm::Elimination {
-        // It has no tables of cliques.
+        // An elimination engine has no clique tables.
         return;
     }
     let memory = MemoryLimit::from_bytes(u64::MAX);
@@ -169,8 +169,8 @@ pub fn a_run_can_be_cancelled_before_it_starts(subject: &Subject) {
     assert_eq!(propagate(&mut *propagator, &compiled, &evidence), expected);
 }
 
-/// Another thread cancels as soon as it sees that the tables are initialised. It may be too late, so
-/// the run is repeated until it is not.
+/// Another thread cancels as soon as it sees that the tables are initialised. The run may finish
+/// first, so it is repeated until a cancellation comes in time.
 pub fn a_run_can_be_cancelled_while_it_runs(subject: &Subject) {
     let name = subject.required(&["barley", "alarm"]).next().expect("a network that takes a while");
     let compiled = sample(name);

@@ -76,8 +76,8 @@ pub fn rng(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed)
 }
 
-/// A random network of 4 to 9 variables with 1 to 4 states and at most 3 parents. Some probabilities
-/// are zero.
+/// A random network of 4 to 9 variables with 1 to 4 states and at most 3 parents. Some
+/// probabilities are zero.
 pub fn random_network(rng: &mut Pcg64Mcg) -> Arc<Network> {
     let count = rng.random_range(4..=9);
     let states: Vec<usize> = (0..count).map(|_| rng.random_range(1..=4)).collect();

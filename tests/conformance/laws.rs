@@ -161,7 +161,7 @@ pub fn many_findings_do_not_underflow(subject: &Subject) {
     let findings: Vec<(usize, usize)> = (1..=400).map(|effect| (effect, 0)).collect();
     let found = subject.propagate(&compiled(network.clone()), &observed(&network, &findings));
     let found = found.unwrap();
-    // Relative to the first state, the second has 1.01^400.
+    // The evidence makes the second state 1.01^400 times as likely as the first.
     let odds = 1.01_f64.powi(400);
     let expected = [1.0 / (1.0 + odds), odds / (1.0 + odds)];
     subject.assert_close(found.of(VariableId::new(0)), &expected, "the cause");
@@ -185,8 +185,8 @@ pub fn opposed_findings_do_not_underflow(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
-/// First all findings that favour one state, then all that favour the other, each group by 1e48 to one.
-/// A single table must hold both states; this is still possible in single precision.
+/// First all findings that favour one state, then all that favour the other; each group favours its
+/// state 1e48 to one. A table of single precision can still hold weights that far apart.
 pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
     const EACH_WAY: usize = 24;
     let effect = &[0.01, 0.99, 0.99, 0.01][..];
@@ -217,7 +217,7 @@ pub fn long_chains_do_not_underflow(subject: &Subject) {
         variables.push((2, &parents[t], &sensor));
     }
     let network = network(&variables);
-    // Mostly the less likely reading.
+    // The less likely reading, except at every seventh step.
     let reading = |t: usize| usize::from(t.is_multiple_of(7));
     let findings: Vec<(usize, usize)> = (0..STEPS).map(|t| (2 * t + 1, reading(t))).collect();
     let found =

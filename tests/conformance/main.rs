@@ -1,7 +1,7 @@
 //! Tests that every engine must pass, in every precision it supports.
 //!
-//! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each subject
-//! in its list. A new engine is one more line in that list; a test fails if it is missing.
+//! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each
+//! subject in its list. A new engine is one more line in that list; a test fails if it is missing.
 //! [`subject::EXEMPTIONS`] lists the cases that an engine may skip, with the reasons.
 
 mod brute_force;

@@ -40,7 +40,8 @@ pub fn a_repeated_load_has_the_same_bits(subject: &Subject) {
     }
 }
 
-/// The cases include possible and impossible ones, with equal and different observed variables.
+/// Some cases are possible, others impossible; some observe the same variables, others different
+/// ones.
 pub fn a_batch_agrees_with_single_runs(subject: &Subject) {
     for name in subject.required(&["asia", "alarm", "pigs"]) {
         let compiled = sample(name);

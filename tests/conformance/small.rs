@@ -12,8 +12,8 @@ use crate::fixtures::{compiled, network, random_evidence, random_network, random
 use crate::subject::{Subject, propagate};
 use crate::{brute_force, fixtures};
 
-/// Compares with brute force for no evidence, every observation, pairs of observations, and some random
-/// evidence.
+/// Compares with brute force for no evidence, every observation, pairs of observations, and some
+/// random evidence.
 pub fn check(subject: &Subject, network: &Arc<Network>) {
     let findings: Vec<(usize, usize)> = network
         .ids()
@@ -30,6 +30,7 @@ pub fn check(subject: &Subject, network: &Arc<Network>) {
     check_cases(subject, network, &cases);
 }
 
+/// Compares with brute force for each case. A conflict must be minimal.
 pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]) {
     let compiled = compiled(Arc::clone(network));
     let mut propagator = subject.load(&compiled);
@@ -49,7 +50,10 @@ pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]
                 check_conflict(network, evidence, &error.conflict);
             }
             (found, truth) => {
-                panic!("{evidence:?}: {found:?}, but possible is {}", truth.is_some());
+                panic!(
+                    "{evidence:?}: {found:?}, but the evidence is possible: {}",
+                    truth.is_some()
+                );
             }
         }
     }
@@ -91,7 +95,7 @@ pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
         evidence
     });
     check_cases(subject, &network, &cases);
-    // The same in a batch, which some engines compute in another way.
+    // Some engines compute a batch in another way.
     let compiled = compiled(network);
     let mut propagator = subject.load(&compiled);
     let many: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();
@@ -181,7 +185,7 @@ pub fn parents_with_many_states(subject: &Subject) {
     check(subject, &network(&[(12, &[], &a), (11, &[], &b), (3, &[0, 1], &c), (2, &[1, 2], &d)]));
 }
 
-/// One cause with eight effects, listed after them.
+/// One cause with eight effects. The cause is the last variable.
 pub fn star(subject: &Subject) {
     let effect = &[0.9, 0.1, 0.2, 0.8, 0.5, 0.5][..];
     let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[8], effect); 8];

@@ -8,7 +8,7 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
 
-/// Engine, the network it may skip, and the reason.
+/// The engine, the network that it may skip, and the reason.
 pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("reference", "water", SLOW),
     ("reference", "mildew", SLOW),
@@ -119,7 +119,7 @@ pub fn propagate(
 }
 
 /// Possible evidence that observes about every eighth variable in its most probable state given the
-/// observations before.
+/// previous observations.
 pub fn probable_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
     let mut evidence = Evidence::none();
     let mut propagator = subject.load(compiled);

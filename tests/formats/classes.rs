@@ -22,10 +22,11 @@ fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     let foal = network.find("Bess.foal").unwrap();
     let note = network.annotations().of(foal);
     assert_eq!(note.title.as_deref(), Some("the foal"));
-    assert_eq!(note.position, None, "every class has places of its own");
+    assert_eq!(note.position, None, "each class has its own coordinates");
 }
 
-/// P(Bess.foal = ill) by hand: 0.25 of mothers ill makes 7/32 of first foals ill.
+/// P(Bess.foal = ill), computed by hand: a quarter of the mothers are ill, and so 7/32 of Ann's
+/// foals.
 #[test]
 fn the_unfolded_network_has_the_posteriors_of_the_model() {
     let network = read("t.net", FIXTURE).network;
@@ -126,7 +127,7 @@ fn mistakes_are_reported_with_their_place() {
     }
 }
 
-/// Each class contains two instances of the class before it.
+/// Each class contains two instances of the previous one, so the number of copies doubles.
 #[test]
 fn too_many_copies_are_refused_before_they_are_allocated() {
     let chain = |first: &str, length: usize| {

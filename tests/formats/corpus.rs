@@ -1,5 +1,5 @@
-//! Every file of a folder next to the repository, if there is one: no file may cause a panic, and every
-//! error must have a place.
+//! Reads every network in the folder `CLIQUESCOPE_CORPUS`, by default `../shared/corpus`, if it
+//! exists: no file may cause a panic, every error must have a place, and most files must open.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ const FOLDERS: [&str; 8] = ["net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl"
 
 #[test]
 fn every_file_of_the_corpus_opens_or_is_refused_with_a_place() {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    let corpus = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(beside, Into::into);
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let corpus = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(default, Into::into);
     if !corpus.is_dir() {
         eprintln!("skipped: there is no {}", corpus.display());
         return;

@@ -2,6 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
+/// A network of the class `tf`, the node `A`, which inherits from it, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "// ~->[DNET-1]->~\n\nbnet small {{\nautoupdate = TRUE;\ncomment = \"one \\\n\ttwo\";\n\

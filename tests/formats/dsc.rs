@@ -2,6 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
+/// A network of the nodes `A` and `B`, the distribution of `A`, and `rest`.
 fn with(rest: &str) -> String {
     format!(
         "belief network \"small net\"\nnode A {{ name : \"first\"; type : discrete[2] = {{ \"no\", \"yes\" }}; \

@@ -2,6 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
+/// A network of the node `A` with two states, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "net Small\n{{\n HEADER = {{ ID = Small; NAME = \"a net\"; }};\n\

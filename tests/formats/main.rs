@@ -28,10 +28,12 @@ fn refused(file: &str, text: &str) -> String {
     }
 }
 
+/// The table of `variable`.
 fn values<'n>(network: &'n Network, variable: &str) -> &'n [f64] {
     network.cpt(network.find(variable).unwrap()).values()
 }
 
+/// The names of the parents of `variable`.
 fn parents<'n>(network: &'n Network, variable: &str) -> Vec<&'n str> {
     let parents = network.cpt(network.find(variable).unwrap()).parents();
     parents.iter().map(|&parent| network[parent].name()).collect()

@@ -234,7 +234,9 @@ fn expressions_with_causes_and_intervals_become_tables() {
     super::assert_close(values(&read.network, "effect"), &effect);
     // The triangle from 0 to 3 with its mode at 1 has a third of its area below the mode.
     super::assert_close(values(&read.network, "size"), &[1.0 / 3.0, 2.0 / 3.0]);
-    // Twice 1/8, 3/8, 5/8 and 7/8 is below 2; twice 1.25, 1.75, 2.25 and 2.75 is above, half of them below 4.
+    // The points of the first interval are 1/8, 3/8, 5/8 and 7/8: twice each is below 2. Those of
+    // the second are 1.25, 1.75, 2.25 and 2.75: twice each is above 2, and for half of them below
+    // 4.
     super::assert_close(values(&read.network, "twice"), &[1.0, 0.0, 0.0, 0.0, 0.5, 0.5]);
     assert_eq!(
         super::warnings(&read),

@@ -7,6 +7,7 @@ use super::read;
 
 const WRITTEN: [Format; 2] = [Format::XmlBif, Format::Xdsl];
 
+/// Writes `network` in `format` and reads it back.
 fn again(network: &Network, format: Format) -> Network {
     let written = format::write(network, format).unwrap_or_else(|error| panic!("{error}"));
     let network = read("no ending", &written.text).network;
@@ -120,7 +121,7 @@ fn text_that_xml_cannot_hold_is_refused() {
             "{} cannot hold the name 'a\u{1}': XML cannot contain control characters",
             format.name()
         );
-        // The id is escaped, the display name is not.
+        // XDSL could encode the character in an id, but not in the name for display.
         assert_eq!(error.unwrap_err().to_string(), expected);
     }
 }
@@ -141,7 +142,7 @@ fn titles_positions_colours_and_comments_are_unchanged() {
     let without = |note: &Annotation| Annotation { attributes: Vec::new(), ..note.clone() };
     assert_eq!(without(read.annotations().of(id)), without(network.annotations().of(id)));
     assert_eq!(read.annotations().network.comment, network.annotations().network.comment);
-    // A second time: now the extension is written as it was read.
+    // The second time, the extension is written as it was read.
     let twice = again(&read, Format::Xdsl);
     assert_eq!(twice.annotations(), read.annotations());
 }

@@ -61,7 +61,7 @@ fn counts_are_divided_by_their_sums() {
 }
 
 #[test]
-fn bounds_and_mistakes_are_refused() {
+fn rows_with_a_wrong_sum_or_a_negative_number_are_refused() {
     let cases = [
         (
             "default 0.4 0.4;",
@@ -94,7 +94,7 @@ fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
         ["t.bif: 2 rows of zeros, the first in line 9, were made uniform: their parents \
              cannot be in these states"]
     );
-    // A common ancestor excludes the states; in another format and order.
+    // A common ancestor, `z`, excludes these states. The format and the order of nodes differ too.
     let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
         node b { states = (\"n\" \"y\"); }\nnode z { states = (\"0\" \"1\" \"2\"); }\n\
         potential (c | a b) { data = (1 0 1 0 1 0 0 0); }\n\
@@ -124,7 +124,8 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
         "t.bif:8:13: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: nothing in the \
          file excludes these states"
     );
-    // A row of zeros of an ancestor excludes nothing, and an unused default is not checked.
+    // A row of zeros in the table of an ancestor excludes nothing. An unused default is not
+    // checked.
     let both = bif("0.5 0.5", "(n) 1 0; (y) 0 0;", "default 1 0; (y, n) 0 0;");
     assert!(refused("t.bif", &both).contains("the row of 'b' for a = y has only zeros"));
     let unused = "(n, n) 1 0; (n, y) 1 0; (y, n) 1 0; (y, y) 1 0; default 0 0;";
@@ -134,11 +135,12 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
     assert!(refused("t.uai", cycle).contains("zero"), "{}", refused("t.uai", cycle));
 }
 
-/// A child of `x0` to `x17` with zeros in all rows but the first, as UAI.
+/// A UAI file with a child of `x0` to `x17`, whose table has zeros in all rows but the first.
+/// `root` is the table of each parent.
 fn zeros(root: &str) -> String {
     let mut text = format!("BAYES\n19\n{}\n19\n", "2 ".repeat(19));
-    for root in 0..18 {
-        text.push_str(&format!("1 {root}\n"));
+    for parent in 0..18 {
+        text.push_str(&format!("1 {parent}\n"));
     }
     let scope: Vec<String> = (0..19).map(|variable| variable.to_string()).collect();
     text.push_str(&format!("19 {}\n{}{}\n1 0 ", scope.join(" "), root.repeat(18), 1 << 19));

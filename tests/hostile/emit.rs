@@ -72,7 +72,9 @@ impl Node {
     }
 }
 
-/// The content of a file in `format` with `nodes`; `None` if `format` is not known here.
+/// The content of a file in `format` with `nodes`; `None` if this module cannot write `format`. In
+/// BIF and DSC the table of a node with parents holds a single row, the default for all
+/// configurations.
 pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
     let each = |of: &dyn Fn(&Node) -> String| nodes.iter().map(of).collect::<String>();
     Some(match format.extensions()[0] {
@@ -84,7 +86,7 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
             }) + &each(&|node| {
                 let (name, given) = (&node.name, node.given(" | ", ", "));
                 let rows = node.numbers(", ");
-                // An incomplete table is written as one row for all configurations.
+                // With parents, the numbers become the default row, for all configurations.
                 let whole = node.parents.is_empty();
                 let kind = if whole { "table" } else { "default" };
                 rows.map_or(String::new(), |rows| {

@@ -22,7 +22,8 @@ pub fn networks() -> Vec<(String, String)> {
     all
 }
 
-/// Names with states, and numbers: what does not depend on the encoding of a file.
+/// The variables with their states, and the values of all factors: nothing that depends on the
+/// encoding of a file.
 type Model = (Vec<(String, Vec<String>)>, Vec<Vec<f64>>);
 
 fn model(network: &Network) -> Model {
@@ -55,16 +56,17 @@ fn encoding_and_compression_change_nothing() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
-        // The encoding in the XML declaration is now wrong, and is ignored.
+        // The encoding in an XML declaration is now wrong. It is ignored.
         let marked = format!("\u{feff}{text}");
         assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
         let twice = format!("\u{feff}{marked}");
         assert_eq!(read(&name, twice.as_str()), plain, "{name} with two marks");
         assert_eq!(read(&name, little(&twice)), plain, "{name} in UTF-16 with two marks");
         assert_eq!(read(&name, little(&marked)), plain, "{name} in UTF-16");
-        assert_eq!(read(&name, big(&marked)), plain, "{name} in UTF-16, the other way round");
+        assert_eq!(read(&name, big(&marked)), plain, "{name} in UTF-16, big-endian");
         assert_eq!(read(&name, text.replace('\n', "\r\n")), plain, "{name} with CR and LF");
         let long = text.replace('\n', &" ".repeat(10_000));
+        // Joining the lines would change a line comment or a quoted text of several lines.
         let comments = ["//", "% ", "\"Rain\n"].iter().any(|comment| text.contains(comment));
         if !comments {
             assert_eq!(read(&name, long), plain, "{name} in one line");
@@ -75,7 +77,7 @@ fn encoding_and_compression_change_nothing() {
     }
 }
 
-/// Bugs that fuzzing has found.
+/// Inputs that fuzzing has found.
 #[test]
 fn inputs_that_once_broke_a_reader_are_refused() {
     let found: [&[u8]; 3] = [

@@ -1,5 +1,5 @@
-//! Invalid files: every reader refuses them with a place and a reason, before it allocates memory for
-//! them.
+//! Invalid files: every reader refuses them with a place and a reason, before it allocates memory
+//! for them.
 
 mod emit;
 mod files;
@@ -24,7 +24,7 @@ fn refused(nodes: &[Node], parts: &[&str]) {
     refused_except(&[], nodes, parts);
 }
 
-/// As [`refused`], in all formats except those called as in `except`.
+/// As [`refused`], in all formats except those named in `except`.
 fn refused_except(except: &[&str], nodes: &[Node], parts: &[&str]) {
     in_each(nodes, |format, result| {
         if except.contains(&format.name()) {
@@ -80,6 +80,7 @@ fn the_smallest_numbers_are_read_exactly() {
 #[test]
 fn cycles_are_refused() {
     let half = &["0.5", "0.5", "0.5", "0.5"][..];
+    // In BIF and DSC `emit` writes a table as one row for all configurations.
     let two = |format: &str| if ["BIF", "DSC"].contains(&format) { &half[..2] } else { half };
     for &format in Format::ALL {
         let table = two(format.name());
@@ -121,7 +122,8 @@ fn missing_and_repeated_parts_are_refused() {
 
 #[test]
 fn unbounded_tables_are_refused_before_they_are_allocated() {
-    // 2 to the power of 71 does not fit in 64 bits, 2 to the power of 41 not into memory.
+    // 2 to the power of 71 does not fit in 64 bits; 2 to the power of 41 entries do not fit in
+    // memory.
     for parents in [70, 40] {
         let mut nodes: Vec<Node> =
             (0..parents).map(|index| node(&format!("v{index}"), &[], &["1", "0"])).collect();
@@ -130,7 +132,7 @@ fn unbounded_tables_are_refused_before_they_are_allocated() {
         nodes.push(node("a", &names, &["1", "0"]));
         refused(&nodes, &["more than", "expected"]);
     }
-    // Each table is allowed, all together are not.
+    // Each table is small enough; all of them together are not.
     let mut nodes: Vec<Node> =
         (0..20).map(|index| node(&format!("v{index}"), &[], &["1", "0"])).collect();
     let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();

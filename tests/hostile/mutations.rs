@@ -1,5 +1,6 @@
-//! Random mutations of the fixtures: a network that is read is valid, and what is written of it reads
-//! back. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do the same over more files.
+//! Random mutations of the fixtures: a network that is read is valid, and reads back from every
+//! format that can hold it. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do the same over more
+//! files.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::files::networks;
 use crate::mutate::mutate;
 
-/// Mutations of each fixture.
+/// The number of mutations of each fixture.
 const ROUNDS: usize = 600;
 
 fn check(network: &Network) {

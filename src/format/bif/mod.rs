@@ -15,8 +15,8 @@
 //! * A row lists the states of the parents in the order of the header, and then one number for
 //!   each state of the variable. Rows may come in any order; `default` fills those not given.
 //!   Without parents, `default` and `table` are the same.
-//! * A property ends at the first semicolon outside double quotes. `position = (x, y)`, in quotes or
-//!   not, is where JavaBayes draws the node; all other properties are kept word for word.
+//! * A property ends at the first semicolon outside double quotes. `position = (x, y)`, in quotes
+//!   or not, is where JavaBayes draws the node; all other properties are kept word for word.
 //! * Variables may be declared after the blocks that name them.
 //!
 //! Names and labels that are not words are written in double quotes. One that contains a double

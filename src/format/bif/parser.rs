@@ -198,7 +198,8 @@ impl<'s> Parser<'s> {
         Ok(Distribution { child, parents, definition, block_at, offset, note })
     }
 
-    /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
+    /// Reads the states of the parents up to `)`, appends them to `labels` and returns their range
+    /// there.
     fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
         let first = labels.len();
         self.names_until(Token::CloseParenthesis, "the state of a parent", |word| {

@@ -1,5 +1,5 @@
-//! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them: fields `name = value;`,
-//! lists in parentheses, and nested blocks.
+//! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them: fields, which are
+//! written `name = value;`, lists in parentheses, and nested blocks.
 
 mod tree;
 

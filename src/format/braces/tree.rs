@@ -9,11 +9,12 @@ use crate::format::tokens::{Dialect, Token, Tokens};
 
 static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// The maximum depth of nested blocks. Real files nest less than ten deep; this bounds the recursion.
+/// The maximum depth of nested blocks. Real files nest less than ten deep; this bounds the
+/// recursion.
 const MAX_DEPTH: usize = 100;
 
-/// The most entries that all lists of a file may have together. An entry takes more memory than its
-/// text.
+/// The most entries that all lists of a file may have together: 1 GiB, as each takes 32 bytes even
+/// if its text is shorter.
 const MAX_LIST_ENTRIES: usize = 1 << 25;
 
 /// The content of a pair of braces.
@@ -81,7 +82,7 @@ impl<'s> Block<'s> {
     }
 }
 
-/// Whether `text` starts with `words` and then a name.
+/// Whether `text` begins with `words`, ignoring ASCII case, and then a name.
 pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
     let mut tokens = Tokens::new(SourceText { file: "", text }, &DIALECT);
     let mut next = || tokens.next().map_or(Token::End, |(token, _)| token);
@@ -220,7 +221,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The entries up to the parenthesis that closes the one at byte `open_at`. Inner parentheses
-    /// only repeat what the order of the entries says.
+    /// group entries whose order already says the same, and are ignored.
     pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;
@@ -267,7 +268,7 @@ impl<'s> Parser<'s> {
         Ok(entries)
     }
 
-    /// A name, with or without quotes. `what` says what is expected.
+    /// A name, with or without quotes. `what` describes the expected name, for the error.
     pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text), offset) => Ok(Word { text: Cow::Borrowed(text), offset }),
@@ -279,8 +280,9 @@ impl<'s> Parser<'s> {
 
 /// Resolves the escapes of a quoted text.
 ///
-/// A backslash at the end of a line joins it with the next line without its indentation. A backslash
-/// before a bar is removed together with the bar: it marks where the text of such a line begins.
+/// A backslash at the end of a line joins it with the next line without its indentation. A
+/// backslash before a bar is removed together with the bar: it marks where the text of such a line
+/// begins.
 fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;

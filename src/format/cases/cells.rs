@@ -8,7 +8,7 @@ use crate::format::source::SourceText;
 /// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// This character. Two in a row have an empty cell between them.
+    /// This character. There is an empty cell between two consecutive ones.
     Sign(char),
     /// Any amount of white space.
     Space,
@@ -86,7 +86,7 @@ impl<'t> Rows<'t> {
         Ok(cells)
     }
 
-    /// A cell in double quotes. Two quotes in it stand for one.
+    /// A cell in double quotes. Two consecutive quotes inside it stand for one.
     fn quoted(&mut self) -> Result<Cell<'t>, FormatError> {
         let start = self.offset;
         let inside = start + 1;

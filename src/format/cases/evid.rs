@@ -1,5 +1,5 @@
 //! UAI evidence: the number of findings, then for each the indices of its variable and its state,
-//! counted from zero. Files of the first evaluations contain several cases after their number.
+//! counted from zero. Files of the 2008 and 2010 evaluations begin with the number of cases.
 //!
 //! Sources: "Evidence Format" of the UAI 2014 inference competition, and the file formats of the
 //! UAI 2008 and 2010 evaluations.
@@ -28,8 +28,8 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     };
     let whole =
         |numbers: &[PlacedInteger]| numbers.len().checked_sub(1) == numbers[0].0.checked_mul(2);
-    // One case per line after a line with their number; else one case; else several, whatever the
-    // lines are.
+    // Try in turn: the number of cases on a line of its own, and then one case per line; a single
+    // case; several cases, however they are broken into lines.
     let one_per_line = lines[0].len() == 1
         && lines.len() > 1
         && lines.len() - 1 == first
@@ -76,7 +76,7 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
     Ok(lines)
 }
 
-/// Splits `numbers` into `count` cases; `None` if they are anything else.
+/// Splits `numbers` into `count` cases; `None` if they do not form exactly as many.
 fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInteger]>> {
     let mut cases = Vec::new();
     for _ in 0..count {
@@ -119,7 +119,10 @@ fn case(
     Ok(evidence)
 }
 
-/// The content of a file with `cases`: one case as in 2014, several as in 2008.
+/// The content of a file with `cases`: a single case as in 2014, several as in 2008.
+///
+/// # Errors
+/// If there is no case, or a finding is a likelihood. The error is a sentence for the user.
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let line = |case: &Evidence| {
         let mut line = case.len().to_string();

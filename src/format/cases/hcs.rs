@@ -100,7 +100,8 @@ impl Reader<'_> {
         self.word(|c| c.is_whitespace() || c == '%')
     }
 
-    /// A word up to a character that `ends` it, or in double quotes. Two quotes in it stand for one.
+    /// A word: up to a character that `ends` it, or in double quotes, in which two consecutive
+    /// quotes stand for one.
     fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<String, FormatError> {
         let rest = &self.source.text[self.offset..];
         let Some(inside) = rest.strip_prefix('"') else {
@@ -129,7 +130,10 @@ impl Reader<'_> {
     }
 }
 
-/// The content of a file with the one case in `cases`.
+/// The content of a file with the only case in `cases`.
+///
+/// # Errors
+/// If there is not exactly one case. The error is a sentence for the user.
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let [case] = cases else {
         return Err(format!(

@@ -1,9 +1,9 @@
-//! Cases in JSON, our own format.
+//! Cases in a JSON format of this program.
 //!
-//! A case is an object with optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
-//! {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of cases. A variable
-//! that is both observed and given a likelihood gets the likelihood with every other state's
-//! weight set to zero, so that ln P(e) counts both.
+//! A case is an object with optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE},
+//! "likelihood": {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of
+//! cases. A variable that is both observed and given a likelihood gets the likelihood with every
+//! other state's weight set to zero, so that ln P(e) counts both.
 
 use std::fmt;
 
@@ -80,11 +80,11 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
-/// Reads one case or an array of cases. Findings are checked while reading, because their place is not
-/// known later.
+/// Reads one case or an array of cases. Findings are checked while reading, because their place is
+/// not known later.
 struct Cases<'a> {
     network: &'a Network,
-    /// The number of the current case, for errors.
+    /// The number of the current case, counted from one, for errors.
     case: &'a mut Option<usize>,
 }
 
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for Case<'_> {
     }
 }
 
-/// The value of the key `likelihood`, if `likelihood`, else of `evidence`.
+/// Reads the value of the key `likelihood` or, if `likelihood` is false, of the key `evidence`.
 struct Findings<'a> {
     network: &'a Network,
     likelihood: bool,

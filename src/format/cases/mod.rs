@@ -2,16 +2,16 @@
 //!
 //! | format | extensions | cases | likelihoods |
 //! |---|---|---|---|
-//! | JSON, our own | `json` | any number | yes |
+//! | JSON, defined here | `json` | any number | yes |
 //! | CSV, one case per row | `csv`, `tsv` | any number | yes, as Netica writes them |
 //! | Hugin case | `hcs` | one | yes |
 //! | Hugin data | `dat` | any number | no |
 //! | Netica cases | `cas` | any number | yes |
 //! | UAI evidence | `evid` | any number | no |
 //!
-//! A name that the network does not have is an error, because ignoring a misspelt finding would give
-//! wrong posteriors. Only a column of a table that is not a variable is ignored, with a warning,
-//! because tables have columns of numbers and comments.
+//! A name that the network does not have is an error, because ignoring a misspelt finding would
+//! give wrong posteriors. Only a column of a table that is not a variable is ignored, with a
+//! warning, because tables have columns of numbers and comments.
 
 mod cells;
 mod error;
@@ -32,8 +32,8 @@ use crate::network::{Evidence, Network};
 /// The file formats of evidence. Each can be read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaseFormat {
-    /// Our JSON: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood": {VARIABLE: [weights]}}`,
-    /// all keys optional, or an array of such objects.
+    /// JSON of this program: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
+    /// {VARIABLE: [weights]}}`, all keys optional, or an array of such objects.
     Json,
     /// A table whose header names variables, with one case per row.
     Csv,
@@ -78,7 +78,7 @@ impl CaseFormat {
         }
     }
 
-    /// The extensions of its files, without the dot, the usual one first.
+    /// The file extensions of the format, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
@@ -91,7 +91,8 @@ impl CaseFormat {
         }
     }
 
-    /// The format that the extension of `file` says, ignoring `.gz`; `None` if the extension is unknown.
+    /// The format with the extension of `file`, ignoring `.gz` and ASCII case; `None` if the
+    /// extension is unknown.
     #[must_use]
     pub fn by_extension(file: &str) -> Option<Self> {
         let (_, extension) = decode::without_gz(file).rsplit_once('.')?;
@@ -99,8 +100,8 @@ impl CaseFormat {
         Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
-    /// The format of a file called `file` with this `text`. A known extension decides, so that mistakes
-    /// are reported in terms of that format; otherwise the beginning of the text does.
+    /// The format of a file called `file` with this `text`. A known extension decides, so that
+    /// mistakes are reported in terms of that format; otherwise the beginning of the text does.
     fn detect(file: &str, text: &str) -> Self {
         Self::by_extension(file).unwrap_or_else(|| {
             let start = text.trim_start();
@@ -119,10 +120,12 @@ impl CaseFormat {
     }
 }
 
-/// Reads cases from `bytes`, the content of a file named `file`. The bytes may be compressed with gzip.
+/// Reads cases from `bytes`, the content of a file named `file`. The bytes may be compressed with
+/// gzip.
 ///
 /// # Errors
-/// If there is a mistake in the content, or it names a variable or state that `network` does not have.
+/// If the bytes are damaged gzip or too large when unpacked, there is a mistake in the content, or
+/// it names a variable or state that `network` does not have.
 pub fn read(
     file: &str,
     bytes: impl Into<Vec<u8>>,
@@ -176,9 +179,9 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
     }
 }
 
-/// Writes `cases` to the file at `path`, in the format that its extension says, or else in JSON.
-/// `names` are the names of the first cases; only JSON keeps them, and there may be fewer names than
-/// cases.
+/// Writes `cases` to the file at `path`, in the format of its extension, or in JSON if that is
+/// unknown. `names` are the names of the first cases; only JSON keeps them, and there may be fewer
+/// names than cases.
 ///
 /// # Errors
 /// If the format cannot hold the cases, or the file cannot be written. The file is then unchanged.

@@ -1,8 +1,8 @@
 //! Tables whose header names variables, with one case per row: CSV, Hugin data, Netica cases.
 //!
 //! One reader serves all three, because programs mix their conventions: the separator is inferred
-//! from the header. Netica's columns `IDnum` and `NumCases` and Hugin's column `#` are not variables:
-//! the first is a name, the others count equal cases.
+//! from the header. Netica's columns `IDnum` and `NumCases` and Hugin's column `#` are not
+//! variables: the first numbers the cases, the others count equal cases.
 //!
 //! Sources: "Case File Format" and "Case Files with Uncertain Values" in the Netica manual
 //! (norsys.com); "Data files" in the HUGIN API reference manual.
@@ -12,7 +12,7 @@ use super::{CaseError, CaseFormat, value};
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// In one of the first lines of a file written by Netica.
+/// Netica writes this in one of the first three lines of a file.
 const NETICA_MARK: &str = "~->[CASE-1]->~";
 
 /// The most names that a message lists.
@@ -88,7 +88,8 @@ fn separator(
         split_off_count(&mut cells);
         cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
     };
-    // `max_by_key` returns the last of equals; reversed, that is the first.
+    // `max_by_key` returns the last of several maxima; in reverse order that is the first
+    // candidate.
     let best = candidates.into_iter().rev().max_by_key(|&separator| known(separator));
     Ok(best.expect("there are four candidates"))
 }
@@ -215,7 +216,7 @@ pub(super) fn write(
         // A table has at least one column.
         columns.extend(network.ids().next());
     }
-    // An empty line would not be a row.
+    // The empty cell of a single column would make an empty line, which readers skip.
     let empty_if_missing = format == CaseFormat::Csv && columns.len() > 1;
     let mut text = match format {
         CaseFormat::Netica => format!("// {NETICA_MARK}\n\n"),

@@ -7,12 +7,12 @@
 
 use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, VariableId};
 
-/// Marks for variables that were not observed, unless the variable has a state of that name. An empty
-/// cell always means this.
+/// Marks for "not observed", unless the variable has a state of that name. An empty cell always
+/// means "not observed".
 const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 
-/// Enters the value `text` of `variable` into `evidence`. With `bare_index`, a number that is not a label
-/// is the index of a state.
+/// Enters the value `text` of `variable` into `evidence`. With `bare_index`, a number that is not a
+/// label is the index of a state.
 ///
 /// # Errors
 /// If the value is not valid for the variable. The error is a sentence for the user.
@@ -54,7 +54,7 @@ fn state(variable: &Variable, text: &str) -> Option<usize> {
     })
 }
 
-/// The state whose index `text` gives, if it gives one.
+/// The state whose index is `text`: after `#`, or if `bare` also without it. `None` for other text.
 fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, String> {
     let digits = match text.strip_prefix('#') {
         Some(digits) => digits,

@@ -3,9 +3,9 @@
 //! Source: Norsys Software Corp., *DNET-1 File Format*, 1998, and files written by Netica.
 //!
 //! * In tables the node varies fastest, then its last parent. Inner parentheses are optional.
-//! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only these becomes
-//!   uniform; if it is indeed impossible, that changes no posterior. `#2` is the third state, as an
-//!   entry of a function or as a whole row of probabilities.
+//! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only these and zeros
+//!   becomes uniform; if it is indeed impossible, that changes no posterior. `#2` is the third
+//!   state, as an entry of a function or as a whole row of probabilities.
 //! * The intervals given by `levels` are the states of a continuous node.
 //! * A node with neither table nor equation gets a uniform distribution, as in Netica. A node given
 //!   only by an equation is refused, and so are links with a delay in time.
@@ -86,11 +86,12 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     Ok((network, warnings))
 }
 
-/// The fields of a node, and those of the classes that it inherits from.
+/// The blocks in which the fields of a node are looked up: its own, then those of its classes.
 struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }
 
+/// The block of each class and node by name, and the class that it inherits from.
 type Classes<'b, 's> = HashMap<&'b str, (&'b Block<'s>, Option<&'b Word<'s>>)>;
 
 impl<'b, 's> NodeFields<'b, 's> {
@@ -101,7 +102,7 @@ impl<'b, 's> NodeFields<'b, 's> {
         block: &'b Block<'s>,
         mut class: Option<&'b Word<'s>>,
     ) -> Result<Self, FormatError> {
-        // Looking up a field visits all fields of all these classes, for each node again.
+        // These bound the time: looking up a field of a node visits all fields of all its classes.
         const MAX_ANCESTORS: usize = 32;
         const MAX_CLASS_FIELDS: usize = 1000;
         let mut blocks = vec![block];

@@ -10,11 +10,11 @@ use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Wo
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// The most numbers of a file in rows that are given by one word. A short file could otherwise demand any
-/// amount of memory.
+/// The most numbers of a file in rows that are given by a single word, such as `#2`. A short file
+/// could otherwise demand any amount of memory.
 const MAX_EXPANDED: usize = 1 << 21;
 
-/// A node without its table. The length of the table is known when the states of all nodes are.
+/// A node without its table, whose length is unknown until the states of all nodes are known.
 pub(super) struct PartialNode<'b, 's> {
     node: Node<'s>,
     levels: Levels,
@@ -170,8 +170,9 @@ fn definition(
     }
 }
 
-/// A table of probabilities. `#2` is a whole row. So is a mark for undefined entries if the table would
-/// otherwise be too short. `expanded` counts the numbers of such rows in the file.
+/// A table of probabilities, which has `rows` rows. `#2` is a whole row. A mark for an undefined
+/// entry is one entry, or a whole row if the table would otherwise have a wrong length. `expanded`
+/// counts the numbers in rows given by one word, over the whole file.
 fn probabilities(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -183,8 +184,8 @@ fn probabilities(
     let begins = |sign: char| entries.iter().filter(|entry| word(entry).starts_with(sign)).count();
     let (row_words, marks) = (begins('#'), begins('@'));
     let plain = entries.len() - row_words - marks;
-    let short = plain + marks + row_words.saturating_mul(states);
-    let whole = marks > 0 && short != rows.saturating_mul(states);
+    let length = plain + marks + row_words.saturating_mul(states);
+    let whole = marks > 0 && length != rows.saturating_mul(states);
     let expanded_rows = row_words + if whole { marks } else { 0 };
     *expanded = expanded.saturating_add(expanded_rows.saturating_mul(states));
     if *expanded > MAX_EXPANDED {
@@ -225,7 +226,7 @@ fn probabilities(
     Ok(Definition::Table(numbers))
 }
 
-/// A state for each configuration of the parents: by label, title, position or value.
+/// A state for each configuration of the parents: by label, index (`#2`) or value.
 fn outcomes(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -236,12 +237,12 @@ fn outcomes(
     let mut outcomes = Vec::with_capacity(entries.len());
     for &entry in entries {
         let (text, offset) = (word(entry), entry.offset);
-        let by_position = || {
+        let by_index = || {
             let state = text.strip_prefix('#')?.parse::<usize>().ok()?;
             (state < node.states.len()).then_some(state)
         };
         let by_value = || levels.state_of(number(text)?);
-        let state = labels.get(text).or_else(by_position).or_else(by_value);
+        let state = labels.get(text).or_else(by_index).or_else(by_value);
         if state.is_none() && !is_undefined(text) {
             return Err(labels.unknown(source, text, offset));
         }

@@ -13,12 +13,13 @@ pub(super) enum Levels {
     None,
     /// One for each state.
     Points(Vec<f64>),
-    /// The bounds, one more than states, increasing or decreasing.
+    /// The bounds of the intervals, one more than there are states, increasing or decreasing.
     Bounds(Vec<f64>),
 }
 
 impl Levels {
-    /// The state with `value`, or whose interval contains it.
+    /// The state that has `value`, or whose interval contains it. An interval contains its lower
+    /// bound; the last one contains both.
     pub fn state_of(&self, value: f64) -> Option<usize> {
         match self {
             Self::None => None,
@@ -55,7 +56,7 @@ pub(super) fn states<'s>(
         {
             Levels::Points(levels)
         }
-        // Two levels are only the range.
+        // Two levels without labels only give the range of a continuous node.
         Some((levels, _)) if levels.len() < 3 && labels.is_none() => Levels::None,
         Some((levels, offset)) => {
             if let Some(labels) = &labels
@@ -136,7 +137,7 @@ fn labels<'s>(
     labels.collect()
 }
 
-/// Uses titles as labels. A state without a title is called by its number.
+/// The titles of states as labels. A state without a title is called by its index: `state0`.
 fn titles<'s>(entries: &[&ListEntry<'s>]) -> Vec<Word<'s>> {
     let label = |(index, entry): (usize, &&ListEntry<'s>)| Word {
         text: entry.word.clone().unwrap_or_else(|| unnamed_state(index).into()),

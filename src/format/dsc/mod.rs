@@ -5,8 +5,8 @@
 //! parents by index, counted from zero, or by label. Rows may come in any order; `default` fills
 //! those not given.
 //!
-//! A node whose block or type is called `decision` gets a uniform distribution, one called `utility`
-//! is left out, both with a warning. Rows given by a `function` are refused.
+//! A node whose block or type is called `decision` gets a uniform distribution, one called
+//! `utility` is left out, both with a warning. Rows given by a `function` are refused.
 
 mod parser;
 

@@ -54,7 +54,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     Ok(Document { name: reader.name, nodes: found, distributions })
 }
 
-/// The kind of a node whose block or type begins with `word`; `plain` is the word for chance nodes.
+/// The role of a node whose block or type begins with `word`. `plain` is the word for chance nodes.
 fn role(word: &str, plain: &str) -> Option<Role> {
     let roles = [
         (plain, Role::Chance),
@@ -71,7 +71,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// The name of the network, if there is one, and a block that is skipped.
+    /// Reads the name of the network, if it has one, and skips the block after it.
     fn network(&mut self) -> Result<(), FormatError> {
         let is_block = |word: &str| {
             ["properties", "node", "decision", "utility", "probability"]
@@ -117,7 +117,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A node. The word of its block says that it is a `role`; its type may say otherwise.
+    /// A node. `role` is the role that the first word of its block gives. A chance node may still
+    /// be declared a decision or a utility by its type.
     fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.tokens.sign(Token::OpenBrace)?;
@@ -181,8 +182,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// `discrete [ N ] = { "a", "b" };` of the node `name`. The first word may also be `decision`, or
-    /// `utility`, which needs no states.
+    /// The role and states in `discrete [ N ] = { "a", "b" };`, the type of the node `name`. The
+    /// first word may also be `decision` or `utility`; a utility needs no states.
     fn states(&mut self, name: &str) -> Result<(Role, Vec<Word<'s>>), FormatError> {
         let role = match self.parser.tokens.next()? {
             (Token::Word(word), offset) if word.eq_ignore_ascii_case("continuous") => {
@@ -319,12 +320,13 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The error for numbers that are one row among several but do not say which.
+    /// The error for a row that lacks the states of the parents, although it is not the only row.
     fn unlabelled(&self, child: &Word<'_>, offset: usize) -> FormatError {
         self.source.error(offset, format!("expected the states of the parents of '{}'", child.text))
     }
 
-    /// The states of the parents up to a parenthesis, added to `labels`; returns their range there.
+    /// Reads the states of the parents up to `)`, appends them to `labels` and returns their range
+    /// there.
     fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
         let first = labels.len();
         loop {

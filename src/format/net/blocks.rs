@@ -36,7 +36,7 @@ pub(super) struct ListItem<'s> {
     pub offset: usize,
 }
 
-/// The kind of a node, as the words before its name say.
+/// The kind of a node, which the words before its name give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Chance,
@@ -60,7 +60,7 @@ pub(super) struct PotentialBlock<'s> {
     pub children: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
     pub offset: usize,
-    /// The numbers of `data`, and their byte offset.
+    /// The value of `data`, and its byte offset.
     pub data: Option<(PotentialData, usize)>,
     /// All other attributes.
     pub attributes: Vec<NetAttribute<'s>>,
@@ -70,14 +70,14 @@ pub(super) struct PotentialBlock<'s> {
 #[derive(Debug)]
 pub(super) enum PotentialData {
     Numbers(Vec<Number>),
-    /// Not numbers. This is an error unless the node is left out.
+    /// Something other than numbers. The error is reported only if the node is a chance node.
     Malformed(FormatError),
 }
 
 /// `instance NAME : CLASS (INPUT = ACTUAL, ...; ALIAS = OUTPUT, ...) { ATTRIBUTES }`
 #[derive(Debug)]
 pub(super) struct Instance<'s> {
-    /// Its number in the file.
+    /// Its number among the instances of the file, counted from one.
     pub number: usize,
     pub name: Word<'s>,
     pub class: Word<'s>,

@@ -55,7 +55,7 @@ fn nodes<'b, 's: 'b>(
     mut potentials: HashMap<String, PotentialBlock<'s>>,
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
 ) -> Result<Vec<Node<'s>>, FormatError> {
-    // Tables have no dimension for a function: Hugin uses the value that it has at the time.
+    // A function is not a dimension of a table: Hugin uses its value at the time of computation.
     let functions: HashSet<&str> = class
         .nodes
         .iter()
@@ -73,7 +73,8 @@ fn nodes<'b, 's: 'b>(
     Ok(found)
 }
 
-/// Replaces the names of `nodes` of `class` by their full names.
+/// Replaces the names of `nodes`, which belong to `class`, with the full names in the attribute
+/// [`NAME`].
 fn with_full_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
     let full_names: HashMap<&str, Cow<'_, str>> =
         class.nodes.iter().map(|block| (&*block.name.text, full_name(block))).collect();
@@ -183,7 +184,8 @@ fn node<'b, 's: 'b>(
     }
 }
 
-/// The expressions from which the table is computed, if there are any.
+/// The attribute with the expressions of a table; `None` if it is missing or holds only
+/// parentheses.
 fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p NetAttribute<'s>> {
     let model = attribute(potential, "model_data")?;
     model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
@@ -197,7 +199,7 @@ fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     })
 }
 
-/// The annotation in `attributes`, except those called as in `without`.
+/// The annotation in `attributes`, leaving out those named in `without`.
 fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {

@@ -1,10 +1,10 @@
 //! Unfolds classes and their instances into plain nodes.
 //!
-//! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs" and
-//! "The NET language". `instance I : C (input = actual; alias = output) { ... }` is a copy of the nodes
-//! of class C, called `I.node`. An input is the node that it is bound to; an unbound input has its own
-//! table. An alias is the name by which the surrounding class refers to a node of the instance. The
-//! network is the class that has no instance in another class of the file.
+//! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs"
+//! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` is a copy of
+//! the nodes of class C, called `I.node`. An input is the node that it is bound to; an unbound
+//! input has its own table. An alias is the name by which the surrounding class refers to a node of
+//! the instance. The network is the class that has no instance in another class of the file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::format::nodes::{Definition, Node, Word};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// The maximum depth of nested instances, and of aliases of aliases. It bounds the recursion.
+/// The maximum depth of nested instances, and of chains of aliases. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
 /// The most bytes that names and labels of the copies may have together. A short file could
@@ -154,8 +154,8 @@ impl<'c, 's> Classes<'c, 's> {
         self.bindings.get(&scope.instance?.number)?.get(name).copied()
     }
 
-    /// Finds the node called `name` in `scope`, through bindings and aliases: its class, its full name
-    /// and its name in that class. `fuel` bounds the number of steps.
+    /// Finds the node called `name` in `scope`, through bindings and aliases: its class, its full
+    /// name and its name in that class. `fuel` bounds the number of steps.
     fn find(
         &self,
         scope: &InstanceScope<'_, 'c, 's>,
@@ -180,7 +180,7 @@ impl<'c, 's> Classes<'c, 's> {
     }
 }
 
-/// One instance on the way from the network down, or the network itself.
+/// An instance of a class in the scope that contains it, or the network itself.
 struct InstanceScope<'o, 'c, 's> {
     /// The index of its class.
     index: usize,
@@ -302,12 +302,15 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
     }
 }
 
-/// The copies so far, and the memory that they use.
+/// The copies so far, and what is counted against the limits on memory.
 #[derive(Default)]
 struct Unfolded<'s> {
     nodes: Vec<Node<'s>>,
+    /// States, plus one for each node, instance and binding.
     states: usize,
+    /// Numbers in tables.
     numbers: usize,
+    /// Bytes of names, labels and titles.
     text: usize,
 }
 

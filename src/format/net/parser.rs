@@ -272,7 +272,7 @@ impl<'s> Parser<'s> {
                         item_at,
                     ));
                 }
-                // Operators of an expression.
+                // Other punctuation of an expression.
                 _ => {}
             }
             tokens += 1;

@@ -12,11 +12,11 @@ use crate::format::source::SourceText;
 /// The attribute that says that empty labels are meant to be empty.
 pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 
-/// The labels of `node`: those in the file, else its values, else `false` and `true` if it is boolean.
-/// All labels are different: a repeated one gets a number appended.
+/// The labels of `node`: those in the file, else its values, else `false` and `true` if it is
+/// boolean. All labels are different: a repeated one gets a number appended.
 ///
 /// # Errors
-/// If the node has no states, or they are not a list.
+/// If the node has no states, or its states or values are not a list.
 pub(super) fn labels<'s>(
     source: SourceText<'s>,
     node: &NodeBlock<'s>,

@@ -114,7 +114,8 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // A parenthesis opens where the states of a parent start over, and closes where they end.
+    // Each parent has a pair of parentheses around all of its states: it opens at the row of the
+    // first and closes after the row of the last.
     let states = network[cpt.child()].cardinality();
     let sizes: Vec<usize> = cpt.parents().iter().rev().map(|&p| network[p].cardinality()).collect();
     let rows = cpt.values().len() / states;

@@ -97,8 +97,8 @@ impl<'n, 's> Builder<'n, 's> {
         let node = &self.nodes[index];
         let child = self.variable_of[index].expect("the node is a variable");
         if node.role == Role::Decision {
-            // The parents of a decision are what is known when deciding. A uniform distribution does not
-            // depend on them.
+            // The parents of a decision are the variables known when deciding. A uniform
+            // distribution does not depend on them.
             let states = node.states.len();
             self.count_rows(node, &[], states)?;
             return Ok(Cpt::new(child, Vec::new(), vec![1.0 / states as f64; states]));
@@ -177,7 +177,10 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(parents)
     }
 
-    /// The number of rows of a table. Called before the table is allocated.
+    /// The number of rows of the table of `node`. Call this before allocating the table.
+    ///
+    /// # Errors
+    /// If the file has too many table entries.
     fn count_rows(
         &mut self,
         node: &Node<'_>,
@@ -322,8 +325,9 @@ fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatErr
     }
 }
 
-/// Reorders the `numbers` of a table from the node slowest to the node fastest, where the node has
-/// this many `states`. An incomplete table is returned as it is; the caller refuses it.
+/// Reorders the `numbers` of the table of a node with this many `states`: the node varies slowest
+/// in `numbers`, and fastest in the result. An incomplete table is returned as it is; the caller
+/// refuses it.
 fn by_row(numbers: &[Number], states: usize) -> Vec<Number> {
     if !numbers.len().is_multiple_of(states) {
         return numbers.to_vec();

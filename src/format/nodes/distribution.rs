@@ -23,7 +23,7 @@ pub(in crate::format) struct Distribution<'s> {
 
 /// Gives every distribution to the node that it defines.
 ///
-/// Distributions of decisions and utilities are ignored.
+/// Distributions of nodes that are not chance nodes are ignored, except for their attributes.
 ///
 /// # Errors
 /// If there is no such node, or it has a distribution already.

@@ -10,8 +10,8 @@ use crate::network::{RowError, Scale, VariableId};
 
 /// The rows of one table.
 ///
-/// Labels and numbers of all rows are in one list each: two vectors for each of a hundred thousand
-/// rows would cost more than reading the rows.
+/// The labels of all rows share one vector, and so do their numbers: in a table of a hundred
+/// thousand rows, allocating two vectors per row would take longer than reading the rows.
 #[derive(Debug, Default)]
 pub(in crate::format) struct LabelledRows<'s> {
     pub rows: Vec<LabelledRow>,
@@ -24,9 +24,9 @@ pub(in crate::format) struct LabelledRows<'s> {
 pub(in crate::format) struct LabelledRow {
     /// The byte offset of the row.
     pub offset: usize,
-    /// The range of its labels in the list; `None` for the default row.
+    /// The range of its labels in [`LabelledRows::labels`]; `None` for the default row.
     pub labels: Option<Range<usize>>,
-    /// The range of its numbers in the list.
+    /// The range of its numbers in [`LabelledRows::numbers`].
     pub numbers: Range<usize>,
 }
 
@@ -49,7 +49,11 @@ pub(super) struct LabelledTable<'t, 's> {
 }
 
 impl LabelledTable<'_, '_> {
-    /// The table with `rows` rows: the states of the node fastest, then those of the last parent.
+    /// The table, which has `rows` rows. The states of the node vary fastest, then those of the
+    /// last parent.
+    ///
+    /// # Errors
+    /// If a row is malformed, given twice or missing without a default.
     pub fn values(&self, rows: usize, audit: &mut RowAudit) -> Result<Vec<f64>, FormatError> {
         let states = self.node.states.len();
         let labels: Vec<_> = self
@@ -195,7 +199,7 @@ impl LabelledTable<'_, '_> {
         self.source.error(self.node.offset, message)
     }
 
-    /// What messages call a row.
+    /// The name of a row in messages.
     fn title(&self, row: &LabelledRow) -> String {
         let name = &self.node.name.text;
         let Some(range) = &row.labels else { return format!("the default row of '{name}'") };

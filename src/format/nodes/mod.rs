@@ -50,31 +50,33 @@ pub(super) enum Role {
     LeftOut(&'static str),
 }
 
-/// The distribution of a node, as the file gives it. In all lists the last parent varies fastest.
+/// The distribution of a node, as the file gives it. Of the parents, the last varies fastest.
 #[derive(Debug)]
 pub(super) enum Definition<'s> {
     /// The file gives none.
     Missing,
-    /// One number for each state of the node in each configuration of the parents, the node fastest.
+    /// One number for each state of the node in each configuration of the parents; the node varies
+    /// fastest.
     Table(Vec<Number>),
-    /// The same numbers with the node slowest.
+    /// The same numbers, but the node varies slowest.
     TableByState(Vec<Number>),
     /// Rows in any order, each with the states of the parents.
     Rows(LabelledRows<'s>),
     /// As in `Table`, but the numbers of a row are weights that may sum to anything.
     Weights(Vec<Number>),
-    /// The state of the node in each configuration of the parents, with its byte offset; `None` where
-    /// the file leaves it undefined.
+    /// The state of the node in each configuration of the parents, with its byte offset; `None`
+    /// where the file leaves it undefined.
     Function(Vec<(Option<usize>, usize)>),
     /// Parameters of a noisy-MAX: one column for each state of each parent, and one for the leak.
     NoisyMax {
-        /// For each parent in turn, its states from the strongest to the one without effect.
+        /// For each parent in turn, its states from the strongest to the one without effect; empty
+        /// if that is the order of its states.
         strengths: Vec<Number>,
         columns: Vec<Number>,
     },
     /// Parameters of a noisy adder, which averages the columns.
     NoisyAdder {
-        /// One for each parent, and one for the leak.
+        /// One for each parent and one for the leak; empty if all are equal.
         weights: Vec<Number>,
         columns: Vec<Number>,
     },
@@ -90,7 +92,7 @@ pub(super) struct Node<'s> {
     pub definition: Definition<'s>,
     /// The byte offset of the definition, or of the node if it has none.
     pub offset: usize,
-    /// Title, position and whatever else the file says about it.
+    /// Title, position and other attributes of the node.
     pub note: Annotation,
 }
 
@@ -98,7 +100,7 @@ pub(super) struct Node<'s> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IfMissing {
     Refuse,
-    /// Give all states the same probability, as the program does that the format belongs to.
+    /// Give all states the same probability, as the program that owns the format does.
     Uniform,
 }
 

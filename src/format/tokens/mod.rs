@@ -1,7 +1,7 @@
 //! The tokenizer of the text formats.
 //!
-//! A word is anything between white space, punctuation and comments. Whether it is a name, a label, a
-//! number or a keyword is up to the caller.
+//! A word is anything between white space, punctuation and comments. Whether it is a name, a label,
+//! a number or a keyword is up to the caller.
 
 mod dialect;
 
@@ -136,7 +136,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         }
     }
 
-    /// The error that `found`, at byte `offset`, is not `what` was expected.
+    /// The error that `what` was expected and `found` is at byte `offset` instead.
     pub fn expected(&self, what: &str, found: Token<'_>, offset: usize) -> FormatError {
         self.source.error(offset, format!("expected {what}, found {found}"))
     }

@@ -60,7 +60,11 @@ fn quotes_hold_any_text_and_backslashes_escape_if_the_dialect_says_so() {
 #[test]
 fn every_kind_of_white_space_separates_words() {
     assert_eq!(words(&PLAIN, "\u{a0}a\r\n\tb\x0b\u{2003}c\x0c\x1a"), ["'a'", "'b'", "'c'"]);
-    assert_eq!(words(&PLAIN, "a\u{a0}b"), ["'a\u{a0}b'"], "but not within one");
+    assert_eq!(
+        words(&PLAIN, "a\u{a0}b"),
+        ["'a\u{a0}b'"],
+        "a no-break space inside a word is part of it"
+    );
 }
 
 #[test]

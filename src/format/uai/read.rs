@@ -14,7 +14,8 @@ pub(super) fn recognise(text: &str) -> bool {
     kind(Words { text, offset: 0 }.next().map(|(word, _)| word)).is_some()
 }
 
-/// Whether `word` says that this is a Bayesian network; `None` if it is no kind of network.
+/// Whether `word` stands for a Bayesian network (`true`) or a Markov network (`false`); `None` if
+/// it stands for neither.
 fn kind(word: Option<&str>) -> Option<bool> {
     match word {
         Some(word) if word.eq_ignore_ascii_case("BAYES") => Some(true),
@@ -209,7 +210,8 @@ impl<'s> Reader<'s> {
         Ok((values, start.unwrap_or(offset)))
     }
 
-    /// A whole number and its byte offset.
+    /// The next word as a whole number, and its byte offset. `what` describes the number, for the
+    /// error.
     fn count(&mut self, what: &str) -> Result<(usize, usize), FormatError> {
         let (word, offset) = self.word(|| what.to_owned())?;
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());

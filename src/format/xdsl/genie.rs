@@ -9,8 +9,8 @@ use crate::format::source::SourceText;
 use crate::format::xml::Element;
 use crate::network::{Annotation, Attribute};
 
-/// Adds the `genie` extension of `root` to `note`, the annotation of the network, and to those of
-/// `nodes`.
+/// Adds the `genie` extension of `root` to `note`, the annotation of the network, and to the
+/// annotations of `nodes`.
 pub(super) fn annotate(
     source: SourceText<'_>,
     root: &Element<'_>,

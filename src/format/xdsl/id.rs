@@ -1,4 +1,4 @@
-//! Encodes names as ids.
+//! Encodes names and labels as ids, and decodes ids.
 
 use std::fmt::Write as _;
 
@@ -47,8 +47,8 @@ pub(super) fn decode(id: &str) -> String {
     name
 }
 
-/// The character of the escape at the start of `text` (none for `u__`, the empty name), and the length of
-/// the escape.
+/// The character of the escape at the start of `text` (none for `u__`, the empty name), and the
+/// length of the escape.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let digits = text.strip_prefix("u_")?;
     let length = digits.find('_').filter(|&length| length <= 6)?;

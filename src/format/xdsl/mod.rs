@@ -1,10 +1,10 @@
 //! XDSL, the format of GeNIe and SMILE in XML.
 //!
 //! Source: the manuals of GeNIe and SMILE. In tables and lists of resulting states the node varies
-//! fastest, then its last parent (SMILE, *Multidimensional arrays*). Noisy-MAX and noisy-adder nodes
-//! are expanded into tables. Equations and dynamic networks are refused. Titles, comments, positions
-//! and colours are in the `genie` extension, which is written back unchanged if the network still
-//! has all its nodes.
+//! fastest, then its last parent (SMILE, *Multidimensional arrays*). Noisy-MAX and noisy-adder
+//! nodes are expanded into tables. Equations and dynamic networks are refused. Titles, comments,
+//! positions and colours are in the `genie` extension, which is written back unchanged if the
+//! network still has all its nodes.
 //!
 //! Ids consist of letters, digits and underscores and begin with a letter. Any other character is
 //! written as `u_HEX_`, which is decoded when read.
@@ -33,10 +33,10 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The attribute name for the extensions as they were read.
+/// The name of the attribute that keeps the extensions as they were read.
 const EXTENSIONS: &str = "extensions";
-/// The property with the index of a node among the variables. In the file, parents come before their
-/// children, which may be another order.
+/// The property that keeps the index of a node among the variables, if these are in another order
+/// than the nodes of the file, in which parents come before their children.
 const ORDER: &str = "variable_order";
 
 fn recognise(text: &str) -> bool {

@@ -114,7 +114,7 @@ fn attributes(element: &Element<'_>, known: &[&str]) -> Annotation {
     Annotation { attributes: attributes.collect(), ..Annotation::default() }
 }
 
-/// Restores the order of the variables from which the nodes were written, if all nodes have it.
+/// Sorts the nodes by the property [`ORDER`] if all of them have it, and removes the property.
 fn restore_order(nodes: &mut [Node<'_>]) {
     let index = |node: &Node<'_>| -> Option<usize> {
         let order = node.note.attributes.iter().find(|attribute| attribute.name == ORDER)?;

@@ -11,17 +11,19 @@ use super::{Content, Element, XmlAttribute, local};
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
-/// The maximum depth of nested elements. Network files nest less than ten deep, not counting submodels.
+/// The maximum depth of nested elements. Network files nest less than ten deep, not counting
+/// submodels.
 const MAX_DEPTH: usize = 200;
 
 /// The most attributes of one element. The parser compares each with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 
-/// The most elements, pieces of text and attributes of a document together. The tree takes much more
-/// memory than the file.
+/// The most elements, pieces of text and attributes of a document together. The tree takes much
+/// more memory than the file.
 const MAX_PARTS: usize = 1 << 23;
 
-/// Replaces malformed comments (`<!- ... ->`, as one program writes them) by spaces of the same length.
+/// Replaces malformed comments (`<!- ... ->`, as one program writes them) with spaces of the
+/// same length.
 pub(in crate::format) fn without_malformed_comments(text: &str) -> Cow<'_, str> {
     let mut clean: Option<Vec<u8>> = None;
     let mut end = 0;
@@ -69,7 +71,8 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
-    let mut separated = false; // from the text before, by a comment
+    // Whether a comment separates the next text from the text before it.
+    let mut separated = false;
     let mut parts = 0;
     loop {
         let offset = position(reader.buffer_position());
@@ -140,12 +143,12 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     }
 }
 
-/// Appends `text` to the content of `parent`. Text on both sides of a character reference becomes one
-/// word again.
+/// Appends `text`, which is at byte `offset`, to the content of `parent`. The parser splits a word
+/// at a character reference; its parts are joined here, unless a comment has `separated` them.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, separated: bool) {
-    let begins = !separated && !text.starts_with(char::is_whitespace);
+    let continues = !separated && !text.starts_with(char::is_whitespace);
     match parent.content.last_mut() {
-        Some(Content::Text(before, _)) if begins && !before.ends_with(char::is_whitespace) => {
+        Some(Content::Text(before, _)) if continues && !before.ends_with(char::is_whitespace) => {
             before.to_mut().push_str(&text);
         }
         _ => parent.content.push(Content::Text(text, offset)),

@@ -2,14 +2,15 @@
 
 /// Escapes `text` for an element or an attribute.
 pub(in crate::format) fn escape(text: &str) -> String {
-    // A parser normalises line ends, and all white space in attributes.
+    // A parser would change line ends, and all white space in attributes, unless they are escaped.
     quick_xml::escape::escape(text)
         .replace('\r', "&#13;")
         .replace('\n', "&#10;")
         .replace('\t', "&#9;")
 }
 
-/// Whether XML can represent `text`: it has no control characters but tabs and line ends.
+/// Whether XML can represent `text`: it has no control characters other than tabs and line ends,
+/// and neither of the noncharacters U+FFFE and U+FFFF.
 pub(in crate::format) fn can_hold(text: &str) -> bool {
     text.chars().all(|c| match c {
         '\t' | '\n' | '\r' => true,

@@ -2,8 +2,8 @@
 //!
 //! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1998. In a `TABLE` the
 //! variable varies fastest, then its last parent. aGrUM writes the same with the extension
-//! `.bifxml`. Also accepted: `VALUE` for `OUTCOME` and `PROBABILITY` for `DEFINITION`, as in earlier
-//! drafts, tags in any case, and comments inside tables.
+//! `.bifxml`. Also accepted: `VALUE` for `OUTCOME` and `PROBABILITY` for `DEFINITION`, as in
+//! earlier drafts, tags in any case, and comments inside tables.
 //!
 //! Properties are free text. `position = (x, y)`, `title = ...` and `description = ...` are
 //! understood; all others are kept word for word.
@@ -30,8 +30,9 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The attribute names for a property of the network or of a variable, and of a table.
+/// The attribute name for a property of the network or of a variable.
 const PROPERTY: &str = "PROPERTY";
+/// The attribute name for a property of a table.
 const TABLE_PROPERTY: &str = "DEFINITION PROPERTY";
 
 fn recognise(text: &str) -> bool {

@@ -11,8 +11,8 @@ use crate::network::{Annotation, Network, VariableId};
 /// The content of an XMLBIF file with `network`.
 ///
 /// # Errors
-/// If a name or label contains control characters, or begins or ends with white space, which readers
-/// of XML ignore.
+/// If a name or label contains control characters, or begins or ends with white space, which
+/// readers of XML ignore.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str("<BIF VERSION=\"0.3\">\n<NETWORK>\n");
@@ -66,7 +66,8 @@ fn definition(
     Ok(())
 }
 
-/// Writes `annotation` as properties; of the attributes, those called `name`.
+/// Writes the position, title and comment of `annotation`, and its attributes called `name`, as
+/// properties.
 fn properties(
     text: &mut String,
     indent: &str,

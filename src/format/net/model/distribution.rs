@@ -1,14 +1,16 @@
 //! The distributions that expressions may use.
 //!
-//! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". A numbered node has
-//! the counts 0, 1, 2 and so on; its last state takes the rest of the distribution. The intervals of
-//! a node must cover a continuous distribution, possibly truncated, completely.
+//! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". A node with a
+//! discrete distribution has the values 0, 1, 2 and so on; its last state takes the rest of the
+//! probability. The intervals of a node must cover a continuous distribution, possibly
+//! truncated, completely.
 //!
-//! `NoisyOR (C1, P1, C2, P2, ...)` is false with the product of the P of those C that are true: P is
-//! the probability that the cause is inhibited, and `true` as a cause is the leak (as in the network
-//! *Family Out* that comes with Hugin). `Triangular` and `PERT` take bounds and mode in any order,
-//! since the mode lies between the bounds. `PERT` is the beta distribution with the usual weight of
-//! four. `Exponential` is refused: the manual does not say whether its parameter is a rate or a mean.
+//! `NoisyOR (C1, P1, C2, P2, ...)` is false with a probability that is the product of the Pi of all
+//! causes Ci that are true: Pi is the probability that the cause Ci is inhibited. The cause `true`
+//! is the leak (as in the network *Family Out* that comes with Hugin). `Triangular` and `PERT` take
+//! bounds and mode in any order, since the mode lies between the bounds. `PERT` is the beta
+//! distribution with the usual weight of four. `Exponential` is refused: the manual does not say
+//! whether its parameter is a rate or a mean.
 
 use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
 
@@ -17,11 +19,11 @@ use super::parser::{Expression, ExpressionKind};
 use super::special::{beta_cdf, gamma_cdf, normal_cdf};
 use super::{ErrorAt, StateValues};
 
-/// The probability that may lie outside the intervals of a node, for rounding.
+/// The most probability that may lie outside the intervals of a node, to allow for rounding.
 const MAX_OUTSIDE: f64 = 1e-6;
 
-/// The largest shape of a continuous distribution. It bounds the time of its distribution function;
-/// up to here that is accurate to about twelve digits.
+/// The largest shape parameter of a continuous distribution. It bounds the time to compute the
+/// distribution function, which up to this shape is accurate to about twelve digits.
 const MAX_SHAPE: f64 = 1000.0;
 
 /// The cost of one probability, in evaluation steps: roughly the arithmetic operations it takes.
@@ -41,7 +43,8 @@ pub(super) fn is_distribution(name: &str) -> bool {
 /// A cumulative distribution function.
 type Cumulative = Box<dyn Fn(f64) -> f64>;
 
-/// Writes the weights of the states under the distribution `name`, at byte `offset`, to `row`.
+/// Writes to `row` the weights that the distribution `name`, called at byte `offset`, gives the
+/// states.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
@@ -150,7 +153,7 @@ fn counts(
         }
         ("Geometric", &[p]) => {
             let law = Geometric::new(p).map_err(|_| wrong())?;
-            // Here the failures before the first success are counted, in statrs all trials.
+            // Hugin counts the failures before the first success, statrs all trials.
             Box::new(move |count| law.pmf(count + 1))
         }
         ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => certain_zero(),

@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, StateValues, distribution};
 
-/// The maximum depth of functions that call functions. It bounds the recursion.
+/// The maximum depth of function nodes that use other function nodes. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// The tolerance, relative to values above 1, within which a number is the value of a state.
+/// How far a number may be from the value of a state to match it, relative to the value if that is
+/// above 1.
 const VALUE_TOLERANCE: f64 = 1e-10;
 
 /// The value of an expression.
@@ -35,13 +36,14 @@ pub(super) struct Evaluation<'e, 's> {
     /// The name of the node.
     pub node: &'e str,
     pub child: &'e StateValues,
+    /// Name and state values of each parent.
     pub parents: &'e [(&'e str, StateValues)],
-    /// The states of the parents.
+    /// The state of each parent, by index.
     pub configuration: &'e [usize],
-    /// For each parent whose states are intervals, its value.
+    /// For each parent, its value at the current point. Used only if its states are intervals.
     pub points: &'e [f64],
     pub functions: &'e HashMap<String, Expression<'s>>,
-    /// The steps of the file so far.
+    /// The evaluation steps of the file so far: one per subexpression, more for distributions.
     pub steps: &'e mut usize,
     /// The current depth of function calls.
     pub depth: usize,
@@ -63,8 +65,8 @@ pub(super) fn count(steps: &mut usize, offset: usize, more: usize) -> Result<(),
     Ok(())
 }
 
-/// Adds the names in `expression` and in the functions that it calls to `names`. Returns the number of
-/// subexpressions visited.
+/// Adds the names in `expression` and in the functions that it calls to `names`. Returns the number
+/// of subexpressions visited.
 pub(super) fn gather_names<'x>(
     expression: &'x Expression<'_>,
     functions: &'x HashMap<String, Expression<'_>>,
@@ -127,7 +129,10 @@ impl<'e> Evaluation<'e, '_> {
         Ok(())
     }
 
-    /// Counts `steps`.
+    /// Adds `steps` to the steps of the file.
+    ///
+    /// # Errors
+    /// If there are too many.
     pub fn count(&mut self, offset: usize, steps: usize) -> Result<(), ErrorAt> {
         count(self.steps, offset, steps)
     }

@@ -1,18 +1,18 @@
 //! Tables that are given by expressions in `model_data`.
 //!
-//! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` lists some of
-//! the parents, and `model_data` has one expression for each of their configurations. In an
-//! expression, a parent stands for its state: a labelled one for its label, a boolean one for `false`
-//! or `true`, a numbered one for its value. The value of an expression is the state of the node, or a
-//! distribution with its parameters.
+//! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` lists some
+//! of the parents, and `model_data` has one expression for each of their configurations. In an
+//! expression, a parent stands for its state: a labelled one for its label, a boolean one for
+//! `false` or `true`, a numbered one for its value. The value of an expression is the state of the
+//! node, or a distribution with its parameters.
 //!
-//! A parent whose states are intervals is evaluated at evenly spaced points of its interval, 25 or as
-//! many as `samples_per_interval` says, and the row is the mean over these points. Hugin does the
-//! same but does not document its points; here they are the middles of equal parts. Such tables are
-//! estimates, and cause a warning.
+//! A parent whose states are intervals is evaluated at evenly spaced points of its interval, 25 or
+//! as many as `samples_per_interval` says, and the row is the mean over these points. Hugin does
+//! the same but does not document its points; here they are the midpoints of equal parts. Such
+//! tables are estimates, and cause a warning.
 //!
-//! What Hugin computes by convolution (`aggregate`) or from posteriors (`probability`) has no exact
-//! table and is refused, and so is everything that the manual leaves open.
+//! Expressions that Hugin computes by convolution (`aggregate`) or from posteriors (`probability`)
+//! are refused, and so is everything whose meaning the manual leaves open.
 
 mod distribution;
 mod evaluate;
@@ -87,7 +87,7 @@ impl StateValues {
     }
 }
 
-/// What the expressions of all classes of a file have used so far. Both are limited.
+/// What the expressions of all classes of a file have used so far. Both counts are limited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     /// Table entries.
@@ -100,7 +100,7 @@ pub(super) struct Usage {
 pub(super) struct Models<'s, F> {
     source: SourceText<'s>,
     block_of: F,
-    /// The function nodes that are given by one expression.
+    /// The function nodes that are given by a single expression, by name.
     functions: HashMap<String, Expression<'s>>,
     pub usage: Usage,
     /// The nodes with estimated tables.
@@ -132,11 +132,13 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         Self { source, block_of, functions, usage, estimated }
     }
 
-    /// The table of the node `block` as weights, computed from the expressions in `model`, an attribute
-    /// of its `potential`. The states of the node vary fastest, then those of the last parent.
+    /// The table of the node `block` as weights, computed from the expressions in `model`, an
+    /// attribute of its `potential`. The states of the node vary fastest, then those of the last
+    /// parent.
     ///
     /// # Errors
-    /// If an expression is malformed, has no exact table, or takes too many steps.
+    /// If an expression is malformed, is not supported, or takes too many steps, or the table is
+    /// too large.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,

@@ -40,7 +40,8 @@ pub(super) enum Operator {
     Power,
 }
 
-/// The signs of the operators with their precedence. Longer signs come first, so that they match first.
+/// The signs of the operators with their precedence. Longer signs come first, so that they match
+/// first.
 const OPERATORS: [(&str, Operator, u8); 13] = [
     ("==", Operator::Equal, 1),
     ("!=", Operator::Unequal, 1),

@@ -5,7 +5,7 @@ use crate::format::source::ErrorAt;
 
 /// The points for one row: all combinations of the points in the intervals of the varying parents.
 pub(super) struct Points {
-    /// For each parent its value at the current point; 0 if it does not vary.
+    /// For each parent, its value at the current point; 0 if it does not vary.
     pub values: Vec<f64>,
     /// The number of combinations.
     pub count: f64,
@@ -16,8 +16,8 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The first point. `varying` are the indices of the varying parents, `configuration` the states of
-    /// all parents. The expression of `node` is at byte `offset`.
+    /// The first point. `varying` are the indices of the varying parents, `configuration` the
+    /// states of all parents. The expression of `node` is at byte `offset`.
     ///
     /// # Errors
     /// If an interval is infinite.

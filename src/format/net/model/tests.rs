@@ -161,7 +161,7 @@ fn interval_parents_are_evaluated_at_25_points() {
 }
 
 #[test]
-fn expressions_without_an_exact_table_are_refused_with_their_place() {
+fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
     let cases = [
         (
             "part",
@@ -275,7 +275,7 @@ fn nodes_without_states_are_refused_before_their_tables_are_made() {
 }
 
 #[test]
-fn recursive_functions_and_too_many_steps_are_refused() {
+fn functions_that_use_themselves_or_take_too_many_steps_are_refused() {
     let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
     for g in 1..30 {
         let before = g - 1;
@@ -286,8 +286,8 @@ fn recursive_functions_and_too_many_steps_are_refused() {
     let twice = format!("{text} potential (part) {{ model_data = (g29); }}");
     let error = read(&twice).unwrap_err();
     assert!(error.ends_with("take too many steps"), "{error}");
-    let chances = format!("{text} potential (line) {{ model_data = (Normal (g20, 1)); }}");
-    assert!(read(&chances).is_ok(), "few of many steps");
+    let fewer = format!("{text} potential (line) {{ model_data = (Normal (g20, 1)); }}");
+    assert!(read(&fewer).is_ok(), "2^20 steps are below the maximum");
     let chain = |length: usize| {
         let link =
             |g| format!("function h{} {{ }} potential (h{0}) {{ model_data = (h{g}); }}\n", g + 1);
