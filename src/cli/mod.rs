@@ -117,18 +117,12 @@ mod tests {
             assert!(command.get_about().is_some(), "{name}");
             let help = command.render_long_help().to_string();
             let part = match name.as_str() {
-                "bench" => "compile_ms is building the junction tree",
+                "bench" => "compile_ms is for building the junction tree",
                 "experiment" => "\nfig4    histograms of separator sizes\n",
                 "record" => "--resume continues from there",
                 _ => "Usage:",
             };
-            assert!(
-                help.split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" ")
-                    .contains(&part.split_whitespace().collect::<Vec<_>>().join(" ")),
-                "{help}"
-            );
+            assert!(help.contains(part), "{help}");
         }
     }
 }
