@@ -72,7 +72,7 @@ fn keywords_are_case_insensitive() {
                 PROPERTY position = (1, 2); }\nVariable b { Type Discrete [ 2 ] { n, y }; }\n\
                 PROBABILITY ( Type ) { TABLE 0.25 0.75; }\n\
                 Probability ( b | Type ) { Default 1 0; (Table) 0 1; Property q; }";
-    let read = format::open_bytes("no ending", text).unwrap_or_else(|error| panic!("{error}"));
+    let read = format::open_bytes("no extension", text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read.format, Format::Bif);
     assert_eq!(read.network.variables()[0].states(), ["Table", "DEFAULT"]);
     assert_eq!(values(&read.network, "Type"), [0.25, 0.75]);
@@ -329,7 +329,7 @@ fn every_sample_opens_and_matches_its_description() {
 }
 
 #[test]
-fn mutated_files_never_panic() {
+fn mutated_files_do_not_cause_a_panic() {
     use rand::{RngExt, SeedableRng};
     let valid = with_block(
         "// c\nprobability ( b | a ) { (no) 1e0 0 \"0\"; default 0.5 0.25, 0.25; property x; }",

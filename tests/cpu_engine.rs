@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 fn sample(name: &str) -> Arc<CompiledNetwork> {
     let network = Arc::clone(&open(name).expect("a shipped network").network);
     let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
-    Arc::new(compiled.expect("it is not cancelled"))
+    Arc::new(compiled.expect("nobody cancels"))
 }
 
 /// Propagates the cases one after another on `threads` threads.
@@ -28,8 +28,8 @@ fn run(
 ) -> Vec<Posteriors> {
     let memory = MemoryLimit::from_bytes(4 << 30);
     let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
-    let engine = engine::by_name("cpu").expect("it is one of the engines");
-    let mut propagator = engine.load(compiled, &options).expect("it fits");
+    let engine = engine::by_name("cpu").expect("an engine of this name");
+    let mut propagator = engine.load(compiled, &options).expect("the network fits in memory");
     assert_eq!(propagator.threads(), threads);
     let mut propagate = |case: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
@@ -40,7 +40,8 @@ fn run(
     cases.iter().map(&mut propagate).collect()
 }
 
-/// Evidence on every `step`th variable: its most probable state given the findings before it.
+/// Evidence on up to `count` variables, every `step`th: each is observed in its most probable state
+/// given the previous findings.
 fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evidence {
     let network = compiled.network();
     let mut evidence = Evidence::none();
@@ -63,17 +64,18 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
         for threads in [1, 2] {
             let paper = PaperOptions::default();
             let options = LoadOptions { precision: Precision::F64, threads, memory, paper };
-            let engine = engine::by_name("cpu").expect("it is one of the engines");
-            let mut propagator = engine.load(&compiled, &options).expect("it fits");
+            let engine = engine::by_name("cpu").expect("an engine of this name");
+            let mut propagator =
+                engine.load(&compiled, &options).expect("the network fits in memory");
             let watch = Watch::timed(compiled.plan(), CancelToken::new());
-            propagator.run(&Evidence::none(), &watch).expect("it is possible");
+            propagator.run(&Evidence::none(), &watch).expect("the evidence is possible");
             let trace = watch.trace();
             let ids = trace.messages.iter().map(|timing| timing.message);
             assert!(ids.eq(compiled.plan().ids()), "{name}: every message once, in order");
             let is_shared = |timing: &&MessageTiming| timing.shared_with > 0;
             let shared = trace.messages.iter().filter(is_shared).count();
             assert_eq!(shared > 0, is_small, "{name}: {shared} share a time");
-            // No message starts before the previous one of its worker ends, or before its stage.
+            // The messages of one worker do not overlap, and none starts before collect begins.
             let mut timings = trace.messages.clone();
             timings.sort_by_key(|timing| (timing.worker, timing.start, timing.duration));
             let follow = |pair: &[MessageTiming]| {
@@ -82,7 +84,7 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
             };
             assert!(timings.windows(2).all(follow), "{name}: {timings:?}");
             let collect = trace.stages.iter().find(|timing| timing.stage == Stage::Collect);
-            let begun = collect.expect("it was timed").start;
+            let begun = collect.expect("collect was timed").start;
             assert!(timings.iter().all(|timing| timing.start >= begun));
         }
     }
@@ -102,7 +104,7 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
-/// The propagator of engine `cpu`.
+/// Loads `compiled` into engine `cpu`.
 fn load(
     compiled: &Arc<CompiledNetwork>,
     precision: Precision,
@@ -110,8 +112,8 @@ fn load(
 ) -> Box<dyn Propagator> {
     let memory = MemoryLimit::from_bytes(4 << 30);
     let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
-    let engine = engine::by_name("cpu").expect("it is one of the engines");
-    engine.load(compiled, &options).expect("it fits")
+    let engine = engine::by_name("cpu").expect("an engine of this name");
+    engine.load(compiled, &options).expect("the network fits in memory")
 }
 
 /// The largest difference between two answers, which must agree on whether the case is possible.
@@ -120,7 +122,7 @@ fn deviation(one: &Result<Posteriors, RunError>, other: &Result<Posteriors, RunE
         (Ok(one), Ok(other)) => {
             let pairs = one.values().iter().zip(other.values());
             let (a, b) = (one.ln_p_evidence(), other.ln_p_evidence());
-            // Not f64::max, which ignores NaN.
+            // f64::max would ignore NaN.
             let larger = |a: f64, b: f64| if b <= a { a } else { b };
             pairs.map(|(a, b)| (a - b).abs()).fold((a - b).abs() / (1.0 + b.abs()), larger)
         }
@@ -131,7 +133,7 @@ fn deviation(one: &Result<Posteriors, RunError>, other: &Result<Posteriors, RunE
     }
 }
 
-/// Sets, changes or retracts a finding; sometimes several at once, or all.
+/// Sets, changes or retracts one finding, or sometimes several. Rarely replaces all findings.
 fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
     if rng.random_bool(0.02) {
         *evidence = Evidence::drawn(network, network.variables().len() / 5, rng);
@@ -143,10 +145,10 @@ fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
         let any = VariableId::new(rng.random_range(0..network.variables().len()));
         // In the long run about a fifth of the variables have findings.
         let crowded = known.len() > network.variables().len() / 5;
-        let again = !known.is_empty() && rng.random_bool(if crowded { 0.7 } else { 0.4 });
-        let variable = if again { known[rng.random_range(0..known.len())] } else { any };
+        let is_known = !known.is_empty() && rng.random_bool(if crowded { 0.7 } else { 0.4 });
+        let variable = if is_known { known[rng.random_range(0..known.len())] } else { any };
         let states = network[variable].cardinality();
-        if again && rng.random_bool(0.6) {
+        if is_known && rng.random_bool(0.6) {
             evidence.retract(variable);
         } else if rng.random_bool(0.25) {
             let weights: Vec<f64> = (0..states).map(|_| rng.random_range(0.01..2.0)).collect();
@@ -186,7 +188,7 @@ fn an_incremental_run_gives_the_answer_of_a_fresh_one() {
                 fresh.forget();
                 let expected = fresh.run(&evidence, &watch);
                 let deviation = deviation(&found, &expected);
-                // Written so that NaN fails.
+                // This condition is false for NaN.
                 assert!(deviation <= tolerance, "{name}, step {step}: {deviation:e} off");
                 if found.is_ok() {
                     possible += 1;
@@ -206,7 +208,8 @@ fn one_more_finding_needs_fewer_messages() {
     let mut propagator = load(&compiled, Precision::F64, 1);
     let mut skipped = |evidence: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
-        engine::propagate(&mut *propagator, &compiled, evidence, &watch).expect("it is possible");
+        engine::propagate(&mut *propagator, &compiled, evidence, &watch)
+            .expect("the evidence is possible");
         watch.trace().savings.messages_skipped
     };
     let some = probable(&compiled, 40, 11);
@@ -264,11 +267,12 @@ fn savings_are_reported() {
     let memory = MemoryLimit::from_bytes(4 << 30);
     let paper = PaperOptions::default();
     let options = LoadOptions { precision: Precision::F64, threads: 1, memory, paper };
-    let engine = engine::by_name("cpu").expect("it is one of the engines");
-    let mut propagator = engine.load(&compiled, &options).expect("it fits");
+    let engine = engine::by_name("cpu").expect("an engine of this name");
+    let mut propagator = engine.load(&compiled, &options).expect("the network fits in memory");
     let mut savings = |evidence: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
-        engine::propagate(&mut *propagator, &compiled, evidence, &watch).expect("it is possible");
+        engine::propagate(&mut *propagator, &compiled, evidence, &watch)
+            .expect("the evidence is possible");
         watch.trace().savings
     };
     // 14% of the entries of Mildew can be nonzero. Without evidence, many tables sum to one and
@@ -295,9 +299,9 @@ fn many_cases_are_propagated_together_and_agree_with_single_runs() {
     for threads in [1, 2, 16] {
         let mut propagator = load(&compiled, Precision::F64, threads);
         let before = propagator.peak_bytes();
-        propagator.run_batch(&cases[..4], &watch).expect("it is not cancelled");
+        propagator.run_batch(&cases[..4], &watch).expect("nobody cancels");
         assert_eq!(propagator.peak_bytes(), before, "a small batch is propagated case by case");
-        let answers = propagator.run_batch(&cases, &watch).expect("it is not cancelled");
+        let answers = propagator.run_batch(&cases, &watch).expect("nobody cancels");
         assert!(propagator.peak_bytes() > before, "the memory of the batch is counted");
         for (case, answer) in cases.iter().zip(&answers).step_by(50) {
             let (answer, alone) = (answer.as_ref().unwrap(), propagator.run(case, &watch).unwrap());

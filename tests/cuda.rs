@@ -27,7 +27,7 @@ fn an_unavailable_engine_gives_the_reason_and_does_not_load() {
             memory: MemoryLimit::from_bytes(1 << 30),
             ..LoadOptions::default()
         };
-        // Asked twice: the first answer is cached.
+        // The engine caches its first answer.
         assert_eq!(engine.availability(), engine.availability());
         let loaded = engine.load(&compiled, &options);
         match engine.availability() {

@@ -17,7 +17,8 @@ fn request(engine: EngineChoice, findings: &[(&str, &str)]) -> Request {
     Request { engine, evidence, ..common::session::request("asia", 1) }
 }
 
-/// The last propagation, after a check of its posteriors. Its evidence is `xray = yes` or none.
+/// The newest propagation in `updates`. Checks its P(lung = yes | e); the evidence must be either
+/// `xray = yes` or empty.
 fn checked_propagation(updates: &[Update]) -> Arc<Propagation> {
     let propagation =
         last_propagation(updates).unwrap_or_else(|| panic!("no posteriors: {updates:?}"));
@@ -27,7 +28,8 @@ fn checked_propagation(updates: &[Update]) -> Arc<Propagation> {
     propagation
 }
 
-fn reasons(updates: &[Update]) -> Vec<&str> {
+/// Why the engine was replaced, once for each time. Checks which engine replaced which.
+fn fallback_reasons(updates: &[Update]) -> Vec<&str> {
     let fell_back = |update| match update {
         &Update::FellBack { ref reason, wanted, engine } => {
             assert_eq!((wanted.engine.name(), engine), ("gpu-like", default_choice()));
@@ -49,7 +51,7 @@ fn an_engine_that_does_not_load_is_replaced_until_it_is_tried_again() {
         let session = Session::start(|| {});
         session.submit(request(engine.choice(), &[]));
         let updates = updates_until_idle(&session);
-        let reasons = reasons(&updates);
+        let reasons = fallback_reasons(&updates);
         assert!(reasons.len() == 1 && reasons[0].contains(part), "{reasons:?}");
         assert_eq!(checked_propagation(&updates).engine, default_choice());
 
@@ -62,18 +64,18 @@ fn an_engine_that_does_not_load_is_replaced_until_it_is_tried_again() {
         );
         checked_propagation(&updates);
 
-        let again = |run_serial| Request { run_serial, ..request(engine.choice(), &XRAY) };
-        session.submit(again(1));
+        let rerun = |run_serial| Request { run_serial, ..request(engine.choice(), &XRAY) };
+        session.submit(rerun(1));
         let updates = updates_until_idle(&session);
-        assert_eq!(self::reasons(&updates).len(), 1);
+        assert_eq!(fallback_reasons(&updates).len(), 1);
         assert_eq!(checked_propagation(&updates).engine, default_choice());
 
         engine.repair();
-        session.submit(again(2));
+        session.submit(rerun(2));
         let updates = updates_until_idle(&session);
-        assert!(self::reasons(&updates).is_empty());
+        assert!(fallback_reasons(&updates).is_empty());
         assert_eq!(checked_propagation(&updates).engine, engine.choice());
-        session.submit(again(3));
+        session.submit(rerun(3));
         let expected = [Step::Propagate, Step::Untraced];
         assert_eq!(
             started_steps(&updates_until_idle(&session)),
@@ -92,17 +94,17 @@ fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
     let prior = checked_propagation(&updates);
     assert_eq!(prior.engine, engine.choice());
     assert_eq!(Some(prior.took()), prior.untraced, "on a GPU the time without tracing is measured");
-    let is_untraced = |update: &Update| match update {
+    let has_untraced_time = |update: &Update| match update {
         Update::Propagated(propagation) | Update::Untraced(propagation) => {
             Some(propagation.untraced.is_some())
         }
         _ => None,
     };
-    let untraced: Vec<_> = updates.iter().filter_map(is_untraced).collect();
+    let untraced: Vec<_> = updates.iter().filter_map(has_untraced_time).collect();
     assert_eq!(untraced, [false, true], "the posteriors are reported before the untraced time");
     session.submit(request(engine.choice(), &XRAY));
     let updates = updates_until_idle(&session);
-    assert_eq!(reasons(&updates), ["the device is lost"]);
+    assert_eq!(fallback_reasons(&updates), ["the device is lost"]);
     let fallback = checked_propagation(&updates);
     assert_eq!((fallback.untraced, fallback.took()), (None, fallback.trace.elapsed));
     assert_eq!(
@@ -126,7 +128,7 @@ fn the_fallback_engine_has_no_fallback() {
         panic!("{updates:?}");
     };
     assert_eq!(failure.to_string(), "the GPU failed while propagating: the device is lost");
-    assert!(reasons(&updates).is_empty());
+    assert!(fallback_reasons(&updates).is_empty());
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn a_network_above_the_memory_limit_is_rejected_without_a_fallback() {
         updates.last(),
         Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(_))))
     ));
-    assert!(reasons(&updates).is_empty());
+    assert!(fallback_reasons(&updates).is_empty());
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Every fuzz target over its seeds and over a few thousand mutations of them, on the stable compiler
-//! and without libFuzzer.
+//! Runs every fuzz target on its seeds and on 3000 mutations of them, on the stable compiler and
+//! without libFuzzer.
 //!
-//! `cargo test --release --test fuzz_smoke` runs it alone. The mutations are the same in every run.
-//! The seeds include files of a collection next to the repository, if there is one: see
+//! `cargo test --release --test fuzz_smoke` runs only this test. The mutations are the same in
+//! every run. The seeds include files of a collection next to the repository, if there is one: see
 //! `fuzz/seeds.sh`.
 #![cfg(unix)]
 
@@ -21,14 +21,14 @@ use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use targets::TARGETS;
 
-/// Mutations of each target's seeds. All targets together take a few seconds in a release build.
+/// Number of mutations per target. All targets together take a few seconds in a release build.
 const MUTATIONS: usize = 3000;
 
 fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
 }
 
-/// The contents of the files in `folder`, ordered by file name.
+/// Path and content of each file in `folder`, ordered by path.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -36,7 +36,8 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs the target called `name` on `bytes`. On a panic, saves the bytes and names the file.
+/// Runs the target called `name` on `bytes`. If the target panics, saves `bytes` to a file and
+/// panics with the path of that file.
 fn run(name: &str, bytes: &[u8]) {
     if std::panic::catch_unwind(|| targets::run(name, bytes)).is_err() {
         let path = std::env::temp_dir().join(format!("fuzz-smoke-{name}"));

@@ -1,5 +1,5 @@
-//! From structure to junction trees: every method on every shipped network, on random graphs with fixed
-//! seeds and on graphs made by hand; and the trees of Table 1.
+//! Junction trees by every method: of the shipped networks, of random graphs with fixed seeds and
+//! of graphs made by hand. Also compares with the trees of the paper's Table 1.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn cycle(length: usize) -> MoralGraph {
     MoralGraph::new(vec![2; length], &edges)
 }
 
-/// A short search with a budget that no machine exhausts, so that the result depends only on the seed.
+/// A short search. No machine exhausts its time budget, so the result depends only on the seed.
 fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
     let budget = Duration::from_secs(3600);
     TriangulationOptions { method, seed, restarts: 3, steps: 5_000, budget, known: None }
@@ -42,7 +42,7 @@ fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination
     (elimination, tree)
 }
 
-/// The tree by `method`, after checking all predicates and the elimination itself.
+/// Compiles `graph` by `method`, checks the elimination and the tree, and returns the tree.
 fn checked(graph: &MoralGraph, method: Triangulation, seed: u64, what: &str) -> JunctionTree {
     let (elimination, tree) = compile(graph, method, seed);
     let verdict = predicates::is_junction_tree(graph, &elimination.fill_edges, &tree);
@@ -121,7 +121,8 @@ fn a_tree_is_numbered_depth_first_from_the_root_with_the_shortest_critical_path(
     }
 }
 
-/// The cost of the most expensive path from `root`: entries, plus 4096 per message.
+/// The cost of the most expensive path from `root`: the entries of its cliques, plus 4096 per
+/// clique.
 fn critical_path(tree: &JunctionTree, neighbours: &[Vec<usize>], root: usize) -> u64 {
     let mut stack = vec![(root, root, 0)];
     let mut longest = 0;
@@ -135,7 +136,7 @@ fn critical_path(tree: &JunctionTree, neighbours: &[Vec<usize>], root: usize) ->
 }
 
 #[test]
-fn a_cycle_needs_three_edges_fewer_than_its_length() {
+fn a_cycle_of_length_n_gets_n_minus_3_fill_edges() {
     for length in 4..=8 {
         for heuristic in Heuristic::ALL {
             let method = Triangulation::By(heuristic);
@@ -279,6 +280,7 @@ fn heuristics_take_the_first_vertex_with_the_smallest_score() {
     }
 }
 
+/// The score of variable `v` by the definition of `heuristic`.
 fn cost(
     heuristic: Heuristic,
     v: usize,
@@ -329,18 +331,19 @@ fn more_restarts_are_never_worse() {
     };
     let totals = [0, 1, 4, 16, 64].map(total);
     assert!(totals.is_sorted_by(|a, b| a >= b), "{totals:?}");
-    assert!(totals[4] < totals[0], "{totals:?}: restarts find something");
+    assert!(totals[4] < totals[0], "{totals:?}: restarts find a smaller tree");
 }
 
+/// Total number of clique table entries after triangulation with `options`.
 fn total(graph: &MoralGraph, options: &TriangulationOptions) -> u64 {
     triangulate(graph, options, &CancelToken::new()).unwrap().total_entries(graph)
 }
 
-/// The bars are the known optima of the three smaller networks, and required totals for the others.
+/// The limit for each network is in clique table entries.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "needs an optimised build")]
 fn a_search_reaches_small_trees() {
-    for (name, bar) in [
+    for (name, limit) in [
         ("water", 3_028_305),
         ("mildew", 3_400_464),
         ("barley", 17_140_796),
@@ -356,7 +359,7 @@ fn a_search_reaches_small_trees() {
                 &graph,
                 &TriangulationOptions { steps: 1_200_000, ..options(Triangulation::Auto, seed) },
             );
-            assert!(found <= bar, "{name} with seed {seed}: {found} entries, expected {bar}");
+            assert!(found <= limit, "{name} with seed {seed}: {found} entries, expected {limit}");
         }
     }
 }
@@ -425,7 +428,7 @@ fn a_reopened_network_has_the_same_tree() {
 }
 
 #[test]
-fn more_steps_are_never_worse() {
+fn a_search_with_steps_is_never_worse_than_one_without() {
     let graph = MoralGraph::of_network(&open("barley").unwrap().network);
     for seed in 1..4 {
         let totals = [0, 100, 10_000, 30_000].map(|steps| {
@@ -468,7 +471,7 @@ fn least_total(graph: &MoralGraph, order: &mut Vec<VariableId>) -> u64 {
 }
 
 #[test]
-fn the_elimination_order_of_a_tree_gives_the_same_tree() {
+fn the_elimination_order_of_a_tree_gives_the_same_fill_edges() {
     let mut random = Pcg64Mcg::seed_from_u64(19);
     for round in 0..40 {
         let graph = random_graph(&mut random, 20, 18);

@@ -1,4 +1,4 @@
-//! The drawings of the junction tree and the network in the window, without a display.
+//! Hovering, selecting and searching in the junction tree and network panes, without a display.
 #![cfg(feature = "app")]
 
 mod common;
@@ -14,7 +14,7 @@ fn hovered(harness: &Harness<'_, Workbench>) -> Option<Item> {
     harness.state().model().hovered().cloned()
 }
 
-/// Moves the pointer over the window until it hovers over an item for which `is_wanted` is true.
+/// Moves the pointer across the window until `is_wanted` holds for the item under the pointer.
 /// Returns the position of the pointer.
 fn hover_over(harness: &mut Harness<'_, Workbench>, is_wanted: fn(&Item) -> bool) -> Pos2 {
     for y in (90..600).step_by(14) {
@@ -47,7 +47,7 @@ fn a_clique_in_the_tree_can_be_hovered_and_selected() {
     let pos = hover_over(&mut harness, |item| matches!(item, Item::Clique(_)));
     let clique = hovered(&harness);
     harness.run_steps(20);
-    assert_eq!(hovered(&harness), clique, "it stays highlighted while the pointer rests");
+    assert_eq!(hovered(&harness), clique, "the clique stays highlighted while the pointer rests");
     click(&mut harness, pos);
     assert_eq!(harness.state().model().selected(), clique.as_ref());
     // A click on the background clears the selection.

@@ -1,5 +1,5 @@
-//! `cliquescope record`: measurements are never lost, and never mixed with measurements taken under
-//! other settings.
+//! `cliquescope record`: a recording is neither lost nor mixed with measurements taken under other
+//! settings.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -16,7 +16,7 @@ use common::window::{settle, show, wait_for};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
-/// A window with `network` open, which autosaves to `folder`.
+/// Opens `network` in a window that autosaves to `folder`.
 fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.autosave_in(folder);
@@ -30,7 +30,8 @@ fn autosaves(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-/// A folder as a crash would leave it, once the autosave contains `part`.
+/// Waits until the autosave in `folder` contains `part`. Returns a new folder with a copy of the
+/// autosave, as a crash would leave it.
 fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
     for _ in 0..10_000 {
         let text = autosaves(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
@@ -99,7 +100,7 @@ fn the_offer_can_be_declined_or_left_for_later() {
 }
 
 #[test]
-fn an_offer_whose_network_cannot_be_opened_stays() {
+fn an_offer_stays_if_its_network_cannot_be_opened() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
@@ -190,7 +191,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
     for change in changes {
         harness.state_mut().run_command(&ctx, change);
     }
-    // Other networks have cases of their own.
+    // Each network has its own cases.
     harness.state_mut().open(NetworkSource::Named("cancer".to_owned()), Vec::new());
     settle(&mut harness);
     assert!(names(&harness).is_empty());
@@ -209,7 +210,7 @@ fn cases_and_results_are_restored_in_the_next_run() {
     assert_eq!(findings(&harness), 1);
 }
 
-/// The JSON of a small result of an experiment.
+/// A small experiment result as JSON.
 fn record_json() -> String {
     let experiment = experiment::by_name("fig4").expect("an experiment of this name");
     let setup = Setup::new(vec![Subject::sample("cancer").expect("a sample")]);
@@ -226,7 +227,7 @@ fn files_that_are_not_an_autosave_are_skipped() {
 }
 
 #[test]
-fn the_network_file_is_never_written_to() {
+fn autosaving_leaves_the_network_file_unchanged() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");
     let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";

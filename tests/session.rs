@@ -34,7 +34,7 @@ fn compiled(updates: &[Update]) -> Option<Arc<CompiledNetwork>> {
 }
 
 #[test]
-fn a_network_needs_all_steps_and_new_evidence_only_the_last() {
+fn new_evidence_is_propagated_without_opening_the_network_again() {
     let session = Session::start(|| {});
     session.submit(request("asia", 1));
     let updates = updates_until_idle(&session);
@@ -97,7 +97,7 @@ fn cases_are_answered_last_and_once_each() {
     assert!(found[0].0 == seen && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
     assert_eq!(found[1], (never, None), "an impossible case has an answer too");
 
-    // Other evidence leaves the answers valid; another engine computes them again.
+    // The answers stay valid for other evidence. Another engine computes them again.
     let evidence = evidence_of(&asia, &[("smoke", "no")]);
     session.submit(Request { evidence, ..with_cases.clone() });
     assert_eq!(started_steps(&updates_until_idle(&session)), [Step::Propagate]);
@@ -171,7 +171,7 @@ fn a_network_that_is_too_large_is_rejected_and_runs_with_more_memory() {
 }
 
 #[test]
-fn impossible_evidence_is_explained_and_then_retracted() {
+fn impossible_evidence_is_explained_and_can_be_retracted() {
     let session = Session::start(|| {});
     let asia = sample("asia");
     let evidence = evidence_of(&asia, &[("tub", "yes"), ("either", "no"), ("smoke", "no")]);
@@ -190,13 +190,13 @@ fn impossible_evidence_is_explained_and_then_retracted() {
     assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
-/// An engine that does what a test needs.
+/// An engine that runs functions chosen by a test.
 struct Fake {
     load: fn(),
     run: Run,
 }
 
-/// What a propagation of a [`Fake`] does.
+/// Runs in place of a propagation of a [`Fake`].
 type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, RunError>;
 
 static FAKE: EngineInfo =
@@ -221,13 +221,13 @@ impl Engine for Fake {
         _: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         (self.load)();
-        Ok(Box::new(FakeRun(Arc::clone(compiled), self.run)))
+        Ok(Box::new(FakePropagator(Arc::clone(compiled), self.run)))
     }
 }
 
-struct FakeRun(Arc<CompiledNetwork>, Run);
+struct FakePropagator(Arc<CompiledNetwork>, Run);
 
-impl Propagator for FakeRun {
+impl Propagator for FakePropagator {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         (self.1)(&self.0, evidence, watch)
     }
@@ -249,7 +249,7 @@ static STUCK_WITH_EVIDENCE: Fake = Fake {
     },
 };
 
-/// Keeps [`SLOW_TO_LOAD`] in its load until the test waits here, too.
+/// Blocks the load of [`SLOW_TO_LOAD`] until the test also waits on this barrier.
 static LOADING: Barrier = Barrier::new(2);
 
 static SLOW_TO_LOAD: Fake = Fake {

@@ -1,5 +1,5 @@
-//! A long random session: changes of evidence, switches of engine, cancellations. The posteriors stay
-//! right and the memory stays flat. The long form is
+//! A long random session with changes of evidence, switches of engine and cancellations. The
+//! posteriors stay right and the memory stays flat. Run the long form with
 //!
 //!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
 
@@ -20,7 +20,7 @@ use rand_pcg::Pcg64Mcg;
 /// Maximum number of findings at a time.
 const MAX_FINDINGS: usize = 12;
 
-/// The engines, in proportion to how often each is used.
+/// The engines to draw from. An engine that is listed twice is drawn twice as often.
 const ENGINES: [(&str, Precision); 5] = [
     ("cpu", Precision::F64),
     ("cpu", Precision::F32),
@@ -29,24 +29,24 @@ const ENGINES: [(&str, Precision); 5] = [
     ("sequential", Precision::F32),
 ];
 
-/// The session, the state of the simulated user, and what was counted.
+/// The session, the state of the simulated user, and counters.
 struct Soak {
     session: Session,
     request: Request,
     random: Pcg64Mcg,
-    /// A possible state of all variables, from which the findings are taken.
+    /// A possible configuration of all variables. The findings are taken from it.
     world: Evidence,
     network: std::sync::Arc<Network>,
     checker: (std::sync::Arc<CompiledNetwork>, Box<dyn Propagator>),
     cancels: usize,
     checks: usize,
-    /// The largest memory in each tenth of the soak, in bytes.
+    /// Maximum resident memory in each tenth of the run, in bytes.
     memory: [u64; 10],
 }
 
 fn engine_choice(index: usize) -> EngineChoice {
     let (name, precision) = ENGINES[index];
-    let engine = engine::by_name(name).expect("it exists");
+    let engine = engine::by_name(name).expect("an engine of this name");
     EngineChoice { engine, precision, threads: 2, paper: engine::PaperOptions::default() }
 }
 
@@ -57,15 +57,15 @@ impl Soak {
         let world = Evidence::drawn(&network, usize::MAX, &mut random);
         let options = CompileOptions::default();
         let compiled = compile(network.clone(), &options, &CancelToken::new());
-        let compiled = std::sync::Arc::new(compiled.expect("it is not cancelled"));
+        let compiled = std::sync::Arc::new(compiled.expect("nobody cancels"));
         let load = LoadOptions {
             precision: Precision::F64,
             threads: 1,
             memory: MemoryLimit::from_bytes(1 << 32),
             ..LoadOptions::default()
         };
-        let checker = engine::by_name("sequential").expect("it exists");
-        let propagator = checker.load(&compiled, &load).expect("it fits");
+        let checker = engine::by_name("sequential").expect("an engine of this name");
+        let propagator = checker.load(&compiled, &load).expect("the network fits in memory");
         let request = Request { engine: engine_choice(0), ..common::session::request(name, 1) };
         let session = Session::start(|| {});
         session.submit(request.clone());
@@ -112,7 +112,8 @@ impl Soak {
         self.session.cancel();
     }
 
-    /// Adds or retracts a finding, or switches to another possible state of all variables.
+    /// Adds or retracts a finding, or draws another configuration and retracts all findings. Now
+    /// and then also switches the engine.
     fn change(&mut self) {
         let evidence = &mut self.request.evidence;
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
@@ -130,7 +131,8 @@ impl Soak {
             kind => {
                 let variables = self.network.variables().len();
                 let variable = VariableId::new(self.random.random_range(0..variables));
-                let state = self.world.observed(variable).expect("all are drawn");
+                let state =
+                    self.world.observed(variable).expect("every variable has a drawn state");
                 if kind < 40 {
                     let weight = |other| if other == state { 1.0 } else { 0.25 };
                     let states = 0..self.network[variable].cardinality();
@@ -148,12 +150,13 @@ impl Soak {
         self.request.run_serial += 1;
     }
 
+    /// Compares with the posteriors of engine `sequential`.
     fn check(&mut self, propagation: &Propagation) {
         let (compiled, propagator) = &mut self.checker;
         let watch = Watch::untimed(CancelToken::new());
         let evidence = &propagation.evidence;
         let right = engine::propagate(&mut **propagator, compiled, evidence, &watch);
-        let right = right.expect("it is possible");
+        let right = right.expect("the evidence is possible");
         let tolerance = if propagation.engine.precision == Precision::F64 { 1e-9 } else { 1e-4 };
         for id in self.network.ids() {
             for (found, expected) in propagation.posteriors.of(id).iter().zip(right.of(id)) {
@@ -215,6 +218,6 @@ fn ten_thousand_changes_leave_the_posteriors_right_and_the_memory_flat() {
         started.elapsed().as_secs_f64()
     );
     assert_eq!(soak.checks, 100);
-    // The first tenth loads engines for the first time, so it is left out.
+    // The engines are loaded in the first tenth, so it is not compared.
     assert!(mib[9] <= 1.05 * mib[1], "the memory grows: {mib:.1?}");
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum number of locked crates, over all platforms and including the tests. Before you raise it, look
-/// at which crates are new.
+/// Maximum number of locked crates, for all platforms and including the tests. Before you raise
+/// this limit, check which crates are new.
 const MAX_CRATES: usize = 460;
 
-/// Maximum number of crates that occur in several versions.
+/// Maximum number of crates that are locked in more than one version.
 const MAX_WITH_SEVERAL_VERSIONS: usize = 36;
 
-/// Name, source and presence of a checksum of each locked crate.
+/// Name and source of each locked crate, and whether it has a checksum.
 fn locked() -> Vec<(String, Option<String>, bool)> {
     let packages = include_str!("../Cargo.lock").split("[[package]]").skip(1);
     let field = |package: &str, key: &str| {
@@ -56,7 +56,8 @@ fn the_number_of_crates_does_not_grow_unnoticed() {
 fn the_program_has_no_build_script() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     assert!(!folder.join("build.rs").exists());
-    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("it is there");
+    let manifest =
+        std::fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo.toml can be read");
     assert!(!manifest.contains("\nbuild ="), "no build script under another name");
     assert!(!manifest.contains("[build-dependencies]"));
 }

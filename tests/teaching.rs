@@ -14,6 +14,7 @@ use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
+/// The index of the selected message.
 fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
     match harness.state().model().selected() {
         Some(Item::Message(message)) => Some(message.index()),
@@ -88,7 +89,6 @@ fn play_stops_after_the_last_message() {
     }
     assert!(harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()));
     harness.get_by_label_contains("messages passed");
-    wait_until(&mut harness, "the window to settle", |_| true);
     harness.run();
 }
 
@@ -135,13 +135,14 @@ fn slow_motion_plays_the_trace_once() {
     harness.run();
 }
 
-fn start(harness: &mut Harness<'static, Workbench>, lesson: usize) {
+fn start_lesson(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     let ctx = harness.ctx.clone();
     let start = Command::Lesson(LessonCommand::Start(lesson));
     harness.state_mut().run_command(&ctx, start);
     settle(harness);
 }
 
+/// Name and observed state of each observed variable.
 fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let name = |variable| document.network()[variable].name().to_owned();
@@ -157,7 +158,7 @@ fn every_lesson_can_be_completed_and_then_restores_the_document() {
     let before = evidence(&harness);
     assert_eq!(before.len(), 1);
     for (index, lesson) in LESSONS.iter().enumerate() {
-        start(&mut harness, index);
+        start_lesson(&mut harness, index);
         for (number, step) in lesson.steps.iter().enumerate() {
             let progress = format!("Step {} of {}", number + 1, lesson.steps.len());
             harness.get_by_label(&progress);
@@ -187,7 +188,7 @@ fn every_lesson_can_be_completed_and_then_restores_the_document() {
 #[test]
 fn a_lesson_can_be_left_and_resumed() {
     let mut harness = open("cancer");
-    start(&mut harness, 0);
+    start_lesson(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
     // Next performs the action of the step.
@@ -202,7 +203,7 @@ fn a_lesson_can_be_left_and_resumed() {
     assert_eq!(title(&harness).as_deref(), Some("cancer"));
     assert_eq!(harness.state().settings().lessons.get("asia"), Some(&2));
 
-    start(&mut harness, 0);
+    start_lesson(&mut harness, 0);
     harness.get_by_label("Step 3 of 8");
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
     harness.get_by_label("Keep this open").click();
@@ -213,10 +214,10 @@ fn a_lesson_can_be_left_and_resumed() {
 }
 
 #[test]
-fn the_target_of_a_lesson_step_is_on_screen() {
+fn the_targets_of_the_first_two_lessons_are_on_screen() {
     let mut harness = open("asia");
     for (index, lesson) in LESSONS.iter().enumerate().take(2) {
-        start(&mut harness, index);
+        start_lesson(&mut harness, index);
         for step in &lesson.steps {
             wait_until(&mut harness, &step.target, |harness| {
                 targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
@@ -231,6 +232,6 @@ fn the_target_of_a_lesson_step_is_on_screen() {
 #[test]
 fn the_window_stops_repainting_during_a_lesson() {
     let mut harness = open("asia");
-    start(&mut harness, 0);
+    start_lesson(&mut harness, 0);
     harness.run();
 }

@@ -19,6 +19,7 @@ use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
+/// The posterior probability of `state` of `variable`.
 fn posterior(harness: &Harness<'_, Workbench>, variable: &str, state: &str) -> f64 {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let id = document.network().find(variable).expect("a variable of the network");
@@ -335,7 +336,7 @@ fn an_error_is_shown_in_full_until_it_is_dismissed() {
     harness.get_by_label("Dismiss").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
-    // Also while the network that stays open is still being compiled.
+    // The error is also shown while the network that stays open is still being compiled.
     harness.state_mut().open(NetworkSource::Named("munin4".to_owned()), Vec::new());
     wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")
@@ -433,7 +434,8 @@ fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
     let path = path.to_str().expect("a UTF-8 path").to_owned();
     let network = cliquescope::format::open(&path).expect("it was just written").network;
     let graph = MoralGraph::of_network(&network);
-    // Eliminating the variables with few states first connects those with many.
+    // Eliminating variables with few states first adds fill edges between variables with many
+    // states.
     let order = ["e", "r", "d", "b", "a", "c"].map(|name| network.find(name).unwrap());
     let poor = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap();
     let mut known = KnownOrders::default();
@@ -441,6 +443,7 @@ fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
     (path, known)
 }
 
+/// Total number of entries of all clique tables; 0 if no network is compiled.
 fn entries(workbench: &Workbench) -> u64 {
     workbench.model().compiled().map_or(0, |tree| tree.statistics().total_clique_entries)
 }
@@ -480,21 +483,21 @@ fn a_better_tree_found_in_the_background_is_used() {
     let Some(Item::Clique(clique)) = model.selected() else { panic!("{:?}", model.selected()) };
     assert!(compiled.tree()[*clique].variables.binary_search(&e).is_ok());
     let orders = harness.state_mut().settings().orders;
-    assert_eq!(orders.entries(compiled_graph(&harness)), Some(best), "stored for the next run");
+    assert_eq!(orders.entries(moral_graph_of(&harness)), Some(best), "stored for the next run");
 }
 
-fn compiled_graph<'h>(harness: &'h Harness<'_, Workbench>) -> &'h MoralGraph {
+fn moral_graph_of<'h>(harness: &'h Harness<'_, Workbench>) -> &'h MoralGraph {
     harness.state().model().compiled().expect("a compiled network").moral_graph()
 }
 
 #[test]
-fn keep_improving_improves_the_tree_of_every_network() {
+fn keep_improving_starts_a_search_that_can_be_stopped() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let (path, orders) = ring_with_a_poor_order(folder.path());
     let settings = Settings { orders, keep_improving: true, ..Settings::default() };
     let known = settings.orders.clone();
     let mut harness = open_with(settings, &path);
-    let before = known.entries(compiled_graph(&harness)).unwrap();
+    let before = known.entries(moral_graph_of(&harness)).unwrap();
     wait_for(&mut harness, |workbench| (1..before).contains(&entries(workbench)));
     settle(&mut harness);
     let mut harness = open("munin4");
@@ -545,7 +548,8 @@ fn an_experiment_is_run_exported_and_opened_again() {
     for extension in ["svg", "csv"] {
         assert!(folder.path().join(format!("fig4-1.{extension}")).is_file());
     }
-    // A second export writes the same files; a file with other content is not overwritten.
+    // A second export replaces its own files. If a file of that name has other content, the export
+    // writes all files under new names.
     let files = || std::fs::read_dir(folder.path()).expect("a folder for a test").count();
     let written = files();
     let csv = folder.path().join("fig4-1.csv");
@@ -586,7 +590,7 @@ fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
     wait_for(&mut harness, |workbench| answers(workbench) == 3);
     harness.get_by_label("impossible");
     harness.get_by_label("48.9%");
-    // A case with the evidence of another case gets its answer.
+    // A case with the same evidence as another case gets that case's answer.
     harness.state_mut().run_command(&ctx, CaseCommand::Add("again".to_owned()));
     harness.run_steps(3);
     wait_for(&mut harness, |workbench| answers(workbench) == 4);

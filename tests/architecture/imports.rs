@@ -13,10 +13,11 @@ pub fn module_of(path: &str) -> Option<&str> {
     (!LEAVES.contains(&module) && !["lib", "main"].contains(&module)).then_some(module)
 }
 
-/// The table "Who may import whom" of ARCHITECTURE.md: for each module, the modules it may import.
-pub fn table_of_architecture() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+/// The table "Allowed imports" of ARCHITECTURE.md: for each module, the modules that it may import.
+pub fn allowed_imports() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let text = include_str!("../../ARCHITECTURE.md");
-    let (_, section) = text.split_once("## Who may import whom").expect("the section is there");
+    let (_, section) =
+        text.split_once("## Allowed imports").expect("ARCHITECTURE.md has this section");
     let table = section.split("\n## ").next().unwrap_or_default();
     let rows = table.lines().filter(|line| line.starts_with("| `"));
     let names = |cell: &'static str| cell.split('`').skip(1).step_by(2);
@@ -45,11 +46,11 @@ pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
 }
 
 /// The import cycles: each set of two or more files that import each other, directly or indirectly.
-/// `mod.rs` files are left out because they name all files of their folder.
+/// `mod.rs`, `lib.rs` and `main.rs` are left out because they name all files of their folder.
 pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
     let graph = Graph::of(files);
     let count = files.len();
-    // Reachability by breadth-first search from every file: some hundred files, so this is quick.
+    // One depth-first search from each file is fast enough for some hundred files.
     let reachable: Vec<Vec<bool>> = (0..count).map(|from| graph.reachable(from)).collect();
     let mut seen = vec![false; count];
     let mut cycles = Vec::new();
@@ -65,7 +66,7 @@ pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
     cycles
 }
 
-/// Files and the files they import.
+/// The import graph: for each file, the indices of the files that it imports.
 struct Graph {
     edges: Vec<Vec<usize>>,
 }
@@ -102,7 +103,7 @@ impl Graph {
         Self { edges: files.iter().enumerate().map(edges_of).collect() }
     }
 
-    /// For each file, whether one or more imports lead to it from `from`.
+    /// For each file, whether it can be reached from `from` through one or more imports.
     fn reachable(&self, from: usize) -> Vec<bool> {
         let mut reached = vec![false; self.edges.len()];
         let mut open = vec![from];
@@ -126,7 +127,7 @@ fn module_path(path: &str) -> Vec<&str> {
     parts
 }
 
-/// The file that `path` leads to, through re-exports.
+/// The index of the file that defines the item at `path`. Follows up to eight re-exports.
 fn resolve(
     path: &[String],
     modules: &BTreeMap<Vec<&str>, usize>,
@@ -147,7 +148,7 @@ fn resolve(
     }
 }
 
-/// The paths that `file` names, from the crate's root, and whether it re-exports each of them.
+/// The absolute path of each item that `file` names, and whether `file` re-exports the item.
 fn uses(file: &SourceFile) -> Vec<(bool, Vec<String>)> {
     let module = module_path(&file.path);
     let mut found = Vec::new();
@@ -207,8 +208,8 @@ fn expand(tree: &str) -> Vec<String> {
     branches.flat_map(|branch| expand(branch)).map(|path| format!("{prefix}{path}")).collect()
 }
 
-/// `path`, which occurs in `module`, from the crate's root. A path into another crate becomes a
-/// path below `module`, where no file matches it.
+/// Converts `path`, which occurs in `module`, to an absolute path from the crate's root. A path
+/// into another crate becomes a path below `module`, which matches no file.
 fn absolute(path: &str, module: &[&str]) -> Vec<String> {
     let mut base: Vec<&str> = module.to_vec();
     let mut parts = path.split("::").peekable();

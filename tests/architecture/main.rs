@@ -6,30 +6,31 @@ mod source;
 
 use source::{SourceFile, source_files};
 
-/// Largest allowed import cycle, in files; `mod.rs` files do not count.
+/// Maximum number of files in an import cycle. `mod.rs`, `lib.rs` and `main.rs` do not count.
 const LARGEST_CYCLE: usize = 6;
 
 /// Files that may contain `unsafe`: calls of the CUDA driver, and vector instructions that are used
 /// only where the processor has them.
-const UNSAFE: [&str; 2] = ["engine/cuda/", "engine/simd"];
+const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd"];
 
 /// Files and folders in which threads may be started.
-const THREADS: [&str; 4] = ["session/", "store/", "engine/", "app/shell/file_dialog.rs"];
+const THREADS_ALLOWED: [&str; 4] = ["session/", "store/", "engine/", "app/shell/file_dialog.rs"];
 
 /// The only file that may read the clock. `propagation/watch.rs` reads the processor's counter
 /// instead.
-const CLOCKS: [&str; 1] = ["clock.rs"];
+const CLOCKS_ALLOWED: [&str; 1] = ["clock.rs"];
 
-/// Panics with all lines for which `is_wrong` holds in files outside `allowed`.
-fn assert_only_in(allowed: &[&str], rule: &str, is_wrong: impl Fn(&str) -> bool) {
-    let is_allowed =
+/// Checks that `is_restricted` holds for no line outside the files and folders in `allowed`. Panics
+/// with `rule` and all other lines.
+fn assert_only_in(allowed: &[&str], rule: &str, is_restricted: impl Fn(&str) -> bool) {
+    let is_checked =
         |file: &&SourceFile| !allowed.iter().any(|prefix| file.path.starts_with(prefix));
     let offences: Vec<String> = source_files()
         .iter()
-        .filter(is_allowed)
+        .filter(is_checked)
         .flat_map(|file| {
-            let wrong = file.code.lines().filter(|line| is_wrong(line));
-            wrong.map(|line| format!("src/{}: {}", file.path, line.trim())).collect::<Vec<_>>()
+            let found = file.code.lines().filter(|line| is_restricted(line));
+            found.map(|line| format!("src/{}: {}", file.path, line.trim())).collect::<Vec<_>>()
         })
         .collect();
     assert!(offences.is_empty(), "{rule}:\n{}", offences.join("\n"));
@@ -42,7 +43,7 @@ fn has_word(line: &str, word: &str) -> bool {
 
 #[test]
 fn modules_import_only_what_the_table_allows() {
-    let table = imports::table_of_architecture();
+    let table = imports::allowed_imports();
     let mut offences = Vec::new();
     for file in source_files() {
         let Some(module) = imports::module_of(&file.path) else { continue };
@@ -83,8 +84,8 @@ fn cuda_is_used_only_by_the_engines_on_a_gpu() {
 
 #[test]
 fn unsafe_code_is_only_where_it_is_named() {
-    assert_only_in(&UNSAFE, "unsafe code", |line| has_word(line, "unsafe"));
-    // The compiler denies it, so a module that needs it has to allow it at its top.
+    assert_only_in(&UNSAFE_ALLOWED, "unsafe code", |line| has_word(line, "unsafe"));
+    // The compiler denies unsafe code, so a module that needs it must allow it explicitly.
     let lints = include_str!("../../Cargo.toml");
     assert!(lints.contains("unsafe_code = \"deny\""), "Cargo.toml denies unsafe code");
 }
@@ -92,11 +93,11 @@ fn unsafe_code_is_only_where_it_is_named() {
 #[test]
 fn threads_and_clocks_are_only_where_they_are_named() {
     let starts = ["thread::spawn", "thread::Builder", "thread::scope"];
-    assert_only_in(&THREADS, "a thread is started", |line| {
+    assert_only_in(&THREADS_ALLOWED, "a thread is started", |line| {
         starts.iter().any(|start| line.contains(start))
     });
     let uses_std = |line: &str| line.starts_with("use std::time::") && has_word(line, "Instant");
-    assert_only_in(&CLOCKS, "std::time's clocks, which do not work in a browser", |line| {
+    assert_only_in(&CLOCKS_ALLOWED, "std::time's clocks, which do not work in a browser", |line| {
         uses_std(line) || line.contains("std::time::Instant") || line.contains("SystemTime::now")
     });
 }
@@ -123,7 +124,7 @@ fn panes_run_no_inference_and_do_not_know_the_workbench() {
 #[test]
 fn no_engine_is_recognised_by_its_name() {
     let names = ["\"cpu\"", "\"gpu\"", "\"gpu-paper\"", "\"sequential\"", "\"reference\""];
-    // Where the names are given, and where a table names the CPU and the GPU of the machine.
+    // The engines define their names. The CSV file has columns for the CPU and GPU of the machine.
     let allowed = ["engine/", "experiment/csv.rs"];
     assert_only_in(&allowed, "an engine's name", |line| {
         names.iter().any(|name| line.contains(name))

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 pub struct SourceFile {
     /// Path below `src`, with `/` between its parts.
     pub path: String,
-    /// Its text without comments and without what is compiled for unit tests only.
+    /// Source text without comments and without the unit tests at the end of the file.
     pub code: String,
 }
 
-/// All files of `src` except those with unit tests only, sorted by path.
+/// All files of `src` except those that contain only unit tests, sorted by path.
 pub fn source_files() -> &'static [SourceFile] {
     static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -36,7 +36,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether `path` is compiled for unit tests only.
+/// Whether the name of `path` is one that files compiled only for unit tests have.
 fn is_for_tests(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     matches!(stem, Some("tests" | "fixtures" | "testing"))
@@ -44,7 +44,7 @@ fn is_for_tests(path: &Path) -> bool {
 
 fn read(root: &Path, path: &Path) -> SourceFile {
     let text = fs::read_to_string(path).expect("a source file is text");
-    let below = path.strip_prefix(root).expect("it is below the root");
+    let below = path.strip_prefix(root).expect("the file is below the root");
     let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
     // Unit tests are the last thing in a file.
     let end = text.find("\nmod tests {").unwrap_or(text.len());

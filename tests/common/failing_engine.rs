@@ -20,7 +20,7 @@ use super::session::engine_choice;
 pub enum FailureMode {
     /// The device has too little memory.
     OutOfMemory,
-    /// The device is not there.
+    /// The device is missing.
     Unavailable,
     /// The device is lost in any propagation with evidence.
     DeviceLost,
@@ -37,7 +37,7 @@ pub struct FailingEngine {
 }
 
 impl FailingEngine {
-    /// An engine called `name`.
+    /// An engine called `name` that fails in the way of `failure`. It is never freed.
     pub fn new(name: &'static str, failure: FailureMode) -> &'static Self {
         let capabilities = Capabilities {
             device: Device::Gpu,
@@ -53,7 +53,7 @@ impl FailingEngine {
         self.repaired.store(true, Ordering::Relaxed);
     }
 
-    /// The choice of this engine, in double precision on one thread.
+    /// Selects this engine in double precision on one thread.
     pub fn choice(&'static self) -> EngineChoice {
         engine_choice(self)
     }

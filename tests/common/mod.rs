@@ -1,5 +1,5 @@
 //! Helpers that several test programs share.
-#![allow(dead_code, reason = "each test program uses some of them")]
+#![allow(dead_code, reason = "each test program uses only some of these helpers")]
 
 pub mod failing_engine;
 pub mod session;

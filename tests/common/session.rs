@@ -9,17 +9,17 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::CompileOptions;
 use cliquescope::session::{EngineChoice, Propagation, Request, Session, Step, Update};
 
-/// The choice of `engine` in double precision on one thread.
+/// Selects `engine` in double precision on one thread.
 pub fn engine_choice(engine: &'static dyn Engine) -> EngineChoice {
     EngineChoice { engine, precision: Precision::F64, threads: 1, paper: PaperOptions::default() }
 }
 
-/// The choice of the default engine in double precision on one thread.
+/// Selects the default engine in double precision on one thread.
 pub fn default_choice() -> EngineChoice {
     engine_choice(engine::default_engine())
 }
 
-/// A request for the posteriors of a sample without evidence.
+/// A request for the posteriors of the sample `network` without evidence.
 pub fn request(network: &str, serial: u64) -> Request {
     Request {
         source: NetworkSource::Named(network.to_owned()),
@@ -33,7 +33,7 @@ pub fn request(network: &str, serial: u64) -> Request {
     }
 }
 
-/// The network of a sample.
+/// The network of the sample called `name`.
 pub fn sample(name: &str) -> Arc<Network> {
     cliquescope::format::open(name).expect("a sample opens").network
 }
@@ -47,8 +47,8 @@ pub fn evidence_of(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     evidence
 }
 
-/// All updates until the worker has nothing left to do: it is idle, or a step failed or was
-/// cancelled.
+/// Waits until the worker is idle, or until a step fails or is cancelled. Returns all updates up to
+/// and including that one.
 pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
     while let Some((_, update)) = session.wait() {
@@ -61,7 +61,7 @@ pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     panic!("the worker ended");
 }
 
-/// The steps that were started.
+/// The steps that `updates` report as started, in order.
 pub fn started_steps(updates: &[Update]) -> Vec<Step> {
     let started = |update: &Update| match update {
         Update::Started(step) => Some(*step),
@@ -70,7 +70,7 @@ pub fn started_steps(updates: &[Update]) -> Vec<Step> {
     updates.iter().filter_map(started).collect()
 }
 
-/// The last posteriors.
+/// The newest propagation in `updates`.
 pub fn last_propagation(updates: &[Update]) -> Option<Arc<Propagation>> {
     updates.iter().rev().find_map(|update| match update {
         Update::Propagated(propagation) | Update::Untraced(propagation) => {

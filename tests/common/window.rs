@@ -1,4 +1,4 @@
-//! The window in a test: no display, driven through its accessible labels.
+//! Runs the window in a test, without a display. Tests drive it through its accessible labels.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ pub fn open(network: &str) -> Harness<'static, Workbench> {
     open_with(Settings::default(), network)
 }
 
-/// [`open`] with the settings of an earlier run.
+/// Like [`open`], with the settings of an earlier run.
 pub fn open_with(settings: Settings, network: &str) -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(settings, || {});
     workbench.open(NetworkSource::Named(network.to_owned()), Vec::new());
@@ -33,21 +33,21 @@ pub fn settle(harness: &mut Harness<'_, Workbench>) {
     wait_until(harness, "the worker is idle", |harness| harness.state().is_settled());
 }
 
-/// Draws frames until `condition` holds of the workbench, whichever thread brings it about.
+/// Draws frames until `condition` holds for the workbench.
 pub fn wait_for(harness: &mut Harness<'_, Workbench>, condition: impl Fn(&Workbench) -> bool) {
     wait_until(harness, "a state of the workbench", |harness| condition(harness.state()));
 }
 
-/// Draws frames until `condition` holds, whichever thread brings it about.
+/// Draws frames until `condition` holds.
 ///
 /// # Panics
-/// After a minute, with `what`.
+/// Panics after a minute; the message contains `what`.
 pub fn wait_until<'a>(
     harness: &mut Harness<'a, Workbench>,
     what: &str,
     condition: impl Fn(&Harness<'a, Workbench>) -> bool,
 ) {
-    // The first frame receives a click; only after it does the window know that there is work.
+    // The first frame handles a pending click. Before that, the window may still appear idle.
     harness.run_steps(2);
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition(harness) {

@@ -12,8 +12,8 @@ use crate::fixtures::{compiled, network, observed, random_row, rng};
 use crate::small::check_cases;
 use crate::subject::{Subject, propagate};
 
-/// A cause with two states, whose prior is `cause`, and its effects. `effects` gives for each
-/// effect the probabilities of its state 1 given state 0 and state 1 of the cause.
+/// A network of one cause with the prior `cause`, and its effects. All have two states. For each
+/// effect, `effects` gives the probabilities of state 1 given state 0 and state 1 of the cause.
 fn cause_and_effects(cause: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
     let tables: Vec<[f64; 4]> = effects.iter().map(|&[a, b]| [1.0 - a, a, 1.0 - b, b]).collect();
     let effects = tables.iter().map(|table| (2, &[0][..], &table[..]));
@@ -27,7 +27,7 @@ fn all_effects(network: &Network) -> Evidence {
     observed(network, &findings)
 }
 
-/// Random networks with findings on many variables, most of which have a single state.
+/// Random networks in which most variables have a single state, with findings on most variables.
 pub fn many_single_state_variables(subject: &Subject) {
     let mut rng = rng(12);
     for _ in 0..40 {
@@ -93,7 +93,7 @@ pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
 
 /// Effects that are equally unlikely for both states of the cause do not change its posterior.
 pub fn effects_unlikely_under_every_cause(subject: &Subject) {
-    // The smallest probability is below the range of f32.
+    // All these probabilities are below the smallest normal number of f32.
     if subject.precision == Precision::F32 {
         return;
     }

@@ -1,4 +1,5 @@
-//! Impossible evidence, too little memory and cancelling, after which a propagator still works.
+//! Impossible evidence, refused loads and cancelled runs. A propagator still works after a failed
+//! run.
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{
@@ -121,7 +122,7 @@ pub fn too_little_memory_is_refused(subject: &Subject) {
 }
 
 pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &Subject) {
-    // Two cliques of 34 variables, 2^34 entries each, that share all variables but one.
+    // Two cliques of 34 variables and 2^34 entries each, which share 33 variables.
     let pairs = (0..35_usize).flat_map(|a| (a + 1..35).map(move |b| [a, b]));
     let pairs: Vec<[usize; 2]> = pairs.filter(|&pair| pair != [0, 34]).collect();
     let factors: Vec<_> = pairs.iter().map(|pair| (&pair[..], &[0.25; 4][..])).collect();

@@ -54,7 +54,8 @@ pub fn network(variables: &[(usize, &[usize], &[f64])]) -> Arc<Network> {
     Arc::new(Network::new("small", named.collect(), cpts.collect()).unwrap())
 }
 
-/// Evidence that observes pairs of variable and state, given by index.
+/// Evidence that observes variables in states. `states` holds indices of variables and their
+/// states.
 pub fn observed(network: &Network, states: &[(usize, usize)]) -> Evidence {
     let mut evidence = Evidence::none();
     for &(variable, state) in states {
@@ -63,7 +64,8 @@ pub fn observed(network: &Network, states: &[(usize, usize)]) -> Evidence {
     evidence
 }
 
-/// Evidence that observes pairs of variable and state, given by name.
+/// Evidence that observes variables in states. `findings` holds names of variables and their
+/// states.
 pub fn observed_named(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     let mut evidence = Evidence::none();
     for (variable, state) in findings {

@@ -1,4 +1,4 @@
-//! The shipped networks, compared with results of another program: see `tests/goldens/README.md`.
+//! Compares the shipped networks with results of another program; see `tests/goldens/README.md`.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -12,7 +12,7 @@ use crate::subject::{Subject, most_probable, probable_evidence, propagate};
 
 const MEDIUM: &[&str] = &["child", "insurance", "alarm", "pigs"];
 
-/// `tree` with the clique `root` as its root.
+/// The same tree as `tree`, but with the clique `root` as its root.
 fn rerooted(tree: &JunctionTree, root: CliqueId) -> JunctionTree {
     let mut separators: Vec<Separator> = tree.separators().to_vec();
     let mut clique = root;
@@ -185,8 +185,8 @@ pub fn opposed_findings_do_not_underflow(subject: &Subject) {
     subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
 }
 
-/// First all findings that favour one state, then all that favour the other; each group favours its
-/// state 1e48 to one. A table of single precision can still hold weights that far apart.
+/// First come all findings that favour one state, then all findings that favour the other. Each
+/// half favours its state 1e48 to one, which a table of single precision can still hold.
 pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
     const EACH_WAY: usize = 24;
     let effect = &[0.01, 0.99, 0.99, 0.01][..];

@@ -1,8 +1,8 @@
 //! Tests that every engine must pass, in every precision it supports.
 //!
 //! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each
-//! subject in its list. A new engine is one more line in that list; a test fails if it is missing.
-//! [`subject::EXEMPTIONS`] lists the cases that an engine may skip, with the reasons.
+//! subject in its list. A new engine needs a line in that list; a test fails if the line is
+//! missing. [`subject::EXEMPTIONS`] lists the cases that an engine may skip, with the reasons.
 
 mod brute_force;
 mod extremes;
@@ -17,7 +17,10 @@ mod subject;
 
 /// Defines a test for each subject and case.
 macro_rules! subjects {
-    ($($(#[$attribute:meta])* $module:ident: $engine:literal in $precision:ident on $threads:literal;)*) => {
+    ($(
+        $(#[$attribute:meta])*
+        $module:ident: $engine:literal in $precision:ident on $threads:literal;
+    )*) => {
         $($(#[$attribute])* mod $module {
             const SUBJECT: crate::subject::Subject = crate::subject::Subject {
                 engine: $engine,
@@ -49,23 +52,27 @@ macro_rules! cases {
                 isolated_variables, single_variable, parents_with_many_states, star, empty_network,
                 very_unlikely_evidence_is_possible, random_networks;
             laws: invariance_to_the_root, invariance_to_the_triangulation, chain_rule,
-                total_probability, a_scaled_likelihood_gives_the_same_posteriors, a_one_hot_likelihood_equals_an_observation,
-                many_findings_do_not_underflow, opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order, long_chains_do_not_underflow,
-                extreme_likelihoods;
-            markov: a_grid, overlapping_and_empty_scopes, products_of_many_factors_do_not_underflow, zero_everywhere, no_factors,
+                total_probability, a_scaled_likelihood_gives_the_same_posteriors,
+                a_one_hot_likelihood_equals_an_observation, many_findings_do_not_underflow,
+                opposed_findings_do_not_underflow, opposed_findings_in_the_worst_order,
+                long_chains_do_not_underflow, extreme_likelihoods;
+            markov: a_grid, overlapping_and_empty_scopes,
+                products_of_many_factors_do_not_underflow, zero_everywhere, no_factors,
                 many_states_in_no_factor, a_bayesian_network_as_factors;
             extremes: many_single_state_variables, a_cause_contradicted_by_all_its_effects,
                 effects_unlikely_under_every_cause,
                 likelihoods_near_the_limits_of_f64;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
-            failures: the_conflicting_findings_are_named, a_finding_impossible_on_its_own_is_named, a_conflicting_likelihood_is_named,
+            failures: the_conflicting_findings_are_named,
+                a_finding_impossible_on_its_own_is_named, a_conflicting_likelihood_is_named,
                 explaining_a_conflict_does_not_change_the_trace,
                 too_little_memory_is_refused,
                 a_table_beyond_the_index_range_is_refused_whatever_the_memory,
                 an_unsupported_precision_is_refused,
                 a_run_can_be_cancelled_before_it_starts, a_run_can_be_cancelled_while_it_runs;
-            repeats: a_repeated_run_has_the_same_bits, a_repeated_load_has_the_same_bits, a_batch_agrees_with_single_runs,
+            repeats: a_repeated_run_has_the_same_bits, a_repeated_load_has_the_same_bits,
+                a_batch_agrees_with_single_runs,
                 the_forecast_equals_the_peak_memory, stages_and_messages_are_timed;
         }
     };

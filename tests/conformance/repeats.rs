@@ -27,7 +27,7 @@ pub fn a_repeated_run_has_the_same_bits(subject: &Subject) {
         let between = run(&nothing);
         assert_eq!(run(&some), first, "{name}");
         assert_eq!(run(&nothing), between, "{name}");
-        assert_ne!(first, between, "{name}: findings must matter");
+        assert_ne!(first, between, "{name}: the findings must change the result");
     }
 }
 
@@ -40,8 +40,8 @@ pub fn a_repeated_load_has_the_same_bits(subject: &Subject) {
     }
 }
 
-/// Some cases are possible, others impossible; some observe the same variables, others different
-/// ones.
+/// The batch mixes possible and impossible cases. Some cases observe the same variables, others
+/// observe different ones.
 pub fn a_batch_agrees_with_single_runs(subject: &Subject) {
     for name in subject.required(&["asia", "alarm", "pigs"]) {
         let compiled = sample(name);

@@ -30,7 +30,7 @@ pub fn check(subject: &Subject, network: &Arc<Network>) {
     check_cases(subject, network, &cases);
 }
 
-/// Compares with brute force for each case. A conflict must be minimal.
+/// Compares with brute force for each case. If a case is impossible, the conflict must be minimal.
 pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]) {
     let compiled = compiled(Arc::clone(network));
     let mut propagator = subject.load(&compiled);
@@ -79,7 +79,7 @@ pub fn chain(subject: &Subject) {
     );
 }
 
-/// An effect that needs all of six causes, each of which is made very unlikely.
+/// An observed effect that needs all of its six causes. Likelihoods make each cause very unlikely.
 pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
     let coin = || (2, &[][..], &[0.5, 0.5][..]);
     let all: Vec<f64> =
@@ -119,7 +119,7 @@ pub fn zeros(subject: &Subject) {
     );
 }
 
-/// X2 is the exclusive or of X0 and X1, and X3 repeats X2.
+/// X2 is the exclusive or of X0 and X1, and X3 equals X2.
 pub fn deterministic(subject: &Subject) {
     check(
         subject,

@@ -8,7 +8,7 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
 
-/// The engine, the network that it may skip, and the reason.
+/// Each entry names an engine, a network that the engine may skip, and the reason.
 pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("reference", "water", SLOW),
     ("reference", "mildew", SLOW),
@@ -27,7 +27,7 @@ const SLOW: &str = "it repeats the elimination for every posterior, which takes 
 pub struct Subject {
     pub engine: &'static str,
     pub precision: Precision,
-    /// The number of threads it may use.
+    /// The number of threads that the engine may use.
     pub threads: usize,
 }
 
@@ -51,7 +51,7 @@ impl Subject {
         EXEMPTIONS.iter().any(|(engine, exempt, _)| (*engine, *exempt) == (self.engine, network))
     }
 
-    /// The networks out of `networks` that the engine must not skip.
+    /// Those of `networks` that the engine must not skip.
     pub fn required<'a>(&self, networks: &[&'a str]) -> impl Iterator<Item = &'a str> {
         networks.iter().copied().filter(|network| !self.is_exempt(network))
     }
@@ -78,7 +78,7 @@ impl Subject {
         propagate(&mut *self.load(compiled), compiled, evidence)
     }
 
-    /// The largest allowed error of a posterior.
+    /// Maximum error of a posterior.
     pub fn tolerance(&self) -> f64 {
         match self.precision {
             Precision::F32 => 1e-5,
@@ -118,8 +118,8 @@ pub fn propagate(
     engine::propagate(propagator, compiled, evidence, &watch)
 }
 
-/// Possible evidence that observes about every eighth variable in its most probable state given the
-/// previous observations.
+/// Possible evidence on every eighth variable, up to twelve of them. Each is observed in its most
+/// probable state given the previous observations.
 pub fn probable_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
     let mut evidence = Evidence::none();
     let mut propagator = subject.load(compiled);

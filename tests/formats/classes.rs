@@ -6,7 +6,7 @@ const FIXTURE: &str = include_str!("../fixtures/classes.net");
 
 #[test]
 fn instances_become_separate_nodes_but_bound_inputs_do_not() {
-    let read = read("no ending", FIXTURE);
+    let read = read("no extension", FIXTURE);
     let network = &read.network;
     let names: Vec<_> = network.variables().iter().map(|variable| variable.name()).collect();
     assert_eq!(names, ["sold", "Ann.mother", "Ann.foal", "Bess.foal"]);
@@ -25,10 +25,10 @@ fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     assert_eq!(note.position, None, "each class has its own coordinates");
 }
 
-/// P(Bess.foal = ill), computed by hand: a quarter of the mothers are ill, and so 7/32 of Ann's
-/// foals.
+/// The expected P(Bess.foal = ill) is computed by hand: a quarter of the mothers are ill, so 7/32
+/// of Ann's foals are ill.
 #[test]
-fn the_unfolded_network_has_the_posteriors_of_the_model() {
+fn the_tables_of_the_unfolded_network_give_the_expected_prior() {
     let network = read("t.net", FIXTURE).network;
     let first = 0.25 * 0.5 + 0.75 * 0.125;
     assert_eq!(first, 7.0 / 32.0);
@@ -60,14 +60,14 @@ fn classes_may_contain_instances_and_export_their_nodes() {
 #[test]
 fn the_order_of_classes_does_not_matter() {
     let (first, second) = FIXTURE.split_once("class Stud").unwrap();
-    let turned = format!("class Stud{second}\n{first}");
-    let (one, other) = (read("t.net", FIXTURE).network, read("t.net", &turned).network);
+    let swapped = format!("class Stud{second}\n{first}");
+    let (one, other) = (read("t.net", FIXTURE).network, read("t.net", &swapped).network);
     assert_eq!(one.variables(), other.variables());
     assert_eq!(values(&one, "sold"), values(&other, "sold"));
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let class = "class C { node x { states = (\"a\"); } node y { states = (\"a\" \"b\"); } }\n";
     let cases = [
         (

@@ -1,5 +1,6 @@
-//! Reads every network in the folder `CLIQUESCOPE_CORPUS`, by default `../shared/corpus`, if it
-//! exists: no file may cause a panic, every error must have a place, and most files must open.
+//! Reads the networks in the subfolders of `CLIQUESCOPE_CORPUS` (default: `../shared/corpus`) if
+//! that folder exists. No file may cause a panic, every error must have a position, and at least
+//! half of the files in each subfolder must open. `tests/bif.rs` reads the BIF files.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use cliquescope::format::{self, OpenError};
 const FOLDERS: [&str; 8] = ["net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
 
 #[test]
-fn every_file_of_the_corpus_opens_or_is_refused_with_a_place() {
+fn every_file_of_the_corpus_opens_or_is_refused_with_a_position() {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let corpus = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(default, Into::into);
     if !corpus.is_dir() {
@@ -31,6 +32,6 @@ fn every_file_of_the_corpus_opens_or_is_refused_with_a_place() {
             }
         }
         println!("{folder}: {opened} of {} opened", paths.len());
-        assert!(opened * 2 >= paths.len(), "most of {folder} should open");
+        assert!(opened * 2 >= paths.len(), "at least half of {folder} should open");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network of the class `tf`, the node `A`, which inherits from it, and `nodes`.
+/// A file with the class `tf`, the node `A` derived from `tf`, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "// ~->[DNET-1]->~\n\nbnet small {{\nautoupdate = TRUE;\ncomment = \"one \\\n\ttwo\";\n\
@@ -105,7 +105,7 @@ fn decisions_utilities_and_constants_cause_warnings() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let cases: &[(String, &str)] = &[
         (
             with("node B { discrete = FALSE; levels = (-1, 1); equation = \"B = 1\"; };"),

@@ -2,7 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network of the nodes `A` and `B`, the distribution of `A`, and `rest`.
+/// A file with the nodes `A` and `B`, the distribution of `A`, and `rest`.
 fn with(rest: &str) -> String {
     format!(
         "belief network \"small net\"\nnode A {{ name : \"first\"; type : discrete[2] = {{ \"no\", \"yes\" }}; \
@@ -60,7 +60,7 @@ fn decisions_become_uniform_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let b = |rows: &str| with(&format!("probability(B | A) {{ {rows} }}"));
     let cases: &[(String, &str)] = &[
         (b("(0) : 1, 0; (1) : 0, 0, 1;"), "t.dsc:5:22: the row of 'B' has 2 numbers, expected 3"),

@@ -2,7 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network of the node `A` with two states, and `nodes`.
+/// A file with the node `A`, which has two states, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "net Small\n{{\n HEADER = {{ ID = Small; NAME = \"a net\"; }};\n\
@@ -57,7 +57,7 @@ fn decisions_and_utilities_cause_warnings() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let deep = format!("net x {{{}", " a = {".repeat(100_000));
     let cases: &[(String, &str)] = &[
         (with("node B { };"), "t.dsl:5:1: expected TYPE = ... in the node 'B'"),

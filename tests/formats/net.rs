@@ -14,7 +14,7 @@ fn refused(text: &str) -> String {
     super::refused("a.net", text)
 }
 
-/// Two nodes `a` and `b` with two states each, and `rest`.
+/// A file with the nodes `a` and `b`, which have two states each, and `rest`.
 fn two(rest: &str) -> String {
     let node = |name| format!("node {name} {{ states = (\"n\" \"y\"); }}\n");
     format!("net {{}}\n{}{}{rest}", node("a"), node("b"))
@@ -123,7 +123,7 @@ fn states_without_labels_take_their_values() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place_and_what_was_expected() {
+fn mistakes_are_reported_with_their_position_and_what_was_expected() {
     let with_two = [
         (
             "potential (a | b) { data = (1 0 1); }",
@@ -194,17 +194,17 @@ fn mistakes_are_reported_with_their_place_and_what_was_expected() {
 }
 
 #[test]
-fn names_that_are_not_words_of_the_language_are_restored() {
+fn names_that_are_not_valid_identifiers_are_restored() {
     let text = r#"net {} node a { cliquescope_name = "net"; states = ("\"" "\\ \n"); }
         node b { cliquescope_name = "n_net"; states = ("x"); }
         node c { cliquescope_name = "1 (one)"; states = ("x"); }"#;
     let network = read(text).network;
     let written = format::write(&network, Format::Net).unwrap();
     assert!(written.lost.is_empty(), "{:?}", written.lost);
-    let again = read(&written.text).network;
-    assert_eq!(again.variables(), network.variables());
-    assert_eq!(again.variables()[0].name(), "net");
-    assert_eq!(again.variables()[0].states(), ["\"", "\\ \n"]);
+    let reread = read(&written.text).network;
+    assert_eq!(reread.variables(), network.variables());
+    assert_eq!(reread.variables()[0].name(), "net");
+    assert_eq!(reread.variables()[0].states(), ["\"", "\\ \n"]);
 }
 
 #[test]
@@ -226,23 +226,24 @@ fn a_table_is_computed_if_only_its_expression_is_given() {
     assert_eq!(values(&read(&both).network, "faults"), [0.25, 0.25, 0.5], "numbers come first");
 }
 
-/// The fixture with expressions; its tables were computed by hand.
+/// The expected tables of this fixture were computed by hand.
 #[test]
 fn expressions_with_causes_and_intervals_become_tables() {
-    let read = super::read("no ending", include_str!("../fixtures/expressions.net"));
+    let read = super::read("no extension", include_str!("../fixtures/expressions.net"));
     let effect = [0.75, 0.25, 0.375, 0.625, 0.1875, 0.8125, 0.09375, 0.90625];
     super::assert_close(values(&read.network, "effect"), &effect);
     // The triangle from 0 to 3 with its mode at 1 has a third of its area below the mode.
     super::assert_close(values(&read.network, "size"), &[1.0 / 3.0, 2.0 / 3.0]);
-    // The points of the first interval are 1/8, 3/8, 5/8 and 7/8: twice each is below 2. Those of
-    // the second are 1.25, 1.75, 2.25 and 2.75: twice each is above 2, and for half of them below
-    // 4.
+    // The points of the first interval are 1/8, 3/8, 5/8 and 7/8. Doubled, all are below 2. The
+    // points of the second interval are 1.25, 1.75, 2.25 and 2.75. Doubled, two are between 2 and
+    // 4, and two are above 4.
     super::assert_close(values(&read.network, "twice"), &[1.0, 0.0, 0.0, 0.0, 0.5, 0.5]);
     assert_eq!(
         super::warnings(&read),
         [
-            "no ending: function nodes were left out: half",
-            "no ending: tables were estimated from points in the intervals of their parents: twice"
+            "no extension: function nodes were left out: half",
+            "no extension: tables were estimated from points in the intervals of their parents: \
+             twice"
         ]
     );
 }

@@ -1,16 +1,16 @@
-//! Networks that are written and read again are unchanged: numbers, names, states, positions.
+//! Networks that are written and read again keep what the format can hold.
 
 use cliquescope::format::{self, Format, SAMPLES, WriteError};
 use cliquescope::network::{Annotation, Attribute, Cpt, Network, Variable, VariableId};
 
 use super::read;
 
-const WRITTEN: [Format; 2] = [Format::XmlBif, Format::Xdsl];
+const XML_FORMATS: [Format; 2] = [Format::XmlBif, Format::Xdsl];
 
 /// Writes `network` in `format` and reads it back.
-fn again(network: &Network, format: Format) -> Network {
+fn round_trip(network: &Network, format: Format) -> Network {
     let written = format::write(network, format).unwrap_or_else(|error| panic!("{error}"));
-    let network = read("no ending", &written.text).network;
+    let network = read("no extension", &written.text).network;
     std::sync::Arc::unwrap_or_clone(network)
 }
 
@@ -27,11 +27,11 @@ fn assert_same(network: &Network, other: &Network) {
 }
 
 #[test]
-fn the_shipped_networks_are_unchanged_by_every_format() {
+fn the_shipped_networks_are_unchanged_by_formats_with_names() {
     for sample in SAMPLES {
         let network = sample.open().network;
         for format in [Format::XmlBif, Format::Xdsl, Format::Bif, Format::Net] {
-            assert_same(&network, &again(&network, format));
+            assert_same(&network, &round_trip(&network, format));
         }
     }
 }
@@ -42,7 +42,7 @@ fn uai_keeps_everything_except_names() {
         let network = sample.open().network;
         let written = format::write(&network, Format::Uai).unwrap();
         assert_eq!(written.lost, ["the names of variables and states"]);
-        let read = read("no ending", &written.text).network;
+        let read = read("no extension", &written.text).network;
         assert_eq!(read.cardinalities(), network.cardinalities());
         for (cpt, found) in network.cpts().iter().zip(read.cpts()) {
             assert_eq!((found.child(), found.parents()), (cpt.child(), cpt.parents()));
@@ -63,7 +63,7 @@ fn bif_properties_are_unchanged() {
     assert_eq!(note.position, Some([73.0, 165.5]));
     let values: Vec<_> = note.attributes.iter().map(|attribute| &*attribute.value).collect();
     assert_eq!(values, ["note \"with ; in it\"", "it's // free"]);
-    assert_eq!(again(&network, Format::Bif).annotations(), network.annotations());
+    assert_eq!(round_trip(&network, Format::Bif).annotations(), network.annotations());
     let written = format::write(&network, Format::Net).unwrap();
     assert_eq!(written.lost, ["3 attributes that only BIF has"]);
     let written = format::write(&network, Format::Uai).unwrap();
@@ -77,8 +77,8 @@ fn bif_properties_are_unchanged() {
     );
 }
 
-/// Two variables, the child first, whose names are not identifiers.
-fn nasty() -> Network {
+/// A network of two variables, the child first. The names are not identifiers.
+fn unusual() -> Network {
     let id = VariableId::new;
     let variables = vec![
         Variable::new("<b> & \"c\"", ["5 - 12", "u_20_", "", "'\u{e9}\u{1f600}'"]),
@@ -97,9 +97,9 @@ fn nasty() -> Network {
 
 #[test]
 fn unusual_names_and_the_order_of_variables_are_unchanged() {
-    let network = nasty();
+    let network = unusual();
     for format in [Format::Xdsl, Format::Net] {
-        assert_same(&network, &again(&network, format));
+        assert_same(&network, &round_trip(&network, format));
     }
     let refused = format::write(&network, Format::Bif).unwrap_err();
     assert!(matches!(&refused, WriteError::Name { name, .. } if name.contains('"')), "{refused}");
@@ -108,7 +108,7 @@ fn unusual_names_and_the_order_of_variables_are_unchanged() {
     let plain = Variable::new("20 a", ["x", "_"]);
     let variables = vec![network.variables()[0].clone(), plain];
     let network = Network::new("a net <1>", variables, network.cpts().to_vec()).unwrap();
-    assert_same(&network, &again(&network, Format::XmlBif));
+    assert_same(&network, &round_trip(&network, Format::XmlBif));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn text_that_xml_cannot_hold_is_refused() {
     let variable = Variable::new("a\u{1}", ["x"]);
     let cpt = Cpt::new(VariableId::new(0), vec![], vec![1.0]);
     let network = Network::new("n", vec![variable], vec![cpt]).unwrap();
-    for (format, error) in WRITTEN.map(|format| (format, format::write(&network, format))) {
+    for (format, error) in XML_FORMATS.map(|format| (format, format::write(&network, format))) {
         let expected = format!(
             "{} cannot hold the name 'a\u{1}': XML cannot contain control characters",
             format.name()
@@ -127,8 +127,8 @@ fn text_that_xml_cannot_hold_is_refused() {
 }
 
 #[test]
-fn titles_positions_colours_and_comments_are_unchanged() {
-    let network = nasty();
+fn xdsl_keeps_titles_positions_colours_and_comments() {
+    let network = unusual();
     let mut annotations = network.annotations().clone();
     annotations.network.comment = Some("of\r\nlines & <tags>".to_owned());
     let note = annotations.of_mut(VariableId::new(1));
@@ -137,18 +137,18 @@ fn titles_positions_colours_and_comments_are_unchanged() {
     note.colour = Some([1, 0x80, 0xff]);
     note.comment = Some("remark".to_owned());
     let network = network.with_annotations(annotations);
-    let read = again(&network, Format::Xdsl);
+    let read = round_trip(&network, Format::Xdsl);
     let id = VariableId::new(1);
     let without = |note: &Annotation| Annotation { attributes: Vec::new(), ..note.clone() };
     assert_eq!(without(read.annotations().of(id)), without(network.annotations().of(id)));
     assert_eq!(read.annotations().network.comment, network.annotations().network.comment);
-    // The second time, the extension is written as it was read.
-    let twice = again(&read, Format::Xdsl);
+    // XDSL extensions that were read are written back unchanged.
+    let twice = round_trip(&read, Format::Xdsl);
     assert_eq!(twice.annotations(), read.annotations());
 }
 
 #[test]
-fn attributes_of_a_format_are_unchanged_by_it() {
+fn a_format_keeps_its_own_attributes() {
     let text = "<BIF VERSION='0.3'><NETWORK><NAME>n</NAME><PROPERTY>author x</PROPERTY>\
                 <VARIABLE><NAME>a</NAME><OUTCOME>f</OUTCOME><PROPERTY>position = (73, 165.5)</PROPERTY>\
                 <PROPERTY>observed = no</PROPERTY><PROPERTY>description = d</PROPERTY></VARIABLE>\
@@ -161,7 +161,7 @@ fn attributes_of_a_format_are_unchanged_by_it() {
         attributes.iter().map(|attribute| attribute.value.clone()).collect()
     };
     assert_eq!(values(&note.attributes), ["observed = no", "p"]);
-    assert_eq!(again(&network, Format::XmlBif).annotations(), network.annotations());
+    assert_eq!(round_trip(&network, Format::XmlBif).annotations(), network.annotations());
 
     let text = "<smile version='1.0' id='N' numsamples='7'><nodes>\
                 <cpt id='a' diagtype='target'><state id='f'/><probabilities>1</probabilities>\
@@ -179,5 +179,5 @@ fn attributes_of_a_format_are_unchanged_by_it() {
     {
         assert!(written.text.contains(kept), "{kept}\n{}", written.text);
     }
-    assert_eq!(again(&network, Format::Xdsl).annotations(), network.annotations());
+    assert_eq!(round_trip(&network, Format::Xdsl).annotations(), network.annotations());
 }

@@ -2,7 +2,8 @@
 
 use super::{assert_close, read, refused, values, warnings};
 
-/// Three variables in BIF with these tables: `a`, its child `b`, and `c`, a child of both.
+/// A BIF file with the variable `a`, its child `b`, and `c`, a child of both. The arguments are
+/// their tables.
 fn bif(a: &str, b: &str, c: &str) -> String {
     format!(
         "network n {{ }}\nvariable a {{ type discrete [ 2 ] {{ n, y }}; }}\n\
@@ -13,6 +14,7 @@ fn bif(a: &str, b: &str, c: &str) -> String {
     )
 }
 
+/// Rows of a child that is always in the state of its parent.
 const SAME: &str = "(n) 1 0; (y) 0 1;";
 
 #[test]
@@ -135,8 +137,8 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
     assert!(refused("t.uai", cycle).contains("zero"), "{}", refused("t.uai", cycle));
 }
 
-/// A UAI file with a child of `x0` to `x17`, whose table has zeros in all rows but the first.
-/// `root` is the table of each parent.
+/// A UAI file with the variables `x0` to `x17` and their common child `x18`. All rows of the child
+/// except the first contain only zeros. `root` is the text of the table of each parent.
 fn zeros(root: &str) -> String {
     let mut text = format!("BAYES\n19\n{}\n19\n", "2 ".repeat(19));
     for parent in 0..18 {
@@ -149,24 +151,24 @@ fn zeros(root: &str) -> String {
 }
 
 #[test]
-fn many_rows_of_zeros_are_resolved_quickly() {
+fn many_rows_of_zeros_are_made_uniform_or_refused() {
     let read = read("t.uai", &zeros("2 1 0\n"));
-    assert_eq!(read.warnings.len(), 1, "all but the first have a parent in an impossible state");
+    assert_eq!(read.warnings.len(), 1, "every row of zeros has a parent in an impossible state");
     assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("the row of 'x18' for x0 = 0"));
 }
 
 #[test]
 fn the_fixture_of_scales_has_the_expected_numbers() {
-    let read = read("no ending", include_str!("../fixtures/scales.bif"));
+    let read = read("no extension", include_str!("../fixtures/scales.bif"));
     assert_close(values(&read.network, "draw"), &[0.5, 0.333, 0.167]);
     assert_close(values(&read.network, "seen"), &[0.75, 0.25, 1.0, 0.0, 0.0, 1.0]);
     assert_close(values(&read.network, "told"), &[0.5; 12]);
     assert_eq!(
         warnings(&read),
         [
-            "no ending: tables in percent were divided by 100: draw (line 5)",
-            "no ending: tables of counts were divided by the sums of their rows: seen (line 6)",
-            "no ending: 2 rows of zeros, the first in line 7, were made uniform: their parents \
+            "no extension: tables in percent were divided by 100: draw (line 5)",
+            "no extension: tables of counts were divided by the sums of their rows: seen (line 6)",
+            "no extension: 2 rows of zeros, the first in line 7, were made uniform: their parents \
              cannot be in these states"
         ]
     );

@@ -19,10 +19,10 @@ fn a_bayesian_network_has_the_child_last_and_fastest() {
     assert_eq!(values(network, "x2")[9..], [0.5, 0.25, 0.25]);
 }
 
-/// By the definition the last listed variable of a function varies fastest, then the one before it,
-/// in both kinds of networks. pyAgrum 3.3.1 differs in both: below it assigns 0.02 to the second
-/// state of the *first* parent in the Bayesian network, and 0.99 to the second state of x0 in the
-/// Markov network.
+/// The definition of the format says for both kinds of network: the last listed variable of a
+/// function varies fastest, then the one before it. pyAgrum 3.3.1 uses other orders. In the example
+/// below it assigns 0.02 to the second state of the *first* parent of the Bayesian network, and
+/// 0.99 to the second state of x0 in the Markov network.
 #[test]
 fn both_kinds_of_network_list_their_values_in_the_same_order() {
     let rest = "\n3\n2 3 2\n3\n1 0\n1 1\n3 0 1 2\n\n2\n0.5 0.5\n3\n0.2 0.3 0.5\n12\n\
@@ -69,7 +69,7 @@ fn a_markov_network_has_factors() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place_and_what_was_expected() {
+fn mistakes_are_reported_with_their_position_and_what_was_expected() {
     let cases = [
         ("", "a.uai:1:1: expected 'BAYES' or 'MARKOV', found the end of the file"),
         ("BAYESIAN 1", "a.uai:1:1: expected 'BAYES' or 'MARKOV', found 'BAYESIAN'"),

@@ -2,7 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network of the node `a` with two states, and `nodes`.
+/// A file with the node `a`, which has two states, and `nodes`.
 fn with(nodes: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\" id=\"Net1\">\n<nodes>\n\
@@ -108,7 +108,7 @@ fn decisions_become_uniform_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let noisy = |part: &str| {
         with(&format!(
             "<noisymax id='n'><state id='t'/><state id='f'/><parents>a</parents>\n{part}</noisymax>"

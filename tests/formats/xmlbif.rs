@@ -2,7 +2,7 @@
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
-/// A network with two variables `a` and `b`, and `rest`.
+/// A file with the variables `a` and `b`, the definition of `a`, and `rest`.
 fn two(rest: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n<NETWORK>\n<NAME>two</NAME>\n\
@@ -65,7 +65,7 @@ fn decisions_become_uniform_and_utilities_are_left_out() {
 }
 
 #[test]
-fn mistakes_are_reported_with_their_place() {
+fn mistakes_are_reported_with_their_position() {
     let table = |rest: &str| two(&format!("<DEFINITION><FOR>b</FOR>{rest}</DEFINITION>"));
     let cases: &[(String, &str)] = &[
         (table("<TABLE>.2 .3 x</TABLE>"), "t.xml:8:38: expected a number, found 'x'"),

@@ -73,7 +73,7 @@ impl Node {
 }
 
 /// The content of a file in `format` with `nodes`; `None` if this module cannot write `format`. In
-/// BIF and DSC the table of a node with parents holds a single row, the default for all
+/// BIF and DSC the table of a node with parents is a single row, the default for all
 /// configurations.
 pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
     let each = |of: &dyn Fn(&Node) -> String| nodes.iter().map(of).collect::<String>();
@@ -188,17 +188,17 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
                 })
         }
         "uai" => {
-            let place = |name: &String| {
+            let position = |name: &String| {
                 let found = nodes.iter().position(|node| node.name == *name);
-                found.map_or("99".to_owned(), |place| place.to_string())
+                found.map_or("99".to_owned(), |position| position.to_string())
             };
             let cards: Vec<_> = nodes.iter().map(|node| node.count().to_string()).collect();
             let tables: Vec<_> = nodes.iter().filter(|node| node.table.is_some()).collect();
             let scopes: String = tables
                 .iter()
                 .map(|node| {
-                    let mut scope: Vec<_> = node.parents.iter().map(&place).collect();
-                    scope.push(place(&node.name));
+                    let mut scope: Vec<_> = node.parents.iter().map(&position).collect();
+                    scope.push(position(&node.name));
                     format!("{} {}\n", scope.len(), scope.join(" "))
                 })
                 .collect();

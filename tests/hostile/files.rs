@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cliquescope::format::{Format, open_bytes, open_path};
 use cliquescope::network::Network;
 
-/// The network fixtures: file name and content.
+/// File name and content of each network fixture.
 pub fn networks() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut all = Vec::new();
@@ -22,8 +22,8 @@ pub fn networks() -> Vec<(String, String)> {
     all
 }
 
-/// The variables with their states, and the values of all factors: nothing that depends on the
-/// encoding of a file.
+/// The variables with their states, and the values of all factors. None of these depends on the
+/// encoding of the file.
 type Model = (Vec<(String, Vec<String>)>, Vec<Vec<f64>>);
 
 fn model(network: &Network) -> Model {
@@ -56,7 +56,7 @@ fn encoding_and_compression_change_nothing() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
-        // The encoding in an XML declaration is now wrong. It is ignored.
+        // An XML declaration now names a wrong encoding, which must be ignored.
         let marked = format!("\u{feff}{text}");
         assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
         let twice = format!("\u{feff}{marked}");
@@ -77,7 +77,7 @@ fn encoding_and_compression_change_nothing() {
     }
 }
 
-/// Inputs that fuzzing has found.
+/// These inputs were found by fuzzing.
 #[test]
 fn inputs_that_once_broke_a_reader_are_refused() {
     let found: [&[u8]; 3] = [

@@ -1,5 +1,5 @@
-//! Invalid files: every reader refuses them with a place and a reason, before it allocates memory
-//! for them.
+//! Invalid files: every reader refuses them with a position and a reason, before it allocates a
+//! large table.
 
 mod emit;
 mod files;
@@ -20,12 +20,12 @@ fn in_each(nodes: &[Node], check: impl Fn(Format, Result<ReadNetwork, OpenError>
 }
 
 /// Asserts that `nodes` are refused in each format, with a message that contains one of `parts`.
-fn refused(nodes: &[Node], parts: &[&str]) {
-    refused_except(&[], nodes, parts);
+fn assert_refused(nodes: &[Node], parts: &[&str]) {
+    assert_refused_except(&[], nodes, parts);
 }
 
-/// As [`refused`], in all formats except those named in `except`.
-fn refused_except(except: &[&str], nodes: &[Node], parts: &[&str]) {
+/// Like [`assert_refused`], in all formats except those named in `except`.
+fn assert_refused_except(except: &[&str], nodes: &[Node], parts: &[&str]) {
     in_each(nodes, |format, result| {
         if except.contains(&format.name()) {
             return;
@@ -35,8 +35,8 @@ fn refused_except(except: &[&str], nodes: &[Node], parts: &[&str]) {
             other => panic!("{}: {parts:?}: {other:?}", format.name()),
         };
         assert!(error.line > 0 && error.column > 0);
-        let said = parts.iter().any(|part| error.message.contains(part));
-        assert!(said, "{}: {error}, expected one of {parts:?}", format.name());
+        let matches = parts.iter().any(|part| error.message.contains(part));
+        assert!(matches, "{}: {error}, expected one of {parts:?}", format.name());
     });
 }
 
@@ -57,14 +57,14 @@ fn valid_nodes_are_read_in_each_format() {
 #[test]
 fn numbers_that_are_not_probabilities_are_refused() {
     for wrong in ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-0.75", "0x1", "1,5", "--1"] {
-        refused(&[node("a", &[], &[wrong, "0.25"])], &["expected", wrong]);
+        assert_refused(&[node("a", &[], &[wrong, "0.25"])], &["expected", wrong]);
     }
     // In Hugin NET the numbers are weights, which need not sum to one.
     let weights = ["Hugin NET"];
-    refused_except(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
-    refused_except(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
-    refused(&[node("a", &[], &["1e308", "1e308"])], &["sum"]);
-    refused(&[node("a", &[], &["0", "0"])], &["has only zeros"]);
+    assert_refused_except(&weights, &[node("a", &[], &["0.5", "0.25"])], &["sums to 0.75"]);
+    assert_refused_except(&weights, &[node("a", &[], &["1e300", "1e300"])], &["sums to"]);
+    assert_refused(&[node("a", &[], &["1e308", "1e308"])], &["sum"]);
+    assert_refused(&[node("a", &[], &["0", "0"])], &["has only zeros"]);
 }
 
 #[test]
@@ -78,23 +78,23 @@ fn the_smallest_numbers_are_read_exactly() {
 }
 
 #[test]
-fn cycles_are_refused() {
+fn cycles_and_wrong_parents_are_refused() {
     let half = &["0.5", "0.5", "0.5", "0.5"][..];
     // In BIF and DSC `emit` writes a table as one row for all configurations.
-    let two = |format: &str| if ["BIF", "DSC"].contains(&format) { &half[..2] } else { half };
+    let table_in = |format: &str| if ["BIF", "DSC"].contains(&format) { &half[..2] } else { half };
     for &format in Format::ALL {
-        let table = two(format.name());
+        let table = table_in(format.name());
         let nodes = [node("a", &["b"], table), node("b", &["c"], table), node("c", &["a"], table)];
         let except: Vec<_> =
             Format::ALL.iter().filter(|&&f| f != format).map(|f| f.name()).collect();
-        refused_except(&except, &nodes, &["cycle"]);
+        assert_refused_except(&except, &nodes, &["cycle"]);
         let itself = [node("a", &["a"], table)];
-        refused_except(&except, &itself, &["own parent", "second time", "twice", "cycle"]);
+        assert_refused_except(&except, &itself, &["own parent", "second time", "twice", "cycle"]);
         let all = if table.len() == 2 { table.to_vec() } else { [table, table].concat() };
         let twice = [node("a", &[], &["1", "0"]), node("b", &["a", "a"], &all)];
-        refused_except(&except, &twice, &["a second time", "twice"]);
+        assert_refused_except(&except, &twice, &["a second time", "twice"]);
         let unknown = [node("a", &["x"], table)];
-        refused_except(
+        assert_refused_except(
             &except,
             &unknown,
             &["no variable", "no node", "not a variable", "unknown", "99"],
@@ -108,16 +108,20 @@ fn missing_and_repeated_parts_are_refused() {
     let without = Node { table: None, ..node("b", &[], &[]) };
     // Netica and Hugin use a uniform distribution if there is no table.
     let lenient = ["DNET", "Hugin NET"];
-    refused_except(&lenient, &[fine.clone(), without], &["b", "table", "tables"]);
+    assert_refused_except(&lenient, &[fine.clone(), without], &["b", "table", "tables"]);
     if let Some(uai) = Format::by_name("uai") {
         // UAI has no names of variables.
-        refused_except(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
+        assert_refused_except(&[uai.name()], &[fine.clone(), fine.clone()], &["second", "twice"]);
         let alike = Node { states: States::Labels(vec!["x".into(), "x".into()]), ..fine.clone() };
         // NET numbers repeated labels.
-        refused_except(&[uai.name(), Format::Net.name()], &[alike], &["second state", "twice"]);
+        assert_refused_except(
+            &[uai.name(), Format::Net.name()],
+            &[alike],
+            &["second state", "twice"],
+        );
     }
-    refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
-    refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);
+    assert_refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
+    assert_refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn unbounded_tables_are_refused_before_they_are_allocated() {
         let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         nodes.push(node("a", &names, &["1", "0"]));
-        refused(&nodes, &["more than", "expected"]);
+        assert_refused(&nodes, &["more than", "expected"]);
     }
     // Each table is small enough; all of them together are not.
     let mut nodes: Vec<Node> =
@@ -138,14 +142,14 @@ fn unbounded_tables_are_refused_before_they_are_allocated() {
     let names: Vec<_> = nodes.iter().map(|node| node.name.clone()).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     nodes.extend((0..200).map(|index| node(&format!("a{index}"), &names, &["1", "0"])));
-    refused(&nodes, &["more than", "expected"]);
+    assert_refused(&nodes, &["more than", "expected"]);
 }
 
 #[test]
 fn unbounded_states_are_refused_before_they_are_allocated() {
     for count in [1_000_000_000, u64::MAX, 100_000] {
         let many = Node { states: States::Count(count), ..node("a", &[], &["1", "0"]) };
-        refused(&[many], &["states", "label", "expected"]);
+        assert_refused(&[many], &["states", "label", "expected"]);
     }
     let nodes: Vec<Node> = (0..2000)
         .map(|index| Node {
@@ -153,9 +157,9 @@ fn unbounded_states_are_refused_before_they_are_allocated() {
             ..node(&format!("v{index}"), &[], &["1", "0"])
         })
         .collect();
-    refused(&nodes, &["states", "label", "expected"]);
+    assert_refused(&nodes, &["states", "label", "expected"]);
     let none = Node { states: labels(0), ..node("a", &[], &["1"]) };
-    refused(&[none], &["no states", "expected", "states"]);
+    assert_refused(&[none], &["no states", "expected", "states"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Random mutations of the fixtures: a network that is read is valid, and reads back from every
-//! format that can hold it. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do the same over more
-//! files.
+//! Random mutations of the fixtures. A network that is read is valid, and every format that can
+//! hold the network writes and reads it back. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do
+//! the same over more files.
 
 use std::fs;
 use std::path::Path;
@@ -17,6 +17,7 @@ use crate::mutate::mutate;
 /// The number of mutations of each fixture.
 const ROUNDS: usize = 600;
 
+/// Checks that `network` is valid and that the formats read back what they write.
 fn check(network: &Network) {
     for factor in network.factors() {
         assert!(factor.values().iter().all(|value| value.is_finite() && *value >= 0.0));
@@ -31,10 +32,10 @@ fn check(network: &Network) {
         // Some formats cannot hold some names.
         let Ok(written) = write(network, format) else { continue };
         let name = format!("a.{}", format.extensions()[0]);
-        let again = open_bytes(&name, written.text.as_str());
-        let again = again.unwrap_or_else(|error| panic!("{error} in\n{}", written.text)).network;
-        assert_eq!(again.cardinalities(), network.cardinalities());
-        for (one, other) in network.factors().zip(again.factors()) {
+        let reread = open_bytes(&name, written.text.as_str());
+        let reread = reread.unwrap_or_else(|error| panic!("{error} in\n{}", written.text)).network;
+        assert_eq!(reread.cardinalities(), network.cardinalities());
+        for (one, other) in network.factors().zip(reread.factors()) {
             let mut pairs = one.values().iter().zip(other.values());
             assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12), "{}", written.text);
         }
@@ -83,9 +84,9 @@ fn mutated_evidence_is_read_or_refused() {
                         let text = cases::write(format, &network, &read.cases);
                         let Ok(text) = text else { continue };
                         let name = format!("a.{}", format.extensions()[0]);
-                        let again = cases::read(&name, text.clone(), &network);
-                        let again = again.unwrap_or_else(|error| panic!("{error} in\n{text}"));
-                        assert_eq!(again.cases, read.cases, "{text}");
+                        let reread = cases::read(&name, text.clone(), &network);
+                        let reread = reread.unwrap_or_else(|error| panic!("{error} in\n{text}"));
+                        assert_eq!(reread.cases, read.cases, "{text}");
                     }
                 }
             }
