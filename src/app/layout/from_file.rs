@@ -23,38 +23,42 @@ pub struct FileDrawing {
     pub links: Vec<Vec<Pos2>>,
 }
 
-/// Whether at least 90% of the vertices have a position, and these are not all the same.
-/// `places[v]` is the position of vertex `v`, if the file gives one.
+/// Whether at least 90% of the vertices have a position, and the positions are not all the same.
+/// `positions[v]` is the position of vertex `v`, if the file gives one.
 #[must_use]
-pub fn has_enough_positions(places: &[Option<[f64; 2]>]) -> bool {
-    let mut placed = places.iter().flatten();
+pub fn has_enough_positions(positions: &[Option<[f64; 2]>]) -> bool {
+    let mut placed = positions.iter().flatten();
     let first = placed.next();
-    let apart = placed.any(|place| Some(place) != first);
-    let positioned = places.iter().flatten().count();
-    apart && positioned * 100 >= places.len() * MIN_POSITIONED_PERCENT
+    let apart = placed.any(|position| Some(position) != first);
+    let positioned = positions.iter().flatten().count();
+    apart && positioned * 100 >= positions.len() * MIN_POSITIONED_PERCENT
 }
 
-/// Draws vertices of `sizes` at `places`, scaled so that boxes do not overlap unless their
-/// positions in the file are very close. Vertices without a position are put in rows below the
+/// Draws vertices of `sizes` at `positions`, scaled so that boxes do not overlap unless their
+/// positions in the file are very close. Vertices without a position are placed in rows below the
 /// others. `links` are pairs of vertices.
 ///
 /// # Panics
-/// If `places` is not as long as `sizes`, or a link refers to a vertex that does not exist.
+/// If `positions` is not as long as `sizes`, or a link refers to a vertex that does not exist.
 ///
 /// # Complexity
 /// O(n log n) for n vertices if few of them overlap horizontally. At worst, each vertex is compared
 /// with 2000 others.
 #[must_use]
-pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)]) -> FileDrawing {
-    let placed: Vec<(usize, Pos2)> = places
+pub fn draw(
+    sizes: &[Vec2],
+    positions: &[Option<[f64; 2]>],
+    links: &[(usize, usize)],
+) -> FileDrawing {
+    let placed: Vec<(usize, Pos2)> = positions
         .iter()
         .enumerate()
-        .filter_map(|(vertex, place)| place.map(|[x, y]| (vertex, pos2(x as f32, y as f32))))
+        .filter_map(|(vertex, position)| position.map(|[x, y]| (vertex, pos2(x as f32, y as f32))))
         .collect();
     let scale = scale(sizes, &placed);
     let mut centres = vec![Pos2::ZERO; sizes.len()];
-    for &(vertex, place) in &placed {
-        centres[vertex] = (place.to_vec2() * scale).to_pos2();
+    for &(vertex, position) in &placed {
+        centres[vertex] = (position.to_vec2() * scale).to_pos2();
     }
     let occupied = {
         let (centres, sizes): (Vec<_>, Vec<_>) =
@@ -63,7 +67,7 @@ pub fn draw(sizes: &[Vec2], places: &[Option<[f64; 2]>], links: &[(usize, usize)
     };
     let mut corner = occupied.left_bottom() + Vec2::splat(GAP);
     let mut height = 0.0_f32;
-    for vertex in (0..sizes.len()).filter(|&vertex| places[vertex].is_none()) {
+    for vertex in (0..sizes.len()).filter(|&vertex| positions[vertex].is_none()) {
         let size = sizes[vertex];
         if corner.x > occupied.left() + GAP && corner.x + size.x > occupied.right() {
             corner = pos2(occupied.left() + GAP, corner.y + height + GAP);
@@ -93,14 +97,14 @@ fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
     placed.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
     let widest = sizes.iter().fold(0.0_f32, |widest, size| widest.max(size.x)) + GAP;
     let mut scale = *SCALES.start();
-    for (index, &(a, place)) in placed.iter().enumerate() {
+    for (index, &(a, position)) in placed.iter().enumerate() {
         for &(b, other) in placed[index + 1..].iter().take(MAX_NEIGHBOURS) {
             // All others are even further to the right.
-            if widest <= scale * (other.x - place.x) {
+            if widest <= scale * (other.x - position.x) {
                 break;
             }
             let room = (sizes[a] + sizes[b]) / 2.0 + Vec2::splat(GAP);
-            let apart = (place - other).abs();
+            let apart = (position - other).abs();
             let needed = (room.x / apart.x).min(room.y / apart.y);
             if needed <= *SCALES.end() {
                 scale = scale.max(needed);
@@ -128,16 +132,16 @@ mod tests {
 
     #[test]
     fn boxes_keep_their_arrangement_and_do_not_overlap() {
-        let places = [[0.0, 0.0], [40.0, 0.0], [0.0, 30.0], [45.0, 33.0]].map(Some);
+        let positions = [[0.0, 0.0], [40.0, 0.0], [0.0, 30.0], [45.0, 33.0]].map(Some);
         let size = Vec2::new(100.0, 60.0);
-        let drawing = draw(&[size; 4], &places, &[(0, 3), (1, 1)]);
+        let drawing = draw(&[size; 4], &positions, &[(0, 3), (1, 1)]);
         let boxes = boxes(&drawing, size);
         for (a, one) in boxes.iter().enumerate() {
             assert!(boxes[a + 1..].iter().all(|other| !one.intersects(*other)), "{boxes:?}");
         }
         let stretch = drawing.centres[1].x / 40.0;
-        for (centre, place) in drawing.centres.iter().zip(places.iter().flatten()) {
-            let wanted = pos2(place[0] as f32, place[1] as f32).to_vec2() * stretch;
+        for (centre, position) in drawing.centres.iter().zip(positions.iter().flatten()) {
+            let wanted = pos2(position[0] as f32, position[1] as f32).to_vec2() * stretch;
             assert!((centre.to_vec2() - wanted).length() < 1e-3, "{centre:?}");
         }
         let line = &drawing.links[0];
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_pictures_are_scaled_down_and_one_close_pair_does_not_scale_up() {
+    fn wide_pictures_are_scaled_down_and_a_close_pair_does_not_magnify_the_picture() {
         let size = Vec2::new(100.0, 60.0);
         let far = [[0.0, 0.0], [10_000.0, 0.0]].map(Some);
         assert_eq!(draw(&[size; 2], &far, &[]).centres[1].x, 2500.0);
@@ -158,16 +162,22 @@ mod tests {
     }
 
     #[test]
-    fn a_vertex_without_a_position_is_put_below() {
-        let mut places = vec![None];
-        places.extend((0..10).map(|at| Some([f64::from(at) * 120.0, 0.0])));
-        assert!(has_enough_positions(&places));
+    fn a_vertex_without_a_position_is_placed_below_the_others() {
+        let mut positions = vec![None];
+        positions.extend((0..10).map(|at| Some([f64::from(at) * 120.0, 0.0])));
         let size = Vec2::new(100.0, 60.0);
-        let drawing = draw(&[size; 11], &places, &[]);
+        let drawing = draw(&[size; 11], &positions, &[]);
         let lowest = drawing.centres[1..].iter().map(|centre| centre.y).fold(f32::MIN, f32::max);
         assert!(drawing.centres[0].y > lowest + size.y);
-        places[1] = None;
-        assert!(!has_enough_positions(&places));
+    }
+
+    #[test]
+    fn at_least_90_percent_of_the_vertices_need_a_position() {
+        let mut positions = vec![None];
+        positions.extend((0..10).map(|at| Some([f64::from(at) * 120.0, 0.0])));
+        assert!(has_enough_positions(&positions));
+        positions[1] = None;
+        assert!(!has_enough_positions(&positions));
         assert!(!has_enough_positions(&[Some([1.0, 1.0]); 5]), "all at one position");
         assert!(!has_enough_positions(&[]));
     }

@@ -25,8 +25,8 @@ fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
 
-/// A curve from `from` to `to`, as a polyline, that starts and ends in the direction of `axis` (a
-/// unit vector).
+/// A curve from `from` to `to`, as a polyline. It starts and ends in the direction of `axis`, which
+/// is a unit vector.
 #[must_use]
 pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     const SEGMENTS: usize = 10;

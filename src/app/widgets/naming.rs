@@ -13,12 +13,12 @@ pub const MAX_CHARACTERS: usize = 28;
 pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
     let name = network[variable].name();
     let title = network.annotations().of(variable).title.as_deref()?;
-    // Titles are often names with spaces in them.
+    // Many titles repeat the name with spaces instead of underscores.
     (!title.eq_ignore_ascii_case(&name.replace('_', " "))).then_some(title)
 }
 
-/// The names of `variables`: `{either, lung, tub}`, or `{either, lung, +7}` if they would have more
-/// than `limit` characters. At least one variable is named.
+/// The names of `variables`: `{either, lung, tub}`, or `{either, lung, +7}` if the names would have
+/// more than `limit` characters. At least one variable is named.
 #[must_use]
 pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
     format!("{{{}}}", variable_list(network, variables, limit))

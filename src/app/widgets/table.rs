@@ -18,7 +18,7 @@ pub const MARGIN: f32 = 8.0;
 pub struct Sort<C> {
     /// The column.
     pub column: C,
-    /// Largest first.
+    /// Whether the largest comes first.
     pub descending: bool,
 }
 
@@ -101,9 +101,9 @@ pub struct Row {
     pub id: Id,
     /// The horizontal extent of the table.
     pub span: Rangef,
-    /// The row is selected.
+    /// Whether the row is selected.
     pub selected: bool,
-    /// The item of the row is hovered, here or in another pane.
+    /// Whether the item of the row is hovered, here or in another pane.
     pub hovered: bool,
     /// What a screen reader says.
     pub label: String,
@@ -190,8 +190,8 @@ impl<T: Copy + PartialEq> Cursor<T> {
     }
 
     /// The item that the user selects with row `index` of `count`, which shows `item` and has
-    /// `response`: `item` itself if the row is clicked or Enter is pressed, another one if an arrow
-    /// key moves there.
+    /// `response`: `item` itself if the row is clicked or Enter is pressed, another item if a key
+    /// moves the focus there.
     pub fn follow(
         &mut self,
         response: &Response,

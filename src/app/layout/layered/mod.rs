@@ -19,11 +19,11 @@ const LAYER_GAP: f32 = 46.0;
 /// Width of a dummy vertex in points: the room for an arc that passes through a layer.
 const DUMMY_WIDTH: f32 = 7.0;
 
-/// Maximum number of times that the drawing is repeated with another layer width to meet the aspect
-/// ratio.
+/// Maximum number of times that the drawing is repeated with another layer width to approach the
+/// requested aspect ratio.
 const MAX_CORRECTIONS: usize = 3;
 
-/// Number of vertices below which the aspect ratio is not corrected.
+/// Minimum number of vertices for the aspect ratio to be corrected.
 const MIN_CORRECTED: usize = 60;
 
 /// A drawn directed graph.
@@ -31,9 +31,9 @@ const MIN_CORRECTED: usize = 60;
 pub struct LayeredDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The line of every arc, from the bottom of its tail to the top of its head. Across a layer it
-    /// runs straight down between vertices.
-    pub links: Vec<Vec<Pos2>>,
+    /// The line of every arc, from the bottom of its tail to the top of its head. Where it
+    /// crosses a layer, it runs straight down between vertices.
+    pub arc_lines: Vec<Vec<Pos2>>,
     /// The smallest rectangle around all vertices.
     pub bounds: Rect,
 }
@@ -41,11 +41,11 @@ pub struct LayeredDrawing {
 /// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect`
 /// times as wide as it is high.
 ///
-/// `arcs` are pairs of tail and head. If there is a cycle, some of its arcs point in other
-/// directions.
+/// `arcs` are pairs of tail and head. If there is a cycle, arcs to the vertices on it or below it
+/// may point in other directions.
 ///
 /// # Panics
-/// If an arc refers to a vertex that does not exist.
+/// If an arc refers to a vertex that does not exist, or every vertex is on or below a cycle.
 ///
 /// # Complexity
 /// O(k (n + m) log (n + m)) for n vertices, m arc segments between neighbouring layers, and k
@@ -55,13 +55,13 @@ pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDraw
     let aspect = aspect.clamp(0.5, 4.0);
     let mut max_width = max_layer_width(sizes, aspect);
     let mut drawing = draw_within(sizes, arcs, max_width as usize);
-    // How much room the arcs take is known only after drawing.
+    // The room that the arcs need is known only after drawing.
     for _ in 0..MAX_CORRECTIONS {
-        let error = aspect * drawing.bounds.height() / drawing.bounds.width();
-        if sizes.len() < MIN_CORRECTED || (0.75..1.35).contains(&error) {
+        let correction = aspect * drawing.bounds.height() / drawing.bounds.width();
+        if sizes.len() < MIN_CORRECTED || (0.75..1.35).contains(&correction) {
             break;
         }
-        max_width = (max_width * error.sqrt()).max(3.0);
+        max_width = (max_width * correction.sqrt()).max(3.0);
         drawing = draw_within(sizes, arcs, max_width as usize);
     }
     drawing
@@ -79,7 +79,7 @@ fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], max_width: usize) -> Lay
         pos2(x[vertex], (top + bottom) / 2.0)
     };
     let centres: Vec<Pos2> = (0..sizes.len()).map(middle).collect();
-    let link = |(&(tail, head), chain): (&(usize, usize), &std::ops::Range<usize>)| {
+    let arc_line = |(&(tail, head), chain): (&(usize, usize), &std::ops::Range<usize>)| {
         let half = |vertex: usize| Vec2::new(0.0, sizes[vertex].y / 2.0);
         let mut line = vec![centres[tail] + half(tail)];
         for dummy in chain.clone() {
@@ -90,8 +90,8 @@ fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], max_width: usize) -> Lay
         curve_to(&mut line, centres[head] - half(head));
         line
     };
-    let links = arcs.iter().zip(&layered.chains).map(link).collect();
-    LayeredDrawing { bounds: bounds(&centres, sizes), centres, links }
+    let arc_lines = arcs.iter().zip(&layered.chains).map(arc_line).collect();
+    LayeredDrawing { bounds: bounds(&centres, sizes), centres, arc_lines }
 }
 
 /// Extends `line` to `to`, straight down or by a curve.
@@ -104,8 +104,8 @@ fn curve_to(line: &mut Vec<Pos2>, to: Pos2) {
     }
 }
 
-/// The number of vertices per layer for which the picture would have the `aspect`, if all layers
-/// were full and arcs took no room. At least 3.
+/// The number of vertices per layer at which the picture would be `aspect` times as wide as high if
+/// every layer were full and arcs took no room; at least 3.
 fn max_layer_width(sizes: &[Vec2], aspect: f32) -> f32 {
     let n = sizes.len().max(1) as f32;
     let mean = sizes.iter().fold(Vec2::ZERO, |sum, &size| sum + size) / n;
@@ -114,7 +114,7 @@ fn max_layer_width(sizes: &[Vec2], aspect: f32) -> f32 {
     full.ceil().max(3.0)
 }
 
-/// Top and bottom of every layer.
+/// The y coordinates of the top and the bottom of every layer.
 fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
     let mut heights = vec![0.0_f32; layer_of.iter().max().map_or(0, |last| last + 1)];
     for (size, &layer) in sizes.iter().zip(layer_of) {
@@ -146,7 +146,7 @@ struct Layered {
     above: Vec<Vec<usize>>,
     /// Neighbours on the layer below.
     below: Vec<Vec<usize>>,
-    /// The range of dummies of every arc, from tail to head. Arcs with the same tail share dummies.
+    /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies.
     chains: Vec<std::ops::Range<usize>>,
 }
 
@@ -162,8 +162,8 @@ impl Layered {
             below: vec![Vec::new(); sizes.len()],
             chains: Vec::with_capacity(arcs.len()),
         };
-        // Arcs with the same tail share dummies as far as they go, so that the picture has one
-        // vertical line per tail rather than one per arc.
+        // Each tail has one chain of dummies, as long as its longest arc needs. All arcs of the
+        // tail use the beginning of this chain, so that the picture has one vertical line per tail.
         let mut chain_of_tail = vec![0..0; sizes.len()];
         for &(tail, head) in arcs {
             let chain = &mut chain_of_tail[tail];
@@ -214,7 +214,7 @@ impl Layered {
 mod tests {
     use super::*;
 
-    /// A pseudo-random graph with `n` vertices and about `2 n` arcs, from smaller to larger
+    /// A pseudo-random graph with `n` vertices and about `1.5 n` arcs from smaller to larger
     /// indices.
     fn graph(n: usize, seed: usize) -> Vec<(usize, usize)> {
         let mut state = seed as u64 * 2 + 1;
@@ -244,11 +244,11 @@ mod tests {
         for n in [0, 1, 2, 8, 40, 300] {
             let (sizes, arcs) = (sizes(n), graph(n, 5));
             let drawing = draw(&sizes, &arcs, 1.6);
-            for (link, &(tail, head)) in drawing.links.iter().zip(&arcs) {
-                let y: Vec<f32> = link.iter().map(|point| point.y).collect();
+            for (line, &(tail, head)) in drawing.arc_lines.iter().zip(&arcs) {
+                let y: Vec<f32> = line.iter().map(|point| point.y).collect();
                 assert!(y.windows(2).all(|pair| pair[0] < pair[1]), "{y:?}");
-                assert!((link[0].x - drawing.centres[tail].x).abs() < 0.01);
-                assert!((link[link.len() - 1].x - drawing.centres[head].x).abs() < 0.01);
+                assert!((line[0].x - drawing.centres[tail].x).abs() < 0.01);
+                assert!((line[line.len() - 1].x - drawing.centres[head].x).abs() < 0.01);
             }
             let boxes: Vec<Rect> = (0..n)
                 .map(|v| Rect::from_center_size(drawing.centres[v], sizes[v]).shrink(0.01))
@@ -256,7 +256,7 @@ mod tests {
             for (index, a) in boxes.iter().enumerate() {
                 assert!(a.min.is_finite() && a.max.is_finite());
                 assert!(boxes[..index].iter().all(|b| !a.intersects(*b)));
-                let mut points = drawing.links.iter().flatten();
+                let mut points = drawing.arc_lines.iter().flatten();
                 let inside = a.shrink(0.1);
                 assert!(
                     points.all(|point| !inside.contains(*point)),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_drawn_without_crossings() {
-        // A binary heap with shuffled vertex numbers, so that arcs would cross in numerical order.
+        // A binary heap with shuffled vertex numbers: in numerical order, arcs would cross.
         let name = |v: usize| v * 7 % 31;
         let arcs: Vec<(usize, usize)> = (1..31).map(|v| (name((v - 1) / 2), name(v))).collect();
         let drawing = draw(&sizes(31), &arcs, 4.0);
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_wide_graph_is_folded_to_the_aspect_ratio() {
-        // One cause of a thousand effects: two layers would be sixty times as wide as high.
+        // One cause of 999 effects: in two layers it would be about 950 times as wide as high.
         let arcs: Vec<(usize, usize)> = (1..1000).map(|effect| (0, effect)).collect();
         let drawing = draw(&sizes(1000), &arcs, 1.6);
         let aspect = drawing.bounds.width() / drawing.bounds.height();

@@ -2,7 +2,7 @@
 
 use crate::app::layout::layered::Layered;
 
-/// Number of sweeps, alternately down and up; more of them change little.
+/// Number of sweeps, alternately down and up. More sweeps change little.
 const SWEEPS: usize = 12;
 
 /// Orders every layer so that few arcs cross, by the barycentre method: sweeping down and up, each
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_without_necessary_crossings_is_drawn_without_any() {
+    fn a_graph_that_needs_no_crossings_is_ordered_without_crossings() {
         let mut graph = two_layers(&[(0, 5), (1, 4), (2, 3), (0, 4)]);
         reduce_crossings(&mut graph);
         assert_eq!(crossings(&graph), 0);

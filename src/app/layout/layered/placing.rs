@@ -2,7 +2,7 @@
 
 use crate::app::layout::layered::Layered;
 
-/// Number of sweeps, alternately down and up; more of them change little.
+/// Number of sweeps, alternately down and up. More sweeps change little.
 const SWEEPS: usize = 10;
 
 /// Weight of an arc segment between two dummies relative to other segments; keeps long arcs
@@ -58,19 +58,19 @@ fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, do
                 pull(&graph.below[vertex]);
             }
             // A vertex without neighbours stays where it is unless others push it.
-            let (place, weight) =
+            let (position, weight) =
                 if weight > 0.0 { (sum / weight, weight) } else { (x[vertex], 0.05) };
-            Goal { place, weight, width: graph.width[vertex] }
+            Goal { position, weight, width: graph.width[vertex] }
         })
         .collect();
-    for (&vertex, place) in order.iter().zip(solve(&goals)) {
-        x[vertex] = place;
+    for (&vertex, position) in order.iter().zip(solve(&goals)) {
+        x[vertex] = position;
     }
 }
 
 /// The position that a vertex would have without its neighbours on the layer.
 struct Goal {
-    place: f32,
+    position: f32,
     weight: f32,
     width: f32,
 }
@@ -80,7 +80,8 @@ struct Goal {
 /// After subtracting the widths this is isotonic regression, solved in O(n) by the pool adjacent
 /// violators algorithm (Barlow et al., 1972).
 fn solve(goals: &[Goal]) -> Vec<f32> {
-    /// Vertices that touch: weighted mean of their goals, total weight, number.
+    /// A run of vertices that touch: the weighted mean of their goals less their offsets, their
+    /// total weight, and their number.
     struct Block {
         mean: f32,
         weight: f32,
@@ -94,7 +95,7 @@ fn solve(goals: &[Goal]) -> Vec<f32> {
             offset += (goals[index - 1].width + goal.width) / 2.0;
         }
         offsets.push(offset);
-        let mut block = Block { mean: goal.place - offset, weight: goal.weight, count: 1 };
+        let mut block = Block { mean: goal.position - offset, weight: goal.weight, count: 1 };
         while let Some(before) = blocks.pop_if(|before| before.mean > block.mean) {
             let weight = before.weight + block.weight;
             block.mean = (before.mean * before.weight + block.mean * block.weight) / weight;
@@ -111,8 +112,8 @@ fn solve(goals: &[Goal]) -> Vec<f32> {
 mod tests {
     use super::*;
 
-    fn goal(place: f32) -> Goal {
-        Goal { place, weight: 1.0, width: 10.0 }
+    fn goal(position: f32) -> Goal {
+        Goal { position, weight: 1.0, width: 10.0 }
     }
 
     #[test]

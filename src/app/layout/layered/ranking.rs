@@ -3,9 +3,10 @@
 /// The layer of every vertex of a graph with `n` vertices: above the layers of its successors, with
 /// at most `max_width` vertices per layer.
 ///
-/// List scheduling as in Coffman and Graham (1972): each layer takes the vertices with the longest
-/// paths below them among those whose predecessors are all placed. After that, vertices move down
-/// toward their successors where this shortens arcs and the layer has room.
+/// List scheduling, similar to Coffman and Graham (1972): among the vertices whose predecessors are
+/// all placed, each layer takes the ones with the longest paths below them. After that, a vertex
+/// moves down toward its successors if this shortens its arcs in total and a layer has room.
+/// Vertices on or below a cycle stay on layer 0, whatever `max_width` is.
 pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec<usize> {
     let mut above = vec![Vec::new(); n];
     let mut below = vec![Vec::new(); n];
@@ -57,7 +58,7 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec
     without_gaps(layer_of, &used)
 }
 
-/// Renumbers the layers without the empty ones.
+/// Renumbers the layers so that none is empty.
 fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
     let mut number = 0;
     let numbers: Vec<usize> = used
@@ -72,13 +73,14 @@ fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
 
 /// The vertices in topological order. Vertices on a cycle or below one are left out.
 fn topological(above: &[Vec<usize>], below: &[Vec<usize>]) -> Vec<usize> {
-    let mut missing: Vec<usize> = above.iter().map(Vec::len).collect();
-    let mut order: Vec<usize> = (0..above.len()).filter(|&vertex| missing[vertex] == 0).collect();
+    let mut unvisited_parents: Vec<usize> = above.iter().map(Vec::len).collect();
+    let mut order: Vec<usize> =
+        (0..above.len()).filter(|&vertex| unvisited_parents[vertex] == 0).collect();
     let mut next = 0;
     while let Some(&vertex) = order.get(next) {
         for &head in &below[vertex] {
-            missing[head] -= 1;
-            if missing[head] == 0 {
+            unvisited_parents[head] -= 1;
+            if unvisited_parents[head] == 0 {
                 order.push(head);
             }
         }

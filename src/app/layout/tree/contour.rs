@@ -27,7 +27,7 @@ impl Contour {
         (left + self.shift, right + self.shift)
     }
 
-    /// The contour of two subtrees whose tops are on the same level.
+    /// The common contour of two subtrees with their tops on the same level.
     fn unite(self, other: Self) -> Self {
         let (mut deep, shallow) =
             if self.depth() >= other.depth() { (self, other) } else { (other, self) };
@@ -42,11 +42,11 @@ impl Contour {
     }
 }
 
-/// Packs every subtree as tightly as its contour allows. Returns the centre of each vertex across
-/// the levels, with the root at zero; vertex `v` is `widths[v]` wide.
+/// Packs every subtree as tightly as its contour allows. Returns the position of the centre
+/// of each vertex along its level, with the root at zero. Vertex `v` is `widths[v]` wide.
 pub(super) fn pack(tree: &TreeShape, widths: &[f32]) -> Vec<f32> {
     let mut contours: Vec<Contour> = widths.iter().map(|_| Contour::default()).collect();
-    // Relative to the parent until the last loop.
+    // Until the last loop, positions are relative to the parent.
     let mut across = vec![0.0; widths.len()];
     for &vertex in tree.order.iter().rev() {
         let children = &tree.children[vertex];
@@ -90,7 +90,7 @@ fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
     from_left.iter().zip(from_right.iter().rev()).map(mean).collect()
 }
 
-/// The smallest positions, starting at zero, at which no contour overlaps one before it. Levels
+/// The smallest positions, starting at zero, at which no contour overlaps an earlier one. Levels
 /// below `max_depth` are ignored.
 fn push_apart<'a>(
     contours: impl Iterator<Item = &'a Contour>,

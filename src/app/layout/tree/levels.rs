@@ -38,7 +38,7 @@ pub(super) fn links(tree: &TreeShape, sizes: &[Vec2], centres: &[Pos2]) -> Vec<V
     links
 }
 
-/// The centres of all vertices, one level below the other.
+/// The centres of all vertices, with each level below the one before.
 pub(super) fn centres(tree: &TreeShape, sizes: &[Vec2]) -> Vec<Pos2> {
     let widths: Vec<f32> = sizes.iter().map(|size| size.x * (1.0 + GAP)).collect();
     let across = contour::pack(tree, &widths);

@@ -92,7 +92,7 @@ pub struct TreeDrawing {
 /// `aspect` times as wide as it is high, with a preference for top-down.
 ///
 /// # Complexity
-/// O(n log n) for n vertices: siblings are sorted by depth and size.
+/// O(n log n) for n vertices: siblings are sorted by depth, and possible shapes by size.
 #[must_use]
 pub fn draw(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> TreeDrawing {
     let aspect = aspect.clamp(0.4, 4.0);

@@ -111,10 +111,11 @@ fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape
     thin_out(found)
 }
 
-/// Candidate values of [`Shape::limit`]: the extents that some shape of some child has.
+/// Candidate values of [`Shape::limit`]: the extents of the children's shapes, without those that
+/// are too small for some child.
 fn limits(children: &[usize], right: bool, shapes: &[Vec<Shape>]) -> Vec<f32> {
     let extent = |shape: &Shape| turn(shape.size, !right).x;
-    // Below this limit some child has no shape that fits.
+    // Below this limit, at least one child has no shape that fits.
     let min_limit = children
         .iter()
         .map(|&child| shapes[child].iter().map(extent).fold(f32::INFINITY, f32::min))
@@ -126,8 +127,8 @@ fn limits(children: &[usize], right: bool, shapes: &[Vec<Shape>]) -> Vec<f32> {
     thin_out(limits)
 }
 
-/// The children in a row across the direction of growth, each in its narrowest shape within
-/// `limit`. Returns their offsets and shapes, and the total width of the row.
+/// Arranges the children in a row across the direction of growth, each in its narrowest shape
+/// within `limit`. Returns the offset and the shape of each child, and the total width of the row.
 fn arrange(
     children: &[usize],
     right: bool,
@@ -146,7 +147,8 @@ fn arrange(
     (blocks, end)
 }
 
-/// The children of a vertex in `shape`: index, corner relative to the corner of `shape`, and shape.
+/// For each child of a vertex drawn in `shape`: its index, its corner relative to the corner of
+/// `shape`, and its own shape.
 fn children_of(
     tree: &TreeShape,
     vertex: usize,
@@ -161,10 +163,10 @@ fn children_of(
     let (blocks, total) = arrange(children, shape.right, shape.limit, shapes);
     let spare = (turn(shape.size, !shape.right).y - total).max(0.0) / 2.0;
     let depth = turn(size, !shape.right).x + LEVEL_GAP;
-    let place = |(&child, (offset, block)): (&usize, (f32, Shape))| {
+    let child_block = |(&child, (offset, block)): (&usize, (f32, Shape))| {
         (child, turn(vec2(depth, spare + offset), !shape.right), block)
     };
-    children.iter().zip(blocks).map(place).collect()
+    children.iter().zip(blocks).map(child_block).collect()
 }
 
 /// At most [`MAX_SHAPES`] evenly spaced items, including the first and the last.

@@ -9,7 +9,7 @@ fn tree_of(n: usize, parent: impl Fn(usize) -> usize) -> TreeShape {
     TreeShape::new(children, 0)
 }
 
-/// Many shapes: a chain, a star, a heap, and some irregular ones.
+/// Trees of many shapes: very small ones, a chain, a star, a heap, and some irregular ones.
 fn trees() -> Vec<TreeShape> {
     let mut trees = vec![
         tree_of(1, |_| 0),

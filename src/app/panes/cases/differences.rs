@@ -13,14 +13,14 @@ use crate::network::{Evidence, VariableId};
 use crate::numbers;
 use crate::propagation::Posteriors;
 
-/// Width of the column of variables in points.
+/// Width of the column of variables, in points.
 const NAME_WIDTH: f32 = 84.0;
-/// Width of the column of states in points.
+/// Width of the column of states, in points.
 const STATE_WIDTH: f32 = 58.0;
-/// Range of the width of a case's column in points.
+/// Range of the width of a case's column, in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
-/// Smaller differences of probabilities are shown as equal, since they may be rounding errors of
-/// single precision.
+/// Minimum difference of probabilities that is shown. Smaller ones may be rounding errors of single
+/// precision and are shown as equal.
 const MIN_DIFFERENCE: f64 = 5e-6;
 
 /// The column that the others are compared with.
@@ -134,7 +134,7 @@ impl Comparison {
 
     fn toolbar(&mut self, ui: &mut Ui, columns: &[CaseColumn<'_>]) {
         ui.horizontal_wrapped(|ui| {
-            let label = ui.label("Difference to");
+            let label = ui.label("Difference from");
             let name = |base: Base| match base {
                 Base::None => "none (posteriors)",
                 Base::Prior => "no evidence",
@@ -173,7 +173,7 @@ impl Comparison {
         let states = |id: VariableId| (0..network[id].cardinality()).map(move |state| (id, state));
         let mut rows: Vec<State> = network.ids().filter(found).flat_map(states).collect();
         if self.largest_first {
-            // The largest difference from the base, or without a base, between any two columns.
+            // The largest difference from the base or, without a base, between any two columns.
             let largest = |&(variable, state): &State| {
                 let values = columns.iter().filter_map(|column| column.posteriors);
                 let values = values.map(|posteriors| posteriors.of(variable)[state]);
@@ -188,7 +188,7 @@ impl Comparison {
     }
 }
 
-/// Left-aligned contents of a cell, vertically centred like the numbers.
+/// Draws the contents of a cell left-aligned and, like the numbers, vertically centred.
 fn left_aligned<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     ui.with_layout(Layout::left_to_right(Align::Center), add).inner
 }
@@ -245,8 +245,8 @@ fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variab
     let ink = if has_evidence { palette.evidence } else { ui.visuals().text_color() };
     let change = base.map(|base| p - base.of(variable)[state]);
     let (text, background) = match change {
-        None => (numbers::percent(p), bar(palette.posterior, p)),
-        Some(change) => (difference(change), bar(palette.prior, change.abs())),
+        None => (numbers::percent(p), bar_colour(palette.posterior, p)),
+        Some(change) => (difference(change), bar_colour(palette.prior, change.abs())),
     };
     let room = ui.max_rect();
     let share = change.map_or(p, f64::abs) as f32;
@@ -265,7 +265,7 @@ fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variab
 }
 
 /// The colour of a bar of length `share`; transparent if the length is zero.
-fn bar(colour: Color32, share: f64) -> Color32 {
+fn bar_colour(colour: Color32, share: f64) -> Color32 {
     if share > 0.0 { colour.gamma_multiply(0.35) } else { Color32::TRANSPARENT }
 }
 
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_have_a_sign_and_rounding_errors_are_equal() {
+    fn differences_have_a_sign_and_rounding_errors_are_shown_as_equal() {
         assert_eq!(difference(0.25), "+25.00");
         assert_eq!(difference(-0.0123), "-1.23");
         assert_eq!(difference(1e-12), "=");

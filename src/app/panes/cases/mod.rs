@@ -13,6 +13,7 @@ use crate::app::state::document::Document;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::numbers::counted;
 
 use differences::Comparison;
 
@@ -64,7 +65,7 @@ impl CasesPane {
 
     fn save_controls(&mut self, ui: &mut Ui, commands: &mut Commands) {
         ui.horizontal(|ui| {
-            let add = ui.button("Add").on_hover_text("Save the evidence as a case of this name");
+            let add = ui.button("Add").on_hover_text("Save the evidence as a case under this name");
             add.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, "Add case"));
             let edit = egui::TextEdit::singleline(&mut self.name).hint_text("name of the new case");
             let response = ui.add(edit.desired_width(ui.available_width() - 8.0));
@@ -172,7 +173,8 @@ fn findings(document: &Document, case: &Case) -> String {
     if all == 0 {
         lines.push("no evidence".to_owned());
     } else if all > MAX_FINDINGS {
-        lines.push(format!("and {} more findings", all - MAX_FINDINGS));
+        let rest = counted(all - MAX_FINDINGS, "more finding", "more findings");
+        lines.push(format!("and {rest}"));
     }
     lines.join("\n")
 }

@@ -9,7 +9,7 @@ use crate::network::Evidence;
 
 /// Asia with the evidence `xray = yes` and two cases: `well` without evidence, and `ill` with the
 /// same evidence as the document.
-fn bench() -> egui_kittest::Harness<'static, Bench> {
+fn cases_pane() -> egui_kittest::Harness<'static, Bench> {
     let mut model = model_with("asia", "sequential", &[("xray", "yes")]);
     let document = model.document.as_mut().unwrap();
     let (prior, result) = (document.prior.clone().unwrap(), document.result.clone().unwrap());
@@ -29,7 +29,7 @@ fn bench() -> egui_kittest::Harness<'static, Bench> {
 
 #[test]
 fn cases_are_added_recalled_and_deleted() {
-    let mut harness = bench();
+    let mut harness = cases_pane();
     harness.run_steps(3);
     harness.get_by_label("Recall well").click();
     harness.run_steps(3);
@@ -53,7 +53,7 @@ fn cases_are_added_recalled_and_deleted() {
 
 #[test]
 fn a_case_is_renamed_in_the_list() {
-    let mut harness = bench();
+    let mut harness = cases_pane();
     harness.run_steps(3);
     harness.get_by_label("More about well").click();
     harness.run_steps(3);
@@ -71,9 +71,9 @@ fn a_case_is_renamed_in_the_list() {
 
 #[test]
 fn posteriors_are_shown_side_by_side_or_as_differences() {
-    let mut harness = bench();
+    let mut harness = cases_pane();
     harness.run_steps(3);
-    // lung = yes without evidence and with it.
+    // The probability of lung = yes is 5.5% without evidence and 48.9% with it.
     harness.get_by_label("5.5%");
     assert_eq!(
         harness.get_all_by_label("48.9%").count(),
@@ -85,7 +85,7 @@ fn posteriors_are_shown_side_by_side_or_as_differences() {
     assert_eq!(harness.get_all_by_label("48.9%").count(), 1);
     harness.get_by_label("Compare ill").click();
     harness.run_steps(3);
-    harness.get_by_role_and_label(egui::accesskit::Role::ComboBox, "Difference to").click();
+    harness.get_by_role_and_label(egui::accesskit::Role::ComboBox, "Difference from").click();
     harness.run_steps(3);
     harness.get_by_label("no evidence").click();
     harness.run_steps(3);
@@ -96,6 +96,6 @@ fn posteriors_are_shown_side_by_side_or_as_differences() {
         let nodes = harness.get_all_by_label(label);
         nodes.map(|node| node.rect().top()).fold(f32::MAX, f32::min)
     };
-    // xray = yes: observed, 11.03% before.
+    // The observed state xray = yes had a probability of 11.03% without evidence.
     assert!(top("+88.97") < top("+43.37"));
 }

@@ -1,4 +1,4 @@
-//! The cliques as a table, which also serves the keyboard and screen readers.
+//! The cliques as a table, which can also be used with the keyboard and a screen reader.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Default for Sort<SortBy> {
     }
 }
 
-/// Rows, and what they were made from.
+/// Rows, and everything that they depend on.
 #[derive(Debug)]
 struct CachedRows {
     compiled: Arc<CompiledNetwork>,
@@ -171,12 +171,12 @@ impl CliquesPane {
 
     /// The sorted cliques that pass the filter, computed only when something changed.
     fn rows(&mut self, compiled: &Arc<CompiledNetwork>) -> Vec<CliqueId> {
-        let fits = |cached: &&CachedRows| {
+        let is_current = |cached: &&CachedRows| {
             Arc::ptr_eq(&cached.compiled, compiled)
                 && cached.sort == self.sort
                 && cached.filter == self.filter
         };
-        if let Some(cached) = self.cached.as_ref().filter(fits) {
+        if let Some(cached) = self.cached.as_ref().filter(is_current) {
             return cached.rows.clone();
         }
         let rows = filtered_rows(compiled, self.sort, &self.filter);
@@ -190,7 +190,8 @@ impl CliquesPane {
     }
 }
 
-/// The cliques whose number is `filter` or that have a variable whose name contains it, sorted.
+/// The cliques that pass `filter`, sorted. A clique passes if its number is `filter`, or if the
+/// name of one of its variables contains `filter`.
 fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -> Vec<CliqueId> {
     let (tree, network) = (compiled.tree(), compiled.network());
     let text = filter.trim().to_lowercase();

@@ -6,7 +6,7 @@ use crate::propagation::{CompiledNetwork, MessageId};
 
 /// Maximum number of characters for the variable names of one table; further variables are only
 /// counted.
-const MAX_NAMES: usize = 120;
+const MAX_NAME_CHARACTERS: usize = 120;
 
 /// What a message computes: equations 2 and 3 of Zheng, Mengshoel and Chong.
 pub(in crate::app::panes) struct Equations {
@@ -25,16 +25,20 @@ impl Equations {
         let message = compiled.plan()[id];
         let separator = &tree[message.separator].variables;
         let sender = &tree[message.from].variables;
-        let out: Vec<VariableId> =
+        let summed: Vec<VariableId> =
             sender.iter().copied().filter(|v| separator.binary_search(v).is_err()).collect();
         let (from, to) = (clique_id(message.from), clique_id(message.to));
         let inside = arguments(network, separator);
         Self {
             marginalise: format!("φ*{inside} = Σ ψ_{from}{}", arguments(network, sender)),
-            summed_out: if out.is_empty() {
-                "nothing is summed out: the separator has all variables of the sender".to_owned()
+            summed_out: if summed.is_empty() {
+                "nothing is summed out: the separator contains all variables of the sender"
+                    .to_owned()
             } else {
-                format!("summed over {}", naming::variable_list(network, &out, MAX_NAMES))
+                format!(
+                    "summed over {}",
+                    naming::variable_list(network, &summed, MAX_NAME_CHARACTERS)
+                )
             },
             scatter: format!(
                 "ψ_{to}{} ← ψ_{to} · φ* / φ",
@@ -45,5 +49,5 @@ impl Equations {
 }
 
 fn arguments(network: &Network, variables: &[VariableId]) -> String {
-    format!("({})", naming::variable_list(network, variables, MAX_NAMES))
+    format!("({})", naming::variable_list(network, variables, MAX_NAME_CHARACTERS))
 }

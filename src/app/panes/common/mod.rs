@@ -18,7 +18,7 @@ pub(super) use no_messages::no_messages_reason;
 pub(super) use run_choice::run_choice;
 pub(super) use zoom_buttons::zoom_buttons;
 
-/// How often a pane is redrawn while it shows a running propagation: 30 frames a second.
+/// Time between redraws of a pane that shows a running propagation: about 30 frames a second.
 pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);
 
 /// Fills an otherwise empty pane with a centred line of text.

@@ -4,19 +4,20 @@ use crate::app::state::document::Document;
 use crate::app::state::model::Model;
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
-/// Why there are no messages to show, and what the user can do about it; `None` if there are some.
+/// Why there are no messages to show, and what the user can do about it. `None` if there are
+/// messages or a running propagation may still report some.
 pub(in crate::app::panes) fn no_messages_reason(model: &Model) -> Option<&str> {
     let Some(document) = &model.document else {
         return Some("Open a network to see the messages of its propagation on a time axis.");
     };
     let (Some(compiled), Some(trace)) = (&document.compiled, document.trace()) else {
-        return Some(without_trace(model, document));
+        return Some(reason_without_trace(model, document));
     };
     let empty = trace.messages.is_empty() && document.running.is_none();
-    empty.then(|| without_messages(model, compiled, trace))
+    empty.then(|| reason_without_messages(model, compiled, trace))
 }
 
-fn without_trace(model: &Model, document: &Document) -> &'static str {
+fn reason_without_trace(model: &Model, document: &Document) -> &'static str {
     if model.working.is_some() {
         "The propagation starts once the network is compiled and loaded."
     } else if document.impossible.is_some() {
@@ -28,7 +29,7 @@ fn without_trace(model: &Model, document: &Document) -> &'static str {
     }
 }
 
-fn without_messages(
+fn reason_without_messages(
     model: &Model,
     compiled: &CompiledNetwork,
     trace: &MessageTrace,

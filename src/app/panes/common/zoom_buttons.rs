@@ -5,8 +5,8 @@ use eframe::egui::{Button, Ui, Vec2, WidgetInfo, WidgetType};
 /// Draws the buttons "Zoom out" and "Zoom in". Returns the zoom factor of the one that was clicked.
 pub(in crate::app::panes) fn zoom_buttons(ui: &mut Ui) -> Option<f32> {
     let mut clicked = None;
-    for (sign, name, factor) in [("−", "Zoom out", 0.8), ("+", "Zoom in", 1.25)] {
-        let button = ui.add(Button::new(sign).min_size(Vec2::new(20.0, 0.0)));
+    for (symbol, name, factor) in [("−", "Zoom out", 0.8), ("+", "Zoom in", 1.25)] {
+        let button = ui.add(Button::new(symbol).min_size(Vec2::new(20.0, 0.0)));
         button.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, name));
         if button.on_hover_text(name).clicked() {
             clicked = Some(factor);

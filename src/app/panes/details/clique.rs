@@ -40,7 +40,7 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Lin
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
             let scope = network.factor(factor).scope();
-            // A CPT has its child last in the scope, but first in its name.
+            // The child of a CPT is last in the scope but first in the notation P(child | parents).
             let (first, rest, bar) = match scope {
                 [parents @ .., child] if network.is_bayesian() => (Some(child), parents, " | "),
                 [first, rest @ ..] => (Some(first), rest, ", "),
@@ -126,7 +126,7 @@ fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &m
     });
 }
 
-/// The size of a table of `entries` in the precision of the engine.
+/// The memory for a table with `entries` in the precision of the engine.
 fn bytes(scene: &Scene<'_>, entries: u64) -> String {
     let precision = scene.model.compute.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))

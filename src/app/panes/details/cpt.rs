@@ -7,7 +7,7 @@ use crate::app::widgets::table::{ROW_HEIGHT, cell, number};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, thousands};
 
-/// Maximum number of rows before the table scrolls.
+/// Maximum number of rows that are visible without scrolling.
 const MAX_VISIBLE_ROWS: f32 = 12.0;
 
 /// Draws the CPT of `id`; a long one is collapsed at first.
@@ -97,7 +97,8 @@ fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
     states
 }
 
-/// Up to six decimals without trailing zeros; scientific notation for tiny probabilities.
+/// `p` with up to six decimals and without trailing zeros. Positive probabilities below 0.0001 are
+/// in scientific notation.
 fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 {
         return format!("{p:.2e}");
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_have_no_trailing_zeros() {
+    fn probabilities_have_up_to_six_decimals_or_are_scientific() {
         assert_eq!(probability(0.0), "0");
         assert_eq!(probability(1.0), "1");
         assert_eq!(probability(0.05), "0.05");

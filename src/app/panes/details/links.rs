@@ -21,7 +21,8 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// A link with text `text` to `item`. It is underlined while the item is hovered in any pane.
+    /// Draws a link to `item` that shows `text`. It is underlined while the item is hovered in any
+    /// pane.
     pub fn link(&mut self, ui: &mut Ui, text: impl Into<String>, item: Item) -> Response {
         let hovered = self.model.hovered() == Some(&item);
         let text = RichText::new(text);
@@ -67,7 +68,7 @@ impl Links<'_> {
             for &variable in variables.iter().take(MAX_LINKS) {
                 self.variable(ui, variable);
             }
-            rest(ui, variables.len());
+            show_rest(ui, variables.len());
         });
     }
 
@@ -76,11 +77,12 @@ impl Links<'_> {
         for &clique in cliques.iter().take(MAX_LINKS) {
             self.clique(ui, compiled, clique);
         }
-        rest(ui, cliques.len());
+        show_rest(ui, cliques.len());
     }
 }
 
-fn rest(ui: &mut Ui, count: usize) {
+/// Says how many of `count` links are left out.
+fn show_rest(ui: &mut Ui, count: usize) {
     if count > MAX_LINKS {
         ui.weak(format!("and {} more", count - MAX_LINKS));
     }

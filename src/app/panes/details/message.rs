@@ -1,4 +1,4 @@
-//! Details of a message: its ends, its equations, its cost.
+//! Details of a message: its ends, its equations and its cost.
 
 use eframe::egui::{Button, Grid, RichText, Ui};
 
@@ -29,7 +29,7 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Li
             Phase::Distribute => "away from the root",
         });
     });
-    steps(ui, compiled, id, links);
+    step_buttons(ui, compiled, id, links);
     ui.add_space(4.0);
     Grid::new("message ends").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         ui.weak("from");
@@ -52,7 +52,7 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Li
     work(ui, scene, id);
 }
 
-fn steps(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
+fn step_buttons(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
     let count = compiled.plan().messages().len();
     ui.horizontal(|ui| {
         let mut step = |title: &str, index: Option<usize>| {

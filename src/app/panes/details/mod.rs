@@ -50,7 +50,7 @@ impl DetailsPane {
                     Some(&Item::Variable(variable)) => {
                         variable::show(ui, model, document, variable, commands);
                     }
-                    _ => summary::uncompiled(ui, document),
+                    _ => summary::show_network(ui, document),
                 }
                 return;
             };

@@ -12,21 +12,23 @@ use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::numbers::{counted, duration, share, short, thousands};
 use crate::propagation::human_bytes;
 
-/// How many of the largest cliques are listed.
+/// Number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
 
 /// Draws the network and its junction tree.
 pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
-    uncompiled(ui, scene.document);
+    show_network(ui, scene.document);
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let statistics = compiled.statistics();
     section(ui, "Junction tree");
+    let entries = |count: u64| counted(count as usize, "entry", "entries");
+    let mean = short(statistics.mean_separator_entries);
     let mut lines = vec![
         ("cliques", thousands(statistics.cliques as u64)),
         ("total entries", thousands(statistics.total_clique_entries)),
-        ("largest clique", format!("{} entries", thousands(statistics.max_clique_entries))),
-        ("mean separator", format!("{} entries", short(statistics.mean_separator_entries))),
-        ("largest separator", format!("{} entries", thousands(statistics.max_separator_entries))),
+        ("largest clique", entries(statistics.max_clique_entries)),
+        ("mean separator", format!("{mean} {}", if mean == "1" { "entry" } else { "entries" })),
+        ("largest separator", entries(statistics.max_separator_entries)),
         ("depth", thousands(statistics.depth as u64)),
         ("fill edges", thousands(compiled.fill_edges().len() as u64)),
         (
@@ -46,8 +48,8 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
     ui.weak("Click a variable, clique, separator or message in any pane to see its details here.");
 }
 
-/// Draws what is known before there is a junction tree.
-pub(super) fn uncompiled(ui: &mut Ui, document: &Document) {
+/// Draws what is known of the network before there is a junction tree.
+pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
     let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();

@@ -8,7 +8,7 @@ use crate::app::testing::{Bench, drive_model, label_containing, model, model_wit
 use crate::network::{FactorId, VariableId};
 use crate::propagation::{MessageId, Phase};
 
-/// The pane with the item selected that `pick` chooses from the model.
+/// The pane after selecting the item that `pick` chooses from the model.
 fn with_selection<'a>(mut model: Model, pick: impl FnOnce(&Model) -> Item) -> Harness<'a, Bench> {
     let item = pick(&model);
     model.selection = Highlight::of(Some(item), model.compiled().map(|compiled| &**compiled));
@@ -29,7 +29,7 @@ fn variable(model: &Model, name: &str) -> VariableId {
 /// Clicks the first link that says `text`.
 fn follow(harness: &mut Harness<'_, Bench>, text: &str) {
     let link = harness.query_all_by_label(text).next();
-    link.unwrap_or_else(|| panic!("a link '{text}'")).click();
+    link.unwrap_or_else(|| panic!("there is no link '{text}'")).click();
     harness.run();
 }
 
@@ -70,11 +70,11 @@ fn a_finding_can_be_retracted_and_a_state_observed() {
     harness.run();
     follow(&mut harness, "no");
     let no = harness.state().model.document.as_ref().unwrap().network()[xray].state_index("no");
-    let asked = [
+    let expected = [
         Command::Evidence(EvidenceCommand::Retract(xray)),
         Command::Evidence(EvidenceCommand::Toggle(xray, no.unwrap())),
     ];
-    assert_eq!(harness.state().pushed, asked);
+    assert_eq!(harness.state().pushed, expected);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_separator_links_to_both_of_its_messages() {
 }
 
 #[test]
-fn a_message_shows_its_equations_and_links_to_the_next_one() {
+fn a_message_shows_its_equations_and_buttons_for_its_neighbours() {
     let mut harness = with_selection(model("asia"), |_| Item::Message(MessageId::new(0)));
     label_containing(&harness, "Σ ψ_C");
     label_containing(&harness, "summed over");
@@ -120,7 +120,7 @@ fn a_message_shows_its_equations_and_links_to_the_next_one() {
 }
 
 #[test]
-fn a_set_of_separators_is_counted_summed_and_listed() {
+fn a_set_of_separators_is_counted_and_listed() {
     let model = model("asia");
     let all: std::sync::Arc<[_]> = model.compiled().unwrap().tree().separator_ids().collect();
     let mut harness = with_selection(model, |_| Item::Separators(all.clone()));

@@ -2,9 +2,9 @@
 
 use crate::experiment::{Figure, Panel, Record, Scale, Series, Shape};
 
-/// The figures of `records`, given with their names. Figures of the same title are merged into one:
-/// labels of series begin with the name of their record, and bars of different records are side by
-/// side.
+/// The figures of `records`, which are pairs of name and record. Figures with the same title are
+/// merged into one: labels of series begin with the name of their record, and bars of different
+/// records are side by side.
 pub(super) fn overlay(records: &[(&str, &Record)]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for (name, record) in records {
@@ -37,7 +37,8 @@ fn with_prefix(name: &str, panel: &Panel) -> Panel {
     panel
 }
 
-/// Merges `panel` into the panel of the same title and axes in `figure`, or adds it at the end.
+/// Merges `panel` into the panel of `figure` with the same title and axes. If there is none, adds
+/// `panel` at the end.
 fn merge_panel(figure: &mut Figure, panel: Panel) {
     let is_same = |known: &&mut Panel| {
         known.title == panel.title

@@ -1,4 +1,5 @@
-//! A slider that shows what merging small separators does to the tree of the open network.
+//! A slider that shows how the tree of the open network changes when small separators are merged
+//! away.
 
 use std::sync::Arc;
 

@@ -73,7 +73,7 @@ impl ExperimentsPane {
         });
     }
 
-    /// The chosen experiment with its settings.
+    /// Draws the chosen experiment with its settings.
     fn show_experiment(
         &mut self,
         ui: &mut Ui,
@@ -108,7 +108,7 @@ impl ExperimentsPane {
     }
 }
 
-/// The progress bar of the running experiment.
+/// Draws the progress bar of the running experiment.
 fn show_progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
     ui.ctx().request_repaint_after(REPAINT_INTERVAL);
     let status = running.progress.status();
@@ -123,7 +123,7 @@ fn show_progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Comman
     ui.separator();
 }
 
-/// `Figure 7: barley, naive; 12 s, about 30 s left`.
+/// The progress in one line, such as `Figure 7: barley, naive; 12 s, about 30 s left`.
 fn status_line(title: &str, status: &Status) -> String {
     let left = status.remaining.filter(|left| left.as_secs() > 0);
     let left = left.map_or_else(String::new, |left| format!(", about {} s left", left.as_secs()));
@@ -131,7 +131,7 @@ fn status_line(title: &str, status: &Status) -> String {
     format!("{title}: {step}; {} s{left}", status.elapsed.as_secs())
 }
 
-/// The id of the plots of a figure of a result.
+/// The id of the plots that show figure `figure` of result `number`.
 fn plot_id(number: u64, figure: usize) -> Id {
     Id::new(("experiment figure", number, figure))
 }

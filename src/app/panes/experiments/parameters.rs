@@ -14,7 +14,7 @@ use crate::graph::{Heuristic, Triangulation};
 pub(super) struct Parameters {
     /// Whether each sample is chosen, in the order of [`SAMPLES`].
     samples: Vec<bool>,
-    /// Whether the open network is chosen; only for a network that is not a sample.
+    /// Whether the open network is chosen. A sample is chosen through `samples` instead.
     open: bool,
     triangulation: Triangulation,
     engine: String,
@@ -85,10 +85,10 @@ impl Parameters {
                 });
             ui.end_row();
             if has(Parameter::Engine) {
-                engines(ui, "Engine", &mut self.engine);
+                engine_choice(ui, "Engine", &mut self.engine);
             }
             if has(Parameter::Baseline) {
-                engines(ui, "Compared with", &mut self.baseline);
+                engine_choice(ui, "Compared with", &mut self.baseline);
             }
             if has(Parameter::Repeat) {
                 ui.label("Propagations")
@@ -121,7 +121,8 @@ impl Parameters {
             if has(Parameter::Threshold) {
                 ui.label("Merge up to")
                     .on_hover_text("Largest separator to merge away, in entries");
-                ui.add(DragValue::new(&mut self.threshold).range(0..=1_000_000).suffix(" entries"));
+                let unit = if self.threshold == 1 { " entry" } else { " entries" };
+                ui.add(DragValue::new(&mut self.threshold).range(0..=1_000_000).suffix(unit));
                 ui.end_row();
             }
         });
@@ -151,19 +152,22 @@ impl Parameters {
     }
 }
 
-/// A choice of engines. For an engine that cannot run on this machine, the experiment shows a
+/// Draws a choice of engines. For an engine that cannot run on this machine, the experiment shows a
 /// recording.
-fn engines(ui: &mut Ui, title: &str, name: &mut String) {
+fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),
         Err(_) => format!("{} (recorded)", engine.name()),
     };
     ui.label(title);
-    let now = engine::by_name(name).map_or_else(|| name.clone(), label);
-    ComboBox::from_id_salt(("experiment engine", title)).selected_text(now).show_ui(ui, |ui| {
-        for engine in engine::all() {
-            ui.selectable_value(name, engine.name().to_owned(), label(*engine));
-        }
-    });
+    let selected = engine::by_name(name).map_or_else(|| name.clone(), label);
+    ComboBox::from_id_salt(("experiment engine", title)).selected_text(selected).show_ui(
+        ui,
+        |ui| {
+            for engine in engine::all() {
+                ui.selectable_value(name, engine.name().to_owned(), label(*engine));
+            }
+        },
+    );
     ui.end_row();
 }

@@ -19,7 +19,8 @@ use crate::experiment::{Origin, Record};
 pub(super) struct Results {
     /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// Set when an experiment is started: the newest result is shown once its number is above this.
+    /// While the result of a started experiment is awaited: the number of the newest result before
+    /// it. The next newer result is shown.
     show_after: Option<u64>,
     /// The folder to export results to.
     folder: String,
@@ -65,7 +66,7 @@ impl Results {
                     let label = format!("Compare {}", result.name);
                     egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, compared, label)
                 });
-                if check.on_hover_text("Overlay it with the other ticked results").changed() {
+                if check.on_hover_text("Overlay on the other ticked results").changed() {
                     self.shown.retain(|number| *number != result.number);
                     if compared {
                         self.shown.push(result.number);
@@ -163,7 +164,7 @@ fn record(ui: &mut Ui, result: &NamedResult) {
     }
 }
 
-/// Writes where the numbers of a record come from; recorded numbers are marked.
+/// Shows the origins of the numbers in a record, and highlights the origin of recorded numbers.
 fn provenance(ui: &mut Ui, record: &Record) {
     ui.horizontal_wrapped(|ui| {
         for Credit { origin, text } in record.credits() {

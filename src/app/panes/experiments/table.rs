@@ -66,7 +66,8 @@ fn width(column: &crate::experiment::Column) -> f32 {
     6.6 * characters as f32 + 12.0
 }
 
-/// At least four significant digits, and all digits before the decimal point.
+/// `value` as text. From 1 on, it has at least four significant digits and all digits before the
+/// decimal point; below 1, it has three decimals; below 0.001, it is in scientific notation.
 fn measure(value: f64) -> String {
     let size = value.abs();
     if (1000.0..1e15).contains(&size) {
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_at_least_four_significant_digits() {
+    fn the_number_of_digits_depends_on_the_size_of_the_value() {
         let cases = [
             (0.0, "0.000"),
             (1.5, "1.500"),

@@ -20,8 +20,9 @@ use crate::numbers;
 /// a single table has a height.
 const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
 
-/// Distances between powers of ten at which their labels start to appear and are fully visible, in
-/// points. The labels are short, so they may be closer together than in other figures.
+/// Distances between powers of ten, in points: at the first, their labels start to appear; at the
+/// second, they are fully visible. The labels are short, so they may be closer together than in
+/// other figures.
 const LABEL_SPACING: RangeInclusive<f32> = 24.0..=40.0;
 
 /// Space at both ends of the axis of sizes, in powers of ten.
@@ -142,7 +143,7 @@ impl Chart<'_> {
         let bar = bar.intersect(area);
         let column = Rect::from_x_y_ranges(bar.x_range(), area.y_range());
         let response = ui.interact(column, plot.response.id.with(bin.min), Sense::click());
-        let selected = self.kind.highlighted(bin, &self.model.selection);
+        let selected = self.kind.highlighted_count(bin, &self.model.selection);
         let text = self.kind.describe(bin);
         response.widget_info(|| {
             WidgetInfo::selected(WidgetType::SelectableLabel, true, selected > 0, &text)
@@ -152,7 +153,7 @@ impl Chart<'_> {
         if selected > 0 {
             painter.rect_stroke(outline, 0, (2.0, palette.selected), StrokeKind::Middle);
         }
-        if response.hovered() || self.kind.highlighted(bin, &self.model.hover) > 0 {
+        if response.hovered() || self.kind.highlighted_count(bin, &self.model.hover) > 0 {
             painter.rect_stroke(outline, 0, (2.0, palette.hovered), StrokeKind::Middle);
         }
         if response.has_focus() {

@@ -36,8 +36,8 @@ impl TableKind {
         }
     }
 
-    /// How many tables of `bin` are highlighted.
-    pub fn highlighted(self, bin: &Bin, highlight: &Highlight) -> usize {
+    /// Number of tables of `bin` that are highlighted.
+    pub fn highlighted_count(self, bin: &Bin, highlight: &Highlight) -> usize {
         let is_highlighted = |&&member: &&usize| match self {
             Self::Separators => highlight.separator(SeparatorId::new(member)),
             Self::Cliques => highlight.clique(CliqueId::new(member)),

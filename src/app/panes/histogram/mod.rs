@@ -15,7 +15,7 @@ use bins::Bins;
 use chart::Chart;
 use kind::TableKind;
 
-/// Width from which the two histograms are side by side, in points.
+/// Width of the pane, in points, above which the two histograms are side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 
 /// The two histograms.

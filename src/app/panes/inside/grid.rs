@@ -19,7 +19,7 @@ const BAR_WIDTH: f32 = 9.0;
 /// The scroll position in rows. In pixels an `f32` would be too coarse for millions of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scroll {
-    /// The row at the top edge; the fraction is the part of it that is scrolled out of view.
+    /// The row at the top edge. The fraction is the part of this row that is scrolled out of view.
     first: f64,
     /// The row that was last scrolled into view.
     followed: Option<usize>,
@@ -56,7 +56,7 @@ pub struct Column {
     /// Its width in points if above 1. Otherwise its share of the width left over by the columns
     /// whose width is in points.
     pub width: f32,
-    /// Its text is right-aligned, as for numbers.
+    /// Whether its text is right-aligned, as for numbers.
     pub right: bool,
 }
 
@@ -66,11 +66,11 @@ pub struct Row {
     pub cells: Vec<String>,
     /// The colour of the separator entry that the row belongs to.
     pub colour: Color32,
-    /// Its step has been done.
+    /// Whether its step has been done.
     pub done: bool,
-    /// It is part of the current step.
+    /// Whether it is part of the current step.
     pub current: bool,
-    /// It belongs to the same separator entry as the current step.
+    /// Whether it belongs to the separator entry of the current step.
     pub related: bool,
     /// What a screen reader says.
     pub label: String,
@@ -105,14 +105,14 @@ impl Grid<'_> {
         let max_first = (self.count as f64 - fit).max(0.0);
         self.scroll(ui, rows, scroll, (fit, max_first), follow);
         let visible = VisibleRows { rect: rows, first: scroll.first, count: self.count };
-        let places = self.places(rect.width() - BAR_WIDTH - 4.0);
-        self.head(ui, rect, &places);
+        let extents = self.column_extents(rect.width() - BAR_WIDTH - 4.0);
+        self.head(ui, rect, &extents);
         let mut clicked = None;
         for index in visible.range() {
             let top = rows.top() + (index as f64 - scroll.first) as f32 * ROW_HEIGHT;
             let size = Vec2::new(rect.width() - BAR_WIDTH - 2.0, ROW_HEIGHT);
-            let place = Rect::from_min_size(pos2(rect.left(), top), size);
-            if self.row(ui, index, place, rows, &places) {
+            let row_rect = Rect::from_min_size(pos2(rect.left(), top), size);
+            if self.row(ui, index, row_rect, rows, &extents) {
                 clicked = Some(index);
             }
         }
@@ -123,13 +123,13 @@ impl Grid<'_> {
     }
 
     /// Draws the title and the column names at the top of `rect`.
-    fn head(&self, ui: &Ui, rect: Rect, places: &[(f32, f32)]) {
+    fn head(&self, ui: &Ui, rect: Rect, extents: &[(f32, f32)]) {
         let clip = Rect::from_min_size(rect.min, Vec2::new(rect.width(), HEAD_HEIGHT));
         let at = pos2(rect.left() + 4.0, rect.top());
         let (font, ink) = (FontId::proportional(13.0), ui.visuals().strong_text_color());
         ui.painter_at(clip).text(at, Align2::LEFT_TOP, &self.title, font, ink);
         let ink = ui.visuals().weak_text_color();
-        for (column, &(left, width)) in self.columns.iter().zip(places) {
+        for (column, &(left, width)) in self.columns.iter().zip(extents) {
             let cell = Cell { left: rect.left() + left, width, y: clip.bottom() - 9.0, clip };
             cell.write(ui, column, &column.title, ink);
         }
@@ -138,25 +138,33 @@ impl Grid<'_> {
         response.on_hover_text_at_pointer(format!("{}\n{}", self.title, titles.join(" · ")));
     }
 
-    /// Draws row `index` at `place`, clipped to `rows`. Returns whether it was clicked.
-    fn row(&self, ui: &Ui, index: usize, place: Rect, rows: Rect, columns: &[(f32, f32)]) -> bool {
+    /// Draws row `index` at `row_rect`, clipped to `rows`. Returns whether it was clicked.
+    fn row(
+        &self,
+        ui: &Ui,
+        index: usize,
+        row_rect: Rect,
+        rows: Rect,
+        extents: &[(f32, f32)],
+    ) -> bool {
         let row = (self.row)(index);
         let (visuals, palette) = (ui.visuals(), Palette::of(ui));
         let painter = ui.painter_at(rows);
         let strength = if row.related || row.current { 0.45 } else { 0.22 };
         let fill = visuals.extreme_bg_color.lerp_to_gamma(row.colour, strength);
-        painter.rect_filled(place.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
-        let swatch = Rect::from_min_size(place.min, Vec2::new(4.0, ROW_HEIGHT));
+        painter.rect_filled(row_rect.shrink2(Vec2::new(0.0, 0.5)), 0, fill);
+        let swatch = Rect::from_min_size(row_rect.min, Vec2::new(4.0, ROW_HEIGHT));
         painter.rect_filled(swatch.shrink2(Vec2::new(0.0, 0.5)), 0, row.colour);
         let ink = if row.done { visuals.strong_text_color() } else { visuals.weak_text_color() };
-        for ((column, &(left, width)), text) in self.columns.iter().zip(columns).zip(&row.cells) {
-            let cell = Cell { left: place.left() + left, width, y: place.center().y, clip: rows };
+        for ((column, &(left, width)), text) in self.columns.iter().zip(extents).zip(&row.cells) {
+            let cell =
+                Cell { left: row_rect.left() + left, width, y: row_rect.center().y, clip: rows };
             cell.write(ui, column, text, ink);
         }
         if row.current {
-            painter.rect_stroke(place, 1, Stroke::new(2.0, palette.active), StrokeKind::Inside);
+            painter.rect_stroke(row_rect, 1, Stroke::new(2.0, palette.active), StrokeKind::Inside);
         }
-        let visible_part = place.intersect(rows);
+        let visible_part = row_rect.intersect(rows);
         if visible_part.height() <= 2.0 {
             return false;
         }
@@ -167,7 +175,7 @@ impl Grid<'_> {
             WidgetInfo::selected(WidgetType::SelectableLabel, true, row.current, label)
         });
         if response.hovered() {
-            painter.rect_stroke(place, 1, Stroke::new(1.0, palette.hovered), StrokeKind::Inside);
+            painter.rect_stroke(row_rect, 1, Stroke::new(1.0, palette.hovered), StrokeKind::Inside);
         }
         let clicked = response.clicked();
         response.on_hover_text_at_pointer(row.label);
@@ -220,16 +228,16 @@ impl Grid<'_> {
     }
 
     /// Left edge and width of every column, in points.
-    fn places(&self, width: f32) -> Vec<(f32, f32)> {
+    fn column_extents(&self, width: f32) -> Vec<(f32, f32)> {
         let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
         let room = (width - 8.0 - fixed).max(20.0);
         let mut left = 8.0;
-        let place = |column: &Column| {
+        let extent = |column: &Column| {
             let width = if column.width > 1.0 { column.width } else { column.width * room };
             left += width;
             (left - width, width)
         };
-        self.columns.iter().map(place).collect()
+        self.columns.iter().map(extent).collect()
     }
 }
 

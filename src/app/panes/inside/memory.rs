@@ -69,14 +69,16 @@ fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     let fetched_bytes = thousands((fetched * SECTOR * 4) as u64);
     let used = thousands(4 * words.len() as u64);
     let hover = format!(
-        "Words {all}\n{fetched_bytes} bytes fetched for {used} used\nWithout room for cells, words are drawn to scale"
+        "Words {all}\n{fetched_bytes} bytes fetched for {used} used\n\
+         If cells do not fit, each word is a line at its position"
     );
     let on_own_line = ui.available_width() < 2.0 * TEXT_WIDTH;
     let strip = |ui: &mut Ui| {
         let size = Vec2::new(ui.available_width(), CELL_HEIGHT + 4.0);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         response.widget_info(|| {
-            let label = format!("Memory, {layout}: words {all}; {fetched} sectors");
+            let fetched = counted(fetched, "sector", "sectors");
+            let label = format!("Memory, {layout}: words {all}; {fetched}");
             WidgetInfo::labeled(WidgetType::Other, true, label)
         });
         cells(ui, rect, step, layout, &words);
@@ -110,14 +112,14 @@ fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words:
     let painter = ui.painter_at(rect);
     let row = Rect::from_min_size(rect.min, Vec2::new(width * span as f32, CELL_HEIGHT));
     let palette = Palette::of(ui);
-    let place = |word: usize| {
+    let cell_rect = |word: usize| {
         let left = rect.left() + width * (word - start) as f32;
         Rect::from_min_size(pos2(left, row.top()), Vec2::new(width, CELL_HEIGHT))
     };
     if width < 3.0 {
         painter.rect_filled(row, 2, ui.visuals().extreme_bg_color);
         for &word in words {
-            let x = place(word).left();
+            let x = cell_rect(word).left();
             painter.vline(x, row.y_range(), Stroke::new(1.5, palette.active));
         }
         return;
@@ -130,7 +132,7 @@ fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words:
         };
         let read = words.contains(&word);
         let fill = background.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
-        let cell = place(word);
+        let cell = cell_rect(word);
         painter.rect_filled(cell.shrink(0.5), 1, fill);
         if width >= 18.0 {
             let text = step.tables.element(j, n).to_string();

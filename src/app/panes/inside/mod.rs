@@ -26,13 +26,12 @@ use scene::Scene;
 
 /// Minimum height of the tables in points.
 const MIN_TABLE_HEIGHT: f32 = 150.0;
-/// Height of the view of the memory below the tables in points.
+/// Height of the memory view when it is below the tables, in points.
 const MEMORY_HEIGHT: f32 = 84.0;
-/// Minimum width of the pane, in points, at which the view of the memory is to the right of the
-/// tables.
+/// Minimum width of the pane, in points, at which the memory view is to the right of the tables.
 const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
-/// Minimum width of the pane, in points, at which the tables have columns that only repeat what
-/// other columns show.
+/// Minimum width of the pane, in points, at which the tables have additional columns, which only
+/// repeat what other columns show.
 const MIN_WIDE_TABLES: f32 = 840.0;
 
 /// The message and its view state.
@@ -114,21 +113,21 @@ impl InsidePane {
         let width = rect.width() - 2.0 * gap;
         let shares = [0.32, 0.34, 0.34];
         let mut left = rect.left();
-        let places = shares.map(|share| {
-            let place = Rect::from_min_size(
+        let table_rects = shares.map(|share| {
+            let table_rect = Rect::from_min_size(
                 pos2(left, rect.top()),
                 Vec2::new(share * width, rect.height()),
             );
-            left = place.right() + gap;
-            place
+            left = table_rect.right() + gap;
+            table_rect
         });
         let follow = self.player.rows_to_follow(scene.detail);
         let mut clicked = None;
         let grids = scene.grids(&self.player);
         let mut visible_rows = Vec::new();
-        for (index, (grid, place)) in grids.into_iter().zip(places).enumerate() {
+        for (index, (grid, table_rect)) in grids.into_iter().zip(table_rects).enumerate() {
             let scroll = &mut self.scrolls[index];
-            let (visible, click) = grid.show(ui, place, scroll, follow[index]);
+            let (visible, click) = grid.show(ui, table_rect, scroll, follow[index]);
             visible_rows.push(visible);
             clicked = clicked.or(click.map(|entry| (index, entry)));
         }
@@ -153,7 +152,7 @@ impl InsidePane {
     }
 }
 
-/// The current message of stepping, or else the selected one.
+/// The current message of the user's stepping, or else the selected message.
 fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
     let current = model.stepping.as_ref().and_then(|stepping| stepping.current_message(compiled));
     let selected = match model.selected() {

@@ -9,7 +9,7 @@ use crate::engine::message_steps::{self, Order, Progress, Step};
 use crate::engine::{MessageDetail, WARP};
 use crate::numbers::{self, thousands};
 
-/// Initial pace in steps per second.
+/// Initial pace, in steps per second.
 const INITIAL_PACE: f64 = 4.0;
 
 /// The position among the steps of a message, which can be played.
@@ -18,7 +18,7 @@ pub struct StepPlayer {
     /// `None` until the first message is shown.
     progress: Option<Progress>,
     player: Player,
-    /// Whether the tables scroll to the current step. The last step then stays current after all
+    /// Whether the tables scroll to the current step. If so, the last step stays current after all
     /// steps are done.
     follow: bool,
 }
@@ -41,7 +41,7 @@ impl StepPlayer {
     /// The state of the sums after the steps done so far.
     ///
     /// # Panics
-    /// Before the first call of [`begin`](Self::begin).
+    /// If [`begin`](Self::begin) has not been called.
     pub fn progress(&self) -> &Progress {
         self.progress.as_ref().expect("a message is shown")
     }
@@ -50,7 +50,7 @@ impl StepPlayer {
     /// follow the steps, once all are done.
     ///
     /// # Panics
-    /// Before the first call of [`begin`](Self::begin).
+    /// If [`begin`](Self::begin) has not been called.
     pub fn current(&self, detail: &MessageDetail) -> Option<Step> {
         let done = self.progress().done();
         let within = done > 0 && (done < message_steps::steps(detail) || self.follow);
@@ -73,7 +73,7 @@ impl StepPlayer {
     }
 
     /// The warp of the current step, the index of the element that each of its threads reads, and
-    /// whether it reads the mapping tables of the receiver rather than the sender.
+    /// whether the warp reads the mapping tables of the receiver rather than those of the sender.
     pub fn warp(&self, detail: &MessageDetail) -> (usize, usize, bool) {
         match self.current(detail) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
@@ -133,8 +133,9 @@ impl StepPlayer {
         }
     }
 
-    /// Pauses, and moves one step forward or back. If `by_thread`, moves by the steps of a thread;
-    /// if the order is not by threads, by as many steps as the separator has entries.
+    /// Pauses, and moves forward or back by one step. With `by_thread`, moves by all steps of a
+    /// thread in the order of threads, or by as many steps as the separator has entries in the
+    /// order of entries.
     fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
         let (done, end) = (self.progress().done(), message_steps::steps(detail));
         // After the last step, start again from the beginning.
@@ -161,8 +162,8 @@ impl StepPlayer {
         }
     }
 
-    /// Handles period and comma, which step by frames in video players. With Shift they step by
-    /// threads.
+    /// Handles the keys that video players use to step by frames: period and comma. With Shift they
+    /// step by threads.
     pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())

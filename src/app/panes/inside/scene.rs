@@ -17,7 +17,7 @@ use crate::propagation::CompiledNetwork;
 pub struct Scene<'a> {
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
-    /// There is room for columns that only repeat what other columns show.
+    /// Whether there is room for columns that only repeat what other columns show.
     wide: bool,
 }
 
@@ -44,20 +44,20 @@ impl<'a> Scene<'a> {
             Order::Entries => "The processor".to_owned(),
             Order::Threads => format!("Thread {j}"),
         };
-        let j_is = |j| words::assignment(network, &detail.separator, j);
+        let separator_states = |j| words::assignment(network, &detail.separator, j);
         match player.current(detail) {
             Some(Step::Add { j, entry, .. }) => format!(
                 "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
                 actor(j),
                 words::assignment(network, &detail.sender, entry),
                 scientific(detail.sender_values[entry]),
-                j_is(j),
+                separator_states(j),
                 scientific(player.progress().sum(j)),
             ),
             Some(Step::Divide { j }) => format!(
                 "{} divides: φ*/φ for {} is {} / {} = {}",
                 actor(j),
-                j_is(j),
+                separator_states(j),
                 scientific(detail.after[j]),
                 scientific(detail.before[j]),
                 scientific(detail.quotient(j)),
@@ -128,8 +128,8 @@ impl<'a> Scene<'a> {
         let current = player.current(detail);
         let row = move |j: usize| {
             let divided = player.progress().has_divided(detail, j);
-            // A sum in another order may differ from the engine's in the last digits, so a complete
-            // sum is replaced by the engine's.
+            // A sum in another order may differ from the sum of the engine in the last digits, so a
+            // complete sum is replaced by the sum of the engine.
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
             let quotient = if divided { scientific(detail.quotient(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);
@@ -214,8 +214,8 @@ impl<'a> Scene<'a> {
     pub fn threads(&self) -> String {
         let detail = self.detail;
         format!(
-            "{} threads; each adds {}, divides once and multiplies {}",
-            thousands(detail.before.len() as u64),
+            "{}; each adds {}, divides once and multiplies {}",
+            counted(detail.before.len(), "thread", "threads"),
             thousands(detail.from.count() as u64),
             thousands(detail.to.count() as u64)
         )

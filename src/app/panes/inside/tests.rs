@@ -38,7 +38,7 @@ fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
 }
 
 #[test]
-fn every_entry_names_its_separator_entry() {
+fn sender_entries_name_their_separator_entries_and_receiver_entries_are_listed() {
     let harness = pane(1);
     let detail = detail(&harness);
     for entry in 0..detail.sender_values.len() {
@@ -121,5 +121,6 @@ fn the_memory_of_both_layouts_is_described() {
 #[test]
 fn the_pane_stops_repainting() {
     let mut harness = pane(1);
+    // Panics if there are still repaints after many frames.
     harness.run();
 }

@@ -8,13 +8,13 @@ use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
-use crate::numbers::{self, thousands};
+use crate::numbers;
 use crate::propagation::{CompiledNetwork, human_bytes};
 
 /// Maximum number of variables, and of neighbours, that are listed; further ones are only counted.
 const MAX_LISTED: usize = 12;
 
-/// Maximum characters of state names per variable.
+/// Maximum number of characters of state names per variable.
 const MAX_STATE_CHARACTERS: usize = 44;
 
 /// Draws the card of a clique or a separator, and nothing for other items.
@@ -47,12 +47,12 @@ fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Cliqu
             ui.label(RichText::new(format!("{relation} {name}")).size(12.0));
             let count = separator.variables.len();
             ui.label(RichText::new(format!("{count} shared")).size(12.0).weak());
-            let entries = format!("{} entries", thousands(separator.entries));
+            let entries = numbers::counted(separator.entries as usize, "entry", "entries");
             ui.label(RichText::new(entries).size(12.0).weak());
             ui.end_row();
         }
     });
-    rest(ui, links.len(), "neighbours");
+    show_rest(ui, links.len(), "more neighbour", "more neighbours");
 }
 
 fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: SeparatorId) {
@@ -70,8 +70,8 @@ fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
     let precision = model.compute.engine.precision;
     let bytes = entries.saturating_mul(precision.bytes());
     let count = numbers::counted(count, "variable", "variables");
-    let entries = thousands(entries);
-    ui.label(format!("{count} · {entries} entries · {} in {precision}", human_bytes(bytes)));
+    let entries = numbers::counted(entries as usize, "entry", "entries");
+    ui.label(format!("{count} · {entries} · {} in {precision}", human_bytes(bytes)));
 }
 
 fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: &[VariableId]) {
@@ -87,7 +87,7 @@ fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: 
             ui.end_row();
         }
     });
-    rest(ui, variables.len(), "variables");
+    show_rest(ui, variables.len(), "more variable", "more variables");
 }
 
 fn listed_states(states: &[String]) -> String {
@@ -104,10 +104,10 @@ fn listed_states(states: &[String]) -> String {
     text
 }
 
-fn rest(ui: &mut Ui, count: usize, what: &str) {
+/// Says how many of `count` items are left out.
+fn show_rest(ui: &mut Ui, count: usize, one: &str, many: &str) {
     if count > MAX_LISTED {
-        ui.label(
-            RichText::new(format!("and {} more {what}", count - MAX_LISTED)).size(12.0).weak(),
-        );
+        let text = format!("and {}", numbers::counted(count - MAX_LISTED, one, many));
+        ui.label(RichText::new(text).size(12.0).weak());
     }
 }

@@ -29,7 +29,7 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     let (ink, weak) = (visuals.text_color(), visuals.weak_text_color());
     painter.text(legend.min + vec2(8.0, 2.0), Align2::LEFT_TOP, "table entries", font.clone(), ink);
     painter.add(gradient(strip));
-    // Where the next label may begin.
+    // The x coordinate from which on the next label may begin.
     let mut free_from = strip.left() - 20.0;
     for entries in ticks(largest) {
         let x = strip.left() + strip.width() * log_share(entries, largest);
@@ -37,7 +37,7 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
         let galley = painter.layout_no_wrap(short(entries as f64), font.clone(), weak);
         let left = x - galley.size().x / 2.0;
         let is_last = entries == largest;
-        // The largest table is always labelled, others where there is room before it.
+        // Other labels leave room for the label of the largest table.
         let has_room = is_last || x < strip.right() - 30.0;
         if left >= free_from && has_room {
             free_from = left + galley.size().x + 5.0;

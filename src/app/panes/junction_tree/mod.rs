@@ -140,8 +140,8 @@ impl JunctionTreePane {
             if let Some(factor) = zoom_buttons(ui) {
                 self.canvas.zoom_by(factor);
             }
-            let messages = !compiled.plan().messages().is_empty();
-            let step = ui.add_enabled(messages, egui::Button::new("Step through"));
+            let has_messages = !compiled.plan().messages().is_empty();
+            let step = ui.add_enabled(has_messages, egui::Button::new("Step through"));
             targets::mark(&step, "step through");
             if step
                 .on_hover_text("Go through the messages one by one, with their tables (F8)")

@@ -56,8 +56,8 @@ impl Search {
     }
 }
 
-/// The cliques with a variable whose name contains `text`, and the clique that `text` names (`c12`)
-/// or whose number it is (`12`).
+/// The cliques with a variable whose name contains `text`, and the clique whose number is `text`
+/// (`12` or `c12`).
 fn find(compiled: &CompiledNetwork, text: &str) -> FixedBitSet {
     let cliques = compiled.tree().cliques();
     let mut found = FixedBitSet::with_capacity(cliques.len());

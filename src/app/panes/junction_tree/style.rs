@@ -25,7 +25,8 @@ pub struct TreeKey {
     matches: Option<FixedBitSet>,
     /// Progress of the propagation that runs or is stepped through.
     progress: Option<Progress>,
-    /// The user steps through the messages; separators without a message so far are dimmed.
+    /// Whether the user steps through the messages. If so, separators without a message so far are
+    /// dimmed.
     stepping: bool,
 }
 
@@ -67,7 +68,7 @@ pub struct TreeStyle<'a> {
     label_background: Color32,
     label_ink: Color32,
     max_separator_entries: u64,
-    /// Cliques and separators that are not highlighted are dimmed.
+    /// Whether cliques and separators that are not highlighted are dimmed.
     dims: bool,
 }
 
@@ -94,7 +95,8 @@ impl<'a> TreeStyle<'a> {
         }
     }
 
-    /// Whether the clique is found by the search, or else highlighted by the selection.
+    /// Whether the clique is found by the search or, without a search, highlighted by the
+    /// selection.
     fn is_emphasised(&self, clique: CliqueId) -> bool {
         match &self.key.matches {
             Some(matches) => matches.contains(clique.index()),

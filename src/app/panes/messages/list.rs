@@ -81,7 +81,8 @@ pub(super) struct MessageList {
     pub total_of_all: f64,
 }
 
-/// The messages of `trace` that pass the filter of `query`, in its order. Ties are in plan order.
+/// The messages of `trace` that pass the filter of `query`, sorted as `query` says. Ties are in
+/// plan order.
 pub(super) fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Query) -> MessageList {
     let messages = compiled.plan().messages();
     let all = trace.messages.iter().filter_map(|timing| {

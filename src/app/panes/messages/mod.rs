@@ -45,7 +45,7 @@ impl PartialEq for Finished {
     }
 }
 
-/// A list, and what it was made from.
+/// A list, and everything that it depends on.
 #[derive(Debug)]
 struct CachedList {
     finished: Finished,
@@ -193,8 +193,9 @@ impl MessagesPane {
         trace: &MessageTrace,
         compiled: &CompiledNetwork,
     ) -> Arc<MessageList> {
-        let fits = |cached: &&CachedList| cached.finished == finished && cached.query == self.query;
-        if let Some(cached) = self.cached.as_ref().filter(fits) {
+        let is_current =
+            |cached: &&CachedList| cached.finished == finished && cached.query == self.query;
+        if let Some(cached) = self.cached.as_ref().filter(is_current) {
             return Arc::clone(&cached.list);
         }
         let list = Arc::new(list(trace, compiled, self.query));

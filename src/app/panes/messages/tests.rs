@@ -71,7 +71,7 @@ fn estimated_times_are_marked_as_approximate() {
     trace.messages[4].shared_with = 3;
     let lines = list(&trace, compiled, Query::default()).rows;
     let spoken = lines.iter().map(|line| spoken(compiled, line).contains("≈"));
-    assert!(spoken.enumerate().all(|(number, is)| is == (number == 4)));
+    assert!(spoken.enumerate().all(|(number, is_marked)| is_marked == (number == 4)));
     assert_eq!(naming::timed_together(0), None);
     assert!(naming::timed_together(3).unwrap().contains("3 others"));
 }

@@ -47,7 +47,8 @@ pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
         }
     });
     if variable.cardinality() > MAX_STATES {
-        let rest = format!("and {} more states", variable.cardinality() - MAX_STATES);
+        let rest = counted(variable.cardinality() - MAX_STATES, "more state", "more states");
+        let rest = format!("and {rest}");
         ui.label(RichText::new(rest).size(12.0).weak());
     }
 }

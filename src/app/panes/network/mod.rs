@@ -1,5 +1,4 @@
-//! The Bayesian network as a picture: causes above their effects, with the posterior of each
-//! variable when zoomed in.
+//! The network as a picture, with the posterior of each variable when zoomed in.
 
 mod card;
 mod picture;
@@ -35,18 +34,18 @@ pub struct NetworkPane {
     fit_serial: u64,
     /// The selection in the last frame; a new one is brought into view.
     last_selected: Option<Item>,
-    /// The user wants layers although the file gives positions.
+    /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
 }
 
-/// What the current layout was made from.
+/// What the current layout depends on.
 #[derive(PartialEq)]
 struct Shown {
     /// Serial number of the document.
     serial: u64,
-    /// Address of the compiled network whose fill edges are shown.
+    /// Address of the compiled network if its moral and fill edges are shown.
     triangulated: Option<usize>,
-    /// The variables are at the positions that the file gives.
+    /// Whether the variables are at the positions that the file gives.
     from_file: bool,
 }
 

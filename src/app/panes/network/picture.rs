@@ -11,7 +11,7 @@ use crate::app::widgets::naming;
 use crate::network::{Network, VariableId};
 use crate::propagation::CompiledNetwork;
 
-/// Number of bars up to which a node grows with each bar; more bars share the same height.
+/// Maximum number of bars that add to the height of a node. More bars share the same height.
 const MAX_BAR_ROWS: usize = 5;
 
 /// What a line of the picture stands for.
@@ -43,9 +43,10 @@ fn title(network: &Network, id: VariableId) -> String {
     }
 }
 
-/// The positions that the file gives, without absurdly large ones.
+/// The position of each variable, if the file gives one. Positions with a coordinate of a million
+/// or more are left out.
 pub fn file_positions(network: &Network) -> Vec<Option<[f64; 2]>> {
-    let plausible = |position: &[f64; 2]| position.iter().all(|part| part.abs() < 1e6);
+    let plausible = |position: &[f64; 2]| position.iter().all(|coordinate| coordinate.abs() < 1e6);
     network.ids().map(|id| network.annotations().of(id).position.filter(plausible)).collect()
 }
 
@@ -86,7 +87,7 @@ pub fn picture(
     let (centres, mut paths) = match aspect {
         Some(aspect) => {
             let drawing = layered::draw(&sizes, &arcs, aspect);
-            (drawing.centres, drawing.links)
+            (drawing.centres, drawing.arc_lines)
         }
         None => {
             let drawing = from_file::draw(&sizes, &file_positions(network), &arcs);

@@ -107,9 +107,9 @@ pub struct NetworkStyle<'a> {
     focused: Option<VariableId>,
     /// Parents and children of `focused`.
     relatives: FixedBitSet,
-    /// A clique, separator or message is selected, and variables outside it are dimmed.
+    /// Whether a clique, separator or message is selected. If so, variables outside it are dimmed.
     dims: bool,
-    /// There are so many arcs that they fade when zoomed out.
+    /// Whether there are so many arcs that they fade when zoomed out.
     is_crowded: bool,
 }
 
@@ -149,8 +149,8 @@ impl<'a> NetworkStyle<'a> {
         }
     }
 
-    /// The fill of a box, and of a box too small for text. A colour that the file gives only tints
-    /// them, so that text stays legible.
+    /// The fill of a box, and its fill while it is too small for text. A colour that the file gives
+    /// only tints both fills, so that text stays legible.
     fn fills(&self, id: VariableId) -> (Color32, Color32) {
         match self.document.network().annotations().of(id).colour {
             Some([red, green, blue]) => {
@@ -197,7 +197,7 @@ impl<'a> NetworkStyle<'a> {
     pub fn edge(&self, edge: Edge) -> EdgeStyle {
         let (from, to) = edge.ends();
         let touches = self.focused.is_some_and(|focused| focused == from || focused == to);
-        // Whether the edge is within the selected clique, whose variables are all connected.
+        // Whether both ends belong to the selected clique, separator or message.
         let inside =
             self.dims && self.model.selection.variable(from) && self.model.selection.variable(to);
         let arc_colour = match self.is_crowded {

@@ -1,4 +1,4 @@
-//! The table size from which one of two runs is faster than the other.
+//! The table size from which on one of two runs is faster than the other.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ const BIN_DECADES: f64 = 0.25;
 /// How the times of two runs compare over sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossover {
-    /// The second is faster from this size on.
+    /// The second run is faster from this size on.
     At(f64),
-    /// The first is faster for every size.
-    FirstAlways,
-    /// The second is faster for every size.
+    /// There is no size from which on the second run is faster.
+    Never,
+    /// The second run is faster for every size.
     SecondAlways,
-    /// No bin of sizes has times of both.
+    /// No bin of sizes has times of both runs.
     Unknown,
 }
 
-/// Compares two runs, each given by points of size and time. If the second becomes faster at more
-/// than one size, the largest of them counts.
+/// Compares two runs, each given by points of size and time. If the second run becomes faster at
+/// several sizes, the crossover is at the largest of these sizes.
 pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossover {
     let (first, second) = (medians(first), medians(second));
     // The decimal logarithms of the size and of the ratio of the times, first over second.
@@ -33,7 +33,7 @@ pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossove
     }
     let Some((_, last)) = ratios.last() else { return Crossover::Unknown };
     if *last <= 0.0 {
-        return Crossover::FirstAlways;
+        return Crossover::Never;
     }
     let Some(before) = ratios.iter().rposition(|(_, ratio)| *ratio <= 0.0) else {
         return Crossover::SecondAlways;
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn one_run_may_be_faster_for_every_size() {
         let (fast, slow) = (line(1.0, 0.001), line(2.0, 0.01));
-        assert_eq!(crossover(&fast, &slow), Crossover::FirstAlways);
+        assert_eq!(crossover(&fast, &slow), Crossover::Never);
         assert_eq!(crossover(&slow, &fast), Crossover::SecondAlways);
         assert_eq!(crossover(&slow, &[]), Crossover::Unknown);
         assert_eq!(crossover(&[(10.0, 0.0)], &[(10.0, 1.0)]), Crossover::Unknown);

@@ -64,8 +64,9 @@ impl Run {
         }
     }
 
-    /// Whether the run is shown unless the user hides it: the run of this machine, the paper's two
-    /// engines with its default options, and the tuned GPU engine.
+    /// Whether the run is shown unless the user hides it: the run on this machine, and recorded
+    /// runs of the paper's GPU engine with default options and of engines that do not use several
+    /// CPU threads.
     pub fn is_shown_by_default(&self) -> bool {
         match self {
             Self::Here(_) => true,
@@ -155,7 +156,7 @@ impl MessagePlot {
         }
     }
 
-    /// Whether this is the plot of these runs.
+    /// Whether this is the plot that [`new`](Self::new) would make from these arguments.
     pub fn is_for(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -201,7 +202,7 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
             let label = format!("crossover: {size} entries");
             marks.push(Mark { label, origin, position: MarkPosition::X(entries) });
             format!(
-                "From about {size} entries on, messages of {on_gpu} are faster than those of \
+                "From about {size} entries on, messages of {on_gpu} are faster than messages of \
                  {on_cpu}."
             )
         }
@@ -210,9 +211,10 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
                 "Messages of {on_gpu} are faster than messages of {on_cpu} for every table size."
             )
         }
-        Crossover::FirstAlways => {
+        Crossover::Never => {
             format!(
-                "Messages of {on_cpu} are faster than messages of {on_gpu} for every table size."
+                "There is no table size from which on messages of {on_gpu} are faster than \
+                 messages of {on_cpu}."
             )
         }
         Crossover::Unknown => format!("{on_gpu} and {on_cpu} have no table sizes in common."),
@@ -235,8 +237,9 @@ pub(super) fn show_tooltip(
     ui.label(format!("{}, {}", run.label(), run.credit()));
     ui.label(format!("from {}", naming::clique(compiled, message.from)));
     ui.label(format!("to {}", naming::clique(compiled, message.to)));
-    let separator = numbers::thousands(compiled.tree()[message.separator].entries);
-    ui.label(format!("through {separator} separator entries"));
+    let separator = compiled.tree()[message.separator].entries as usize;
+    let separator = numbers::counted(separator, "separator entry", "separator entries");
+    ui.label(format!("through {separator}"));
     ui.label(format!(
         "{} for {} entries",
         numbers::nanoseconds(point.y * 1e3),

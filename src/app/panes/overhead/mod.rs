@@ -20,7 +20,7 @@ use crate::engine::MappingLayout;
 use crate::experiment::chart::{Legend, PointRef};
 use messages::MessagePlot;
 
-/// Width from which the two plots are side by side, in points.
+/// Minimum width of the pane, in points, for the two plots to be side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 
 /// The pane and the user's choices in it.
@@ -63,8 +63,8 @@ impl OverheadPane {
         }
     }
 
-    /// The engine whose bars are shown: the chosen one, the last one measured here, or the paper's
-    /// engine with interleaved mapping tables, as in Figure 7.
+    /// The engine whose bars are shown: the chosen one, the last one measured here, the paper's
+    /// engine with interleaved mapping tables as in Figure 7, or else the first.
     fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
@@ -97,8 +97,8 @@ impl OverheadPane {
         });
         let Some(engine) = self.shown(model, engines) else {
             ui.weak(
-                "Nothing was propagated on a GPU yet, and there is no recording. Choose an engine \
-                 that runs on a GPU.",
+                "Nothing has been propagated on a GPU yet, and there is no recording. Choose an \
+                 engine that runs on a GPU.",
             );
             return;
         };
@@ -122,7 +122,7 @@ impl OverheadPane {
         }
     }
 
-    /// Whether a run is shown: as the user chose, or else whether it is shown by default.
+    /// Whether a run is shown: as the user chose or, without a choice, by default.
     fn is_shown(&self, run: &messages::Run) -> bool {
         let name = run.name();
         let chosen = self.chosen.iter().find(|(chosen, _)| *chosen == name);

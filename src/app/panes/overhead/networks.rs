@@ -57,7 +57,7 @@ struct Bar {
     execution: f64,
 }
 
-/// The bars of `engine`, in microseconds or as shares of the time.
+/// The bars of `engine`, in microseconds or as percentages of the whole time.
 pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     let recorded = recorded(model, engine);
     let live: Vec<&MeasuredOverhead> =

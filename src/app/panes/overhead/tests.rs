@@ -13,7 +13,7 @@ fn pane(model: Model) -> Harness<'static, Bench> {
     harness
 }
 
-fn recorded() -> Model {
+fn asia_with_recording() -> Model {
     let mut model = model("asia");
     record_on_gpu(&mut model);
     model
@@ -21,7 +21,7 @@ fn recorded() -> Model {
 
 #[test]
 fn recorded_and_live_networks_are_separate_series() {
-    let mut model = recorded();
+    let mut model = asia_with_recording();
     model.overheads.push(MeasuredOverhead {
         network: "cancer".to_owned(),
         engine: "gpu f32".to_owned(),
@@ -49,7 +49,7 @@ fn recorded_and_live_networks_are_separate_series() {
 
 #[test]
 fn a_click_on_a_point_selects_its_message() {
-    let mut harness = pane(recorded());
+    let mut harness = pane(asia_with_recording());
     let plot = label_containing(&harness, "Time of a message, µs against").rect();
     let mut found = None;
     'search: for y in (plot.top() as i32..plot.bottom() as i32).step_by(5) {
@@ -75,7 +75,7 @@ fn a_click_on_a_point_selects_its_message() {
 
 #[test]
 fn a_run_can_be_hidden() {
-    let mut harness = pane(recorded());
+    let mut harness = pane(asia_with_recording());
     label_containing(&harness, "sequential f64 (live)");
     harness.get_by_label("Runs ⏷").click();
     harness.run();
@@ -91,7 +91,7 @@ fn a_run_can_be_hidden() {
 #[test]
 fn without_a_gpu_or_a_recording_the_pane_says_what_to_do() {
     let harness = pane(model("asia"));
-    label_containing(&harness, "Nothing was propagated on a GPU yet");
+    label_containing(&harness, "Nothing has been propagated on a GPU yet");
     label_containing(&harness, "Plot");
     let harness = pane(model(""));
     label_containing(&harness, "Open a network");
@@ -99,10 +99,11 @@ fn without_a_gpu_or_a_recording_the_pane_says_what_to_do() {
 
 #[test]
 fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
-    let mut model = recorded();
-    let pane_of = |pane: &OverheadPane, model: &Model| pane.shown(model, &networks::engines(model));
+    let mut model = asia_with_recording();
+    let shown_engine =
+        |pane: &OverheadPane, model: &Model| pane.shown(model, &networks::engines(model));
     let mut pane = OverheadPane::default();
-    assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"), "the only one recorded");
+    assert_eq!(shown_engine(&pane, &model).as_deref(), Some("gpu f32"), "the only one recorded");
     model.overheads.push(MeasuredOverhead {
         network: "asia".to_owned(),
         engine: "gpu-paper f32, naive, 48 threads per block".to_owned(),
@@ -110,23 +111,24 @@ fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
         whole_us: 50.0,
     });
     let here = "gpu-paper f32, naive, 48 threads per block";
-    assert_eq!(pane_of(&pane, &model).as_deref(), Some(here));
+    assert_eq!(shown_engine(&pane, &model).as_deref(), Some(here));
     pane.engine = Some("gpu f32".to_owned());
-    assert_eq!(pane_of(&pane, &model).as_deref(), Some("gpu f32"));
+    assert_eq!(shown_engine(&pane, &model).as_deref(), Some("gpu f32"));
 }
 
 #[test]
 fn a_launch_time_measured_on_this_machine_replaces_the_recorded_one() {
     use crate::experiment::Origin::{Live, Recorded};
-    let model = recorded();
+    let model = asia_with_recording();
     let document = model.document.as_ref().unwrap();
     let (runs, compiled) = (messages::runs(document), model.compiled().unwrap());
-    let floor = |launch| {
+    let launch_mark = |launch| {
         let marks = MessagePlot::new(compiled, &runs, launch).panel.marks;
-        let floor = marks.into_iter().find(|mark| mark.label.starts_with("one launch")).unwrap();
-        (floor.label, floor.origin)
+        let launch_mark =
+            marks.into_iter().find(|mark| mark.label.starts_with("one launch")).unwrap();
+        (launch_mark.label, launch_mark.origin)
     };
-    assert_eq!(floor(None), ("one launch: 2.00 µs".to_owned(), Recorded));
+    assert_eq!(launch_mark(None), ("one launch: 2.00 µs".to_owned(), Recorded));
     let here = Some(std::time::Duration::from_nanos(3_500));
-    assert_eq!(floor(here), ("one launch: 3.50 µs".to_owned(), Live));
+    assert_eq!(launch_mark(here), ("one launch: 3.50 µs".to_owned(), Live));
 }

@@ -114,8 +114,8 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten; about `max_count` of them at
-/// most.
+/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten; not many more than
+/// `max_count` of them.
 ///
 /// All labels have the same unit, and enough decimals to tell them apart.
 #[must_use]

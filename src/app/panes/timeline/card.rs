@@ -31,7 +31,7 @@ pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
         line("from", naming::clique(compiled, message.from));
         line("to", naming::clique(compiled, message.to));
         line("over", naming::separator(compiled, message.separator));
-        line("separator", format!("{} entries", numbers::thousands(separator.entries)));
+        line("separator", numbers::counted(separator.entries as usize, "entry", "entries"));
         line("touched", format!("{} entries of both cliques", numbers::thousands(touched)));
         if span.wait_start < span.start {
             line("waited", numbers::nanoseconds(span.start - span.wait_start));

@@ -100,8 +100,8 @@ impl TimelinePane {
     }
 }
 
-/// The message `step` places after the selected one, in the order of the trace; the first message
-/// if none is selected.
+/// The message `step` positions after the selected one, in the order of the trace; the first
+/// message if none is selected.
 fn neighbour(scene: &Scene<'_>, step: i64) -> Option<Span> {
     let messages = &scene.trace.messages;
     let selected = match scene.model.selected() {

@@ -28,8 +28,8 @@ use axis::View;
 use draw::Drawing;
 use rows::{Grouping, Row};
 
-/// Number of workers above which rows of one worker each would be too low to read. Messages are
-/// then packed into fewer rows unless the user chooses otherwise.
+/// Maximum number of workers that have a row each; with more, the rows would be too low to read.
+/// Messages of more workers are packed into fewer rows unless the user chooses otherwise.
 const MAX_WORKER_ROWS: usize = 24;
 
 /// The timeline and its view state.
@@ -41,7 +41,7 @@ pub struct TimelinePane {
     slow_motion_view: Option<View>,
     /// Where the user began and ended dragging over a range, in nanoseconds.
     range: Option<(f64, f64)>,
-    /// How the user wants messages grouped; `None` depends on the number of workers.
+    /// How the user wants messages grouped. If `None`, the number of workers decides.
     grouping: Option<Grouping>,
     /// Serial number of the document that this view state belongs to.
     document: u64,
@@ -59,7 +59,7 @@ struct Scene<'a> {
     trace: &'a MessageTrace,
     rows: Vec<Row>,
     grouping: Grouping,
-    /// Workers are blocks of a GPU rather than threads.
+    /// Whether workers are blocks of a GPU rather than threads.
     on_gpu: bool,
     /// Start and end of GPU launches, copies and waits for them, in nanoseconds.
     launches: Vec<(f64, f64)>,
@@ -149,7 +149,7 @@ impl TimelinePane {
             let by_worker = if scene.on_gpu { "one per block" } else { "one per thread" };
             for (grouping, title, hint) in [
                 (Grouping::Packed, "packed", "As many rows as messages ran in parallel"),
-                (Grouping::ByWorker, by_worker, "Also shows when each of them waited"),
+                (Grouping::ByWorker, by_worker, "Also shows when each one waited"),
             ] {
                 let button = ui.selectable_label(scene.grouping == grouping, title);
                 if button.on_hover_text(hint).clicked() {
@@ -202,7 +202,7 @@ fn announce(response: &Response, scene: &Scene<'_>) {
     });
 }
 
-/// Start and end of each time that no stage covers, in nanoseconds. On a GPU these are launches,
+/// Start and end of each period that no stage covers, in nanoseconds. On a GPU these are launches,
 /// copies and waits for them.
 fn between_stages(trace: &MessageTrace) -> Vec<(f64, f64)> {
     let nanoseconds = |time: Duration| time.as_nanos() as f64;
@@ -221,7 +221,7 @@ fn between_stages(trace: &MessageTrace) -> Vec<(f64, f64)> {
     gaps
 }
 
-/// Durations of all messages in `rows`.
+/// Summary of the durations of all messages in `rows`.
 fn summary(rows: &[Row]) -> DurationSummary {
     DurationSummary::of(rows.iter().flat_map(|row| &row.spans).map(|span| span.end - span.start))
 }

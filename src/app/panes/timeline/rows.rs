@@ -138,7 +138,7 @@ impl Row {
         left: f32,
         right: f32,
     ) -> Vec<Shape> {
-        /// Pixels from which a message or a wait is drawn as a bar.
+        /// Minimum width, in pixels, of a message or a wait that is drawn as a bar.
         const MIN_BAR_WIDTH: f32 = 2.0;
         let mut coverage = Coverage::new(left, right);
         let mut shapes = Vec::new();
@@ -153,7 +153,7 @@ impl Row {
             if edges[2] - edges[1] >= MIN_BAR_WIDTH {
                 shapes.push(Shape::Bar(*span, start, end));
             } else {
-                coverage.add(Coverage::phase(span.phase), start, end);
+                coverage.add(Coverage::phase_index(span.phase), start, end);
             }
         }
         shapes.extend(coverage.columns());
@@ -170,7 +170,8 @@ struct Coverage {
 
 impl Coverage {
     const WAIT: usize = 2;
-    /// Minimum pixels counted for a message, so that one too short to measure is still visible.
+    /// Minimum coverage of a message, in pixels, so that even a message too short to measure is
+    /// visible.
     const MIN_COVERAGE: f32 = 0.02;
 
     fn new(left: f32, right: f32) -> Self {
@@ -178,7 +179,7 @@ impl Coverage {
         Self { left, columns: vec![[0.0; 3]; count] }
     }
 
-    fn phase(phase: Phase) -> usize {
+    fn phase_index(phase: Phase) -> usize {
         usize::from(phase == Phase::Distribute)
     }
 

@@ -31,8 +31,8 @@ pub(super) struct Now {
 
 /// Draws the traces of `document` up to `now`.
 ///
-/// A click moves to another time. The wheel zooms `zoom`, where `None` shows everything, and a
-/// double click shows everything again. While playing, the time shown stays in view.
+/// A click moves to another time. The wheel changes `zoom`, of which `None` shows everything,
+/// and a double click shows everything again. While playing, the time shown stays in view.
 pub(super) fn show(
     ui: &mut Ui,
     document: &Document,
@@ -111,7 +111,8 @@ impl Chart {
         }
     }
 
-    /// Draws one trace into `band`: messages to come are dimmed, those being computed stand out.
+    /// Draws one trace into `band`: future messages are dimmed, and messages being computed
+    /// stand out.
     fn trace(
         &self,
         ui: &Ui,

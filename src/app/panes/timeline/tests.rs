@@ -119,12 +119,12 @@ fn a_running_propagation_is_drawn_up_to_the_current_time() {
     harness.run_steps(3);
     label_containing(&harness, "so far");
     label_containing(&harness, "Message timeline: 1 message,");
-    let asked = harness.output().viewport_output.values().map(|viewport| viewport.repaint_delay);
-    assert!(asked.min().unwrap() <= LIVE_INTERVAL, "the next frame is requested");
+    let delays = harness.output().viewport_output.values().map(|viewport| viewport.repaint_delay);
+    assert!(delays.min().unwrap() <= LIVE_INTERVAL, "the next frame is requested");
 }
 
 #[test]
-fn an_engine_that_passes_no_messages_is_named() {
+fn the_pane_explains_that_the_engine_passes_no_messages() {
     let mut pane = TimelinePane::default();
     let model = model_with("asia", "reference", &[]);
     let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));

@@ -1,7 +1,8 @@
 //! Variables with their posteriors. Evidence is entered here.
 //!
 //! A variable has a heading and, when expanded, a row for each state. Only visible rows are laid
-//! out, so that a network with a thousand variables costs no more than a screenful.
+//! out and drawn, so that a network with a thousand variables takes little more time than a small
+//! one.
 
 mod evidence;
 mod heading;
@@ -40,7 +41,7 @@ pub struct VariablesPane {
     editor: Option<LikelihoodEditor>,
     /// The variable that was last scrolled into view.
     scrolled_to: Option<VariableId>,
-    /// Another network was opened: scroll to the top.
+    /// Whether to scroll to the top, because another network was opened.
     scroll_to_top: bool,
     /// Height of the evidence below the list in the last frame, in points.
     evidence_height: f32,
@@ -186,7 +187,7 @@ impl VariablesPane {
     }
 
     /// The scroll offset at which a newly selected variable is in view; `None` if the selection has
-    /// not changed.
+    /// not changed or is not in the list.
     fn scroll_target(&mut self, model: &Model, shown: &[VariableId], tops: &[f32]) -> Option<f32> {
         let selected = match model.selected() {
             Some(Item::Variable(variable)) => Some(*variable),

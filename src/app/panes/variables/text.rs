@@ -3,8 +3,8 @@
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Color32, FontId, Rect, TextStyle, Ui, vec2};
 
-/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns its right
-/// edge.
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns the right
+/// edge of the text.
 pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();

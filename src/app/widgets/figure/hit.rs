@@ -45,7 +45,7 @@ pub fn describe(ui: &mut Ui, panel: &Panel, point: PointRef) {
     ui.label(axis_value(&panel.y, point.y));
 }
 
-/// `Time, µs: 12.3`.
+/// A value with the label of its axis, such as `Time, µs: 12.3`.
 fn axis_value(axis: &Axis, value: f64) -> String {
     let text = match &axis.scale {
         Scale::Categories(names) => {

@@ -81,9 +81,9 @@ pub(super) fn show_point_labels(
         }
     }
     let edges = (f64::from(rect.left()), f64::from(rect.right()));
-    for (galley, place) in galleys.into_iter().zip(place_labels(&points, &dots, edges)) {
-        if place.is_free {
-            let corner = egui::pos2(place.label.left as f32, place.label.top as f32);
+    for (galley, placed) in galleys.into_iter().zip(place_labels(&points, &dots, edges)) {
+        if placed.is_free {
+            let corner = egui::pos2(placed.label.left as f32, placed.label.top as f32);
             painter.galley(corner, galley, ink);
         }
     }

@@ -50,11 +50,10 @@ const NAME_GAP: f32 = 6.0;
 /// Average width of a letter in the axis font, in points.
 const LETTER_WIDTH: f32 = 6.5;
 
-/// Distances between numbers on an axis at which they start to appear and are fully visible, in
-/// points.
+/// Distances between numbers on an axis, in points: at the first, the numbers start to appear; at
+/// the second, they are fully visible.
 const NUMBER_SPACING: Rangef = Rangef { min: 40.0, max: 60.0 };
-/// Distances between names on an axis at which they start to appear and are fully visible, in
-/// points. They are small, because names are shortened to fit.
+/// As [`NUMBER_SPACING`], for names. The distances are small, because names are shortened to fit.
 const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
 
 /// Number of dots in a series above which the dots are smaller and translucent.

@@ -29,7 +29,7 @@ pub struct GraphCanvas<K> {
     pub(super) graph: ShapeGraph,
     pub(super) bounds: Rect,
     pub(super) camera: Camera,
-    /// The whole picture is shown and follows the size of the pane.
+    /// Whether the whole picture is shown and follows the size of the pane.
     pub(super) fitted: bool,
     /// Points at the bottom of the pane that a fitted picture does not use.
     pub(super) bottom_margin: f32,
@@ -37,7 +37,7 @@ pub struct GraphCanvas<K> {
     /// What the cached shapes show; `None` before the first frame and after a change of the graph.
     drawn: Option<DrawnState<K>>,
     /// The id of the widget in the last frame.
-    pub(super) response: Option<Id>,
+    pub(super) response_id: Option<Id>,
     /// Where the picture was on the screen when it was last drawn.
     pub(super) rect: Rect,
     /// The top left corner for which egui_graphs last computed its pan.
@@ -71,7 +71,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             bottom_margin: 0.0,
             shape_cache: ShapeCache::default(),
             drawn: None,
-            response: None,
+            response_id: None,
             rect: Rect::ZERO,
             last_corner: Pos2::ZERO,
             redraw_count: 0,
@@ -193,11 +193,11 @@ impl<K: PartialEq> GraphCanvas<K> {
         if self.drawn.as_ref() == Some(&now) && self.shape_cache.is_valid(ui) {
             let (response, painter) = ui.allocate_painter(rect.size(), Sense::click_and_drag());
             self.shape_cache.paint(&painter);
-            self.response = Some(response.id);
+            self.response_id = Some(response.id);
             return response;
         }
         let response = self.redraw(ui, rect, node_style, edge_style);
-        self.response = Some(response.id);
+        self.response_id = Some(response.id);
         // In its very first frame egui_graphs fits the picture itself, whatever the settings say.
         // Such a frame is not cached, so that the next one is drawn with our camera.
         let shown = MetadataFrame::new(Some(self.name.to_owned())).load(ui);

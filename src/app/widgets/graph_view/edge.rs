@@ -40,9 +40,9 @@ pub struct EdgeStyle {
     pub line: Line,
     /// Background and text colour of the label in the middle; `None` hides it.
     pub label: Option<(Color32, Color32)>,
-    /// Fades when zoomed out, where many lines would hide the nodes.
+    /// Whether the edge fades when zoomed out, where many lines would hide the nodes.
     pub faint: bool,
-    /// Drawn above the other edges.
+    /// Whether the edge is drawn above the other edges.
     pub on_top: bool,
 }
 

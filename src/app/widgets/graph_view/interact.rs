@@ -16,8 +16,8 @@ const POINTS_PER_NOTCH: f32 = 40.0;
 /// How far from a shape the pointer still hits it, in points.
 const TOLERANCE: f32 = 4.0;
 
-/// Maximum of this distance for a node, in units of the picture. Without it, nodes of a picture
-/// that is zoomed out would be hit far outside their boxes.
+/// Maximum distance at which the pointer hits a node, in units of the picture. Without this limit,
+/// nodes of a picture that is zoomed out would be hit far outside their boxes.
 const MAX_NODE_TOLERANCE: f32 = 12.0;
 
 impl<K: PartialEq> GraphCanvas<K> {
@@ -28,7 +28,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.rect = rect;
         // `draw` adds the widget later in this frame, but egui can already tell its response, from
         // where the widget was in the last frame.
-        let response = self.response.and_then(|id| ui.ctx().read_response(id));
+        let response = self.response_id.and_then(|id| ui.ctx().read_response(id));
         if let Some(response) = &response {
             self.move_camera(ui, rect, response);
         }

@@ -22,7 +22,7 @@ const TITLE_SIZE: f32 = 10.5;
 pub struct NodeText {
     /// A word or number shown while the node is too small for its title.
     pub brief: String,
-    /// `brief` is a number: it is never cut off, since part of a number is a different number.
+    /// Whether `brief` is a number. A number is never cut off, since part of it is another number.
     pub is_number: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
@@ -42,7 +42,7 @@ pub struct Bar {
 /// A bar chart in a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// From top to bottom.
+    /// The bars, from top to bottom.
     pub bars: Vec<Bar>,
     /// Their colour.
     pub colour: Color32,
@@ -71,7 +71,7 @@ pub struct NodeStyle {
 
 /// A node that egui_graphs can draw.
 ///
-/// egui_graphs clones it for each edge, so large parts are shared.
+/// egui_graphs clones both nodes of an edge whenever it draws the edge, so large parts are shared.
 #[derive(Clone, Debug)]
 pub struct NodeShape {
     location: Pos2,
@@ -185,8 +185,8 @@ impl NodeShape {
             shapes.push(Shape::galley(top, upper, ink));
             if let Some(lower) = lower {
                 let ink = ink.gamma_multiply(0.85);
-                let place = top + vec2(0.0, upper_height);
-                shapes.push(Shape::galley_with_override_text_color(place, lower, ink));
+                let position = top + vec2(0.0, upper_height);
+                shapes.push(Shape::galley_with_override_text_color(position, lower, ink));
             }
         } else if !brief.is_empty() {
             // As large as the box allows: digits are about half as wide as they are high.
@@ -232,11 +232,12 @@ fn draw_chart(
         shapes.push(Shape::rect_filled(filled, CornerRadius::ZERO, chart.colour));
         let Some(size) = text_size else { continue };
         let galley = wrapped(painter, &bar.label, size, ink, label_width - 3.0 * zoom, 1);
-        let place = pos2(left - 3.0 * zoom - galley.size().x / 2.0, middle - galley.size().y / 2.0);
-        shapes.push(Shape::galley(place, galley, ink));
+        let position =
+            pos2(left - 3.0 * zoom - galley.size().x / 2.0, middle - galley.size().y / 2.0);
+        shapes.push(Shape::galley(position, galley, ink));
         let percent = format!("{:.0}%", bar.share * 100.0);
         let galley = painter.layout_no_wrap(percent, FontId::proportional(size), ink);
-        let place = pos2(room.right() - galley.size().x, middle - galley.size().y / 2.0);
-        shapes.push(Shape::galley(place, galley, ink));
+        let position = pos2(room.right() - galley.size().x, middle - galley.size().y / 2.0);
+        shapes.push(Shape::galley(position, galley, ink));
     }
 }

@@ -16,8 +16,8 @@ pub fn legible(size: f32) -> Option<f32> {
     (size >= MIN_TEXT_SIZE).then(|| size.round().clamp(7.0, 40.0))
 }
 
-/// `text` wrapped into at most `rows` centred rows of `width`; the rest is cut off with an
-/// ellipsis.
+/// `text` wrapped into at most `rows` centred rows of `width` points; the rest is cut off
+/// with an ellipsis.
 #[must_use]
 pub fn wrapped(
     painter: &Painter,
