@@ -472,7 +472,7 @@ fn window_options_are_checked_before_the_window_opens() {
     assert!(err.contains("--evidence needs a NETWORK"), "{err}");
     let (code, _, err) = run(&["--engine", "reference", "--precision", "f32"]);
     assert_eq!(code, 1);
-    assert!(err.contains("engine reference does not compute in f32"), "{err}");
+    assert!(err.contains("engine reference does not support f32"), "{err}");
 }
 
 #[cfg(not(feature = "app"))]
@@ -529,10 +529,7 @@ fn convert_writes_another_format_and_warns_about_lost_information() {
 
     let (code, _, err) = run(&["convert", "asia", &target("asia.txt")]);
     assert_eq!(code, 1);
-    assert!(
-        err.contains("the extension is not that of a format; use one of bif, net, uai"),
-        "{err}"
-    );
+    assert!(err.contains("unknown extension; use one of bif, net, uai"), "{err}");
     assert_eq!(run(&["convert", "asia", &target("asia.txt"), "--to", "UAI"]).0, 0);
     assert!(std::fs::read_to_string(target("asia.txt")).unwrap().starts_with("BAYES\n8\n"));
     let (code, _, err) = run(&["convert", "asia", &target("asia.dne")]);

@@ -39,9 +39,9 @@ use shell::screenshot::Screenshot;
 use state::{settings, view};
 
 /// The sample that opens by default.
-const FIRST_SAMPLE: &str = "asia";
+const DEFAULT_SAMPLE: &str = "asia";
 /// The initial size of the window, in points.
-const FIRST_SIZE: [f32; 2] = [1260.0, 730.0];
+const DEFAULT_SIZE: [f32; 2] = [1260.0, 730.0];
 /// Identifies the program to the desktop, and names the folder of its files.
 const APP_ID: &str = "cliquescope";
 /// The key of the settings in eframe's storage, where earlier versions kept them.
@@ -52,7 +52,7 @@ const SETTINGS_KEY: &str = "settings";
 pub struct LaunchOptions {
     /// A path or the name of a sample; `None` opens the sample `asia`.
     pub network: Option<String>,
-    /// Findings to enter: the name of a variable and the label of its observed state.
+    /// Findings to enter, each the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
     /// Write a picture of the window to this path when the posteriors are on screen, and quit.
     pub screenshot: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub struct LaunchOptions {
 }
 
 impl LaunchOptions {
-    /// `stored` with the options that hold for this run only.
+    /// The settings `stored`, with these options in place of theirs.
     fn settings_for_this_run(&self, stored: &Settings) -> Settings {
         let mut settings = stored.clone();
         if let Some(engine) = &self.engine {
@@ -94,7 +94,7 @@ impl LaunchOptions {
 /// If there is no display, or a requested screenshot cannot be taken.
 pub fn run(options: LaunchOptions) -> Result<(), String> {
     let (screenshot, outcome) = options.screenshot.clone().map(Screenshot::new).unzip();
-    let size = options.size.map_or(FIRST_SIZE, |(width, height)| [width, height]);
+    let size = options.size.map_or(DEFAULT_SIZE, |(width, height)| [width, height]);
     let viewport = egui::ViewportBuilder::default()
         .with_title("Cliquescope")
         .with_app_id(APP_ID)
@@ -121,15 +121,15 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     }
 }
 
-/// Overrides the size of the last window, which eframe restores even if `persist_window` is off.
-/// `None` if neither a size nor a screenshot was requested.
+/// A hook that overrides the size of the last window, which eframe restores even if
+/// `persist_window` is off. `None` if neither a size nor a screenshot was requested.
 fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     if options.size.is_none() && options.screenshot.is_none() {
         return None;
     }
     let size = options.size.map(|(width, height)| [width, height]);
     Some(Box::new(move |last| {
-        last.with_inner_size(size.unwrap_or(FIRST_SIZE))
+        last.with_inner_size(size.unwrap_or(DEFAULT_SIZE))
             .with_maximized(false)
             .with_fullscreen(false)
     }))
@@ -176,7 +176,7 @@ impl Window {
             workbench.store_in(&folder);
             workbench.autosave_in(&folder.join("unfinished"));
         }
-        let network = options.network.unwrap_or_else(|| FIRST_SAMPLE.to_owned());
+        let network = options.network.unwrap_or_else(|| DEFAULT_SAMPLE.to_owned());
         workbench.open(NetworkSource::Named(network), options.evidence);
         Self { workbench, screenshot, store, title: String::new() }
     }
@@ -240,7 +240,7 @@ mod tests {
         let mut options = LaunchOptions::default();
         assert_eq!(sized(&options), last());
         options.screenshot = Some(PathBuf::from("asia.png"));
-        assert_eq!(sized(&options).inner_size, Some(FIRST_SIZE.into()));
+        assert_eq!(sized(&options).inner_size, Some(DEFAULT_SIZE.into()));
         options.size = Some((1920.0, 1080.0));
         assert_eq!(sized(&options).inner_size, Some([1920.0, 1080.0].into()));
         assert_eq!(sized(&options).maximized, Some(false));

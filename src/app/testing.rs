@@ -11,7 +11,7 @@ use crate::app::state::command::{Command, Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Highlight;
 use crate::app::state::model::Model;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::Settings;
 use crate::cancel::CancelToken;
 use crate::engine::{LoadOptions, PaperOptions, by_name, propagate};
@@ -75,8 +75,8 @@ pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }
 
-/// As [`model`], with another engine and with findings: the name of a variable and the label of its
-/// observed state.
+/// As [`model`], with another engine and with findings, each the name of a variable and the label
+/// of its observed state.
 pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)]) -> Model {
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
@@ -87,9 +87,9 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     model
 }
 
-/// Adds a recording of the open network on a GPU by engine `gpu` to `model`: messages of 1 µs, one
-/// after the other, each in its own block after waiting 2 µs, and 8 µs of launching before the
-/// first.
+/// Adds a recording of the open network by engine `gpu` to `model`. The messages take 1 µs each,
+/// one after the other, each in its own block after waiting for 2 µs. The first one starts at 10
+/// µs, 8 µs after initialisation.
 pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let microseconds = |index: usize| Duration::from_micros(index as u64);
     let document = model.document.as_mut().expect("an open network");
@@ -132,7 +132,7 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
         version: "0".to_owned(),
         commit: None,
         date: "2026-01-02T03:04:05Z".to_owned(),
-        machine: Machine { cpu: "fingers".to_owned(), threads: 10, gpu: Some(gpu) },
+        machine: Machine { cpu: "test CPU".to_owned(), threads: 10, gpu: Some(gpu) },
     });
     recording.networks.push(RecordedNetwork {
         network: document.title(),
@@ -142,7 +142,7 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
         runs: vec![run],
     });
     let recordings: &'static [Recording] = Box::leak(Box::new([recording]));
-    document.recorded = Recorded::on_tree(recordings, &document.title(), compiled);
+    document.recorded = RecordedRunRef::on_tree(recordings, &document.title(), compiled);
     model.recordings = recordings;
     &recordings[0]
 }
@@ -195,7 +195,7 @@ pub(crate) fn drive<'a>(
     drive_model(model(network), show)
 }
 
-/// As [`drive`], with this model.
+/// As [`drive`], with `model`.
 pub(crate) fn drive_model<'a>(
     model: Model,
     mut show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,

@@ -17,7 +17,8 @@ pub struct Args {
     /// The file to write. Its extension chooses the format
     output: PathBuf,
 
-    /// Format to write, whatever the extension: a name or extension such as bif, net, uai, xml or xdsl
+    /// Format to write, whatever the extension: a name or extension such as bif, net, uai, xml or
+    /// xdsl
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     to: Option<Format>,
 
@@ -41,10 +42,7 @@ pub fn run(args: &Args) -> Outcome {
     let name = path.display();
     let format = args.to.or_else(|| Format::by_extension(&path.to_string_lossy()));
     let format = format.ok_or_else(|| {
-        format!(
-            "{name}: the extension is not that of a format; use one of {}, or --to",
-            written_extensions()
-        )
+        format!("{name}: unknown extension; use one of {}, or --to", written_extensions())
     })?;
     if path.exists() && !args.force {
         return Err(format!("{name} already exists; use --force to replace it"));
@@ -59,7 +57,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes `bytes`, compressed if the extension is `gz`.
+/// Writes `bytes`, compressed if the extension of `path` is `gz`.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let is_compressed =
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));

@@ -23,7 +23,7 @@ struct Record {
     default: bool,
     precisions: &'static [Precision],
     available: bool,
-    /// Why it cannot run on this machine; null if it can.
+    /// Why the engine cannot run on this machine; null if it can.
     reason: Option<String>,
 }
 

@@ -69,8 +69,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Another threshold for experiment merging, which merges away separators of at most this many
-    /// entries
+    /// Threshold of experiment merging, in place of its own: separators of at most this many
+    /// entries are merged away
     #[arg(long, value_name = "ENTRIES", value_parser = options::whole(0..=u64::MAX))]
     threshold: Option<u64>,
 

@@ -1,6 +1,6 @@
 //! The command line: opens the window or runs a command. Each command has a file.
 //!
-//! Exit codes: 0 success, 1 an input or a case failed, 2 the command line is wrong.
+//! Exit codes: 0 for success, 1 if an input or a case failed, 2 if the command line is wrong.
 
 mod bench;
 mod convert;
@@ -33,7 +33,7 @@ struct Cli {
     window: window::Args,
 }
 
-// Commands without a comment here have a longer one at their `Args`.
+// The help of a command without a comment here is the longer comment on its `Args`.
 #[derive(Subcommand)]
 enum Command {
     /// Describe a network and its junction tree
@@ -91,8 +91,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
         if !unknown {
             return error;
         }
-        // The first argument is no command, so clap took it for a NETWORK and rejected the next
-        // one.
+        // The first argument is not a command, so clap took it for a NETWORK and rejected the
+        // second argument.
         let names = command.get_subcommands().map(clap::Command::get_name).collect::<Vec<_>>();
         let names = names.join(", ");
         let message = format!("expected one of the commands {names}, or a single NETWORK");
@@ -116,13 +116,13 @@ mod tests {
             let name = command.get_name().to_owned();
             assert!(command.get_about().is_some(), "{name}");
             let help = command.render_long_help().to_string();
-            let part = match name.as_str() {
-                "bench" => "compile_ms is for building the junction tree",
+            let expected = match name.as_str() {
+                "bench" => "compile_ms the time for building",
                 "experiment" => "\nfig4    histograms of separator sizes\n",
                 "record" => "--resume continues from there",
                 _ => "Usage:",
             };
-            assert!(help.contains(part), "{help}");
+            assert!(help.contains(expected), "{help}");
         }
     }
 }

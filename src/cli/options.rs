@@ -32,7 +32,7 @@ pub struct CompileArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
-    /// Longest time for which auto searches if it knows no good junction tree [default: 1]
+    /// Maximum time for which auto searches if it knows no good junction tree [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     triangulation_budget: Option<Duration>,
 
@@ -161,8 +161,8 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, where `-` is standard input, each with its name if it has one. Without a
-/// file, one case without evidence.
+/// The cases in `file`, each with its name if it has one. The file `-` is standard input. Without a
+/// file, there is one case without evidence.
 pub fn cases(
     network: &Network,
     file: Option<&PathBuf>,

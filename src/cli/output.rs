@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
 
-/// Writes `text` to standard output. A pipe that its reader has closed, as `head` does, is no
-/// error.
+/// Writes `text` to standard output. It is not an error if the reader of a pipe, such as `head`,
+/// has closed the pipe.
 pub fn print(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -20,15 +20,15 @@ pub struct Args {
     /// Path of a file, or name of a sample
     network: String,
 
-    /// Observe a variable in a state; can be repeated. Applies to every case of an evidence file and
-    /// replaces the case's own finding on the variable
+    /// Observe a variable in a state; can be repeated. Applies to every case of an evidence file
+    /// and replaces the case's own finding on the variable
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
     evidence: Vec<String>,
 
     /// File of cases: JSON, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; - is standard
-    /// input. JSON is one object {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}} or an array of
-    /// them. A table has a header of variables and a row per case; a cell that is empty or * is not
-    /// observed
+    /// input. JSON is one object {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}} or an array
+    /// of such objects. A table has a header of variables and a row per case; a cell that is empty
+    /// or * is not observed
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 

@@ -93,8 +93,12 @@ pub fn run(args: &Args) -> Outcome {
             cancelled => cancelled.to_string(),
         })?;
     for (engine, min, max) in counts(&recording) {
-        let counts = if min == max { min.to_string() } else { format!("{min} to {max}") };
-        output::note(&format!("{engine}: medians of {counts} propagations"));
+        let counts = if min == max {
+            numbers::counted(min, "propagation", "propagations")
+        } else {
+            format!("{min} to {max} propagations")
+        };
+        output::note(&format!("{engine}: medians of {counts}"));
     }
     let size = human_bytes(std::fs::metadata(&path).map_or(0, |file| file.len()));
     output::note(&format!("{}: {size}, {}", path.display(), recording.credit()));
@@ -132,11 +136,12 @@ fn announce(recorder: &Recorder, path: &Path) {
     } else {
         let time = seconds(recorder.forecast());
         let networks = numbers::counted(recorder.remaining().len(), "network", "networks");
-        output::note(&format!("about {time} for {networks} on {trees} junction trees"));
+        let trees = numbers::counted(trees, "junction tree", "junction trees");
+        output::note(&format!("about {time} for {networks} on {trees}"));
     }
 }
 
-/// For each engine, the smallest and the largest number of propagations that a median was taken of.
+/// For each engine, the minimum and the maximum number of propagations per median.
 fn counts(recording: &Recording) -> Vec<(&str, usize, usize)> {
     let mut counts: Vec<(&str, usize, usize)> = Vec::new();
     for run in recording.networks.iter().flat_map(|network| &network.runs) {

@@ -104,7 +104,7 @@ fn check_engine(args: &Args) -> Result<(), String> {
     engine.availability().map_err(|reason| format!("engine {name} cannot run here: {reason}"))?;
     match args.precision {
         Some(precision) if !engine.precisions().contains(&precision) => {
-            Err(format!("engine {name} does not compute in {precision}"))
+            Err(format!("engine {name} does not support {precision}"))
         }
         _ => Ok(()),
     }

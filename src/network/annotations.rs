@@ -52,7 +52,7 @@ impl Annotations {
         self.variables.get(variable.index()).unwrap_or(&EMPTY)
     }
 
-    /// The annotation of `variable`, to be changed.
+    /// Mutable access to the annotation of `variable`, which is added if there is none.
     pub fn of_mut(&mut self, variable: VariableId) -> &mut Annotation {
         if self.variables.len() <= variable.index() {
             self.variables.resize(variable.index() + 1, Annotation::default());
@@ -60,14 +60,14 @@ impl Annotations {
         &mut self.variables[variable.index()]
     }
 
-    /// All annotations: the network's, and then the variables' in file order, up to the last one
-    /// that has any.
+    /// The annotation of the network, followed by the annotations of the variables in file order.
+    /// Variables after the last annotated one may be left out.
     pub fn all(&self) -> impl Iterator<Item = &Annotation> {
         std::iter::once(&self.network).chain(&self.variables)
     }
 
-    /// The positions of the first `count` variables, `[x, y]` each. `None` if one of these
-    /// variables has no position, or if all are at the same position.
+    /// The position of each of the first `count` variables, as `[x, y]`. `None` if one of them has
+    /// no position, or if all have the same position.
     #[must_use]
     pub fn positions(&self, count: usize) -> Option<Vec<[f64; 2]>> {
         let positions: Vec<_> = (0..count)
@@ -78,7 +78,7 @@ impl Annotations {
 }
 
 impl Annotation {
-    /// Whether nothing is annotated.
+    /// Whether there is no title, comment, position, colour or attribute.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == EMPTY

@@ -24,7 +24,7 @@ pub enum NetworkError {
     TableCount {
         /// The variable.
         variable: String,
-        /// Number of tables whose child it is.
+        /// Number of tables of this variable.
         found: usize,
     },
     /// A parent is named twice, or a variable is its own parent.
@@ -36,7 +36,7 @@ pub enum NetworkError {
         parent: String,
     },
     /// A table has the wrong number of entries.
-    #[error("the table of '{variable}' holds {found} numbers, expected {expected}")]
+    #[error("the table of '{variable}' holds {}, expected {expected}", numbers(*found))]
     TableSize {
         /// The child.
         variable: String,
@@ -64,7 +64,7 @@ pub enum NetworkError {
         variable: String,
     },
     /// The table of a factor has the wrong number of entries.
-    #[error("the table of factor {factor} holds {found} numbers, expected {expected}")]
+    #[error("the table of factor {factor} holds {}, expected {expected}", numbers(*found))]
     FactorSize {
         /// Position of the factor.
         factor: usize,
@@ -81,10 +81,15 @@ pub enum NetworkError {
         /// The value.
         value: f64,
     },
-    /// The graph has a directed cycle: the names of its variables along the arcs, the first
-    /// repeated at the end.
+    /// The graph has a directed cycle. Holds the names of the variables on the cycle, along the
+    /// arcs, with the first one repeated at the end.
     #[error("the arcs form a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
+}
+
+/// `count` numbers, in words for a message.
+pub(super) fn numbers(count: usize) -> String {
+    format!("{count} number{}", if count == 1 { "" } else { "s" })
 }
 
 /// The number of entries of a table; `None` if it does not fit into `usize`.
@@ -95,7 +100,7 @@ impl std::fmt::Display for EntryCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(count) => write!(f, "{count}"),
-            None => f.write_str("more than 2^64"),
+            None => f.write_str("at least 2^64"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::network::error::numbers;
 use crate::network::{Network, VariableId};
 
 /// What is known about one variable.
@@ -38,8 +39,8 @@ pub enum EvidenceError {
     UnknownVariable {
         /// The name.
         name: String,
-        /// Up to three names of variables that begin with it or with which it begins, ignoring
-        /// case.
+        /// Up to three names of variables that begin with this name, or that this name begins
+        /// with, ignoring case.
         similar: Vec<String>,
     },
     /// The variable has no state with this label.
@@ -54,7 +55,8 @@ pub enum EvidenceError {
     },
     /// A likelihood has the wrong number of weights.
     #[error(
-        "the likelihood of '{variable}' has {found} numbers, expected {expected}, one for each state"
+        "the likelihood of '{variable}' has {}, expected {expected}, one for each state",
+        numbers(*found)
     )]
     LikelihoodLength {
         /// The variable.
@@ -282,7 +284,7 @@ mod tests {
         let error = evidence.set_likelihood_named(&network, "Rain", [1.0]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the likelihood of 'Rain' has 1 numbers, expected 2, one for each state"
+            "the likelihood of 'Rain' has 1 number, expected 2, one for each state"
         );
     }
 }

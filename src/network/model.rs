@@ -30,12 +30,12 @@ pub struct Network {
 impl Network {
     /// A Bayesian network of `variables`, with one table for each in any order.
     ///
-    /// Rows that sum to one only within rounding are normalised. A reader that warns about such
-    /// rows calls [`normalise_row`](crate::network::normalise_row) itself, because it knows their
-    /// lines.
+    /// Rows are normalised by [`normalise_row`](crate::network::normalise_row). A reader that warns
+    /// about rows that do not sum to one calls that function itself, because only the reader knows
+    /// the line of each row.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// If the network is not valid; the error is the first mistake found.
     ///
     /// # Panics
     /// If a table names a variable that is not in `variables`.
@@ -79,7 +79,7 @@ impl Network {
     /// values of each factor are scaled by a power of two: see [`Factor::exponent`].
     ///
     /// # Errors
-    /// The first mistake found.
+    /// If the network is not valid; the error is the first mistake found.
     ///
     /// # Panics
     /// If a factor names a variable that is not in `variables`.
@@ -295,7 +295,7 @@ mod tests {
         );
         assert_eq!(
             refused(coins(&["a"]), vec![Cpt::new(id(0), vec![], vec![1.0])]),
-            "the table of 'a' holds 1 numbers, expected 2"
+            "the table of 'a' holds 1 number, expected 2"
         );
         assert_eq!(
             refused(coins(&["a"]), vec![Cpt::new(id(0), vec![], vec![0.5, 0.6])]),

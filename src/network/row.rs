@@ -1,13 +1,13 @@
 //! Rows of numbers as files write them: probabilities, percentages or counts.
 
-/// The sum of any row may differ from one by this much: the row is then normalised.
+/// Maximum difference between the sum of a row and one for which any row is normalised.
 ///
-/// The sum of numbers with few decimals may differ by more; see [`normalise_row`]. A smaller value
-/// rejects files that people use, a larger one accepts wrong tables.
+/// For numbers with few decimals the difference may be larger; see [`normalise_row`]. A smaller
+/// limit rejects files that people use; a larger one accepts wrong tables.
 pub const ROW_TOLERANCE: f64 = 1e-3;
 
-/// The sum of a row of rounded numbers may differ from one by at most this much, however many
-/// numbers it has. A larger value accepts wrong tables.
+/// Maximum difference between the sum of a row of rounded numbers and one, however many numbers
+/// there are. A larger limit accepts wrong tables.
 const MAX_ROUNDING: f64 = 0.05;
 
 /// A row whose sum differs from one by more than this causes a warning when it is normalised.
@@ -150,7 +150,10 @@ mod tests {
         assert!((deviation(&[0.5, 0.49]) - 0.01).abs() < 1e-12);
         assert!((deviation(&[0.17; 6]) - 0.02).abs() < 1e-12);
         assert!((deviation(&[0.667, 0.167, 0.167, 0.001]) - 0.002).abs() < 1e-12);
-        assert!(normalise_row(&mut [0.667, 0.167, 0.167, 0.002]).is_err(), "3e-3 of 4 numbers");
+        assert!(
+            normalise_row(&mut [0.667, 0.167, 0.167, 0.002]).is_err(),
+            "4 rounded numbers explain only 0.002"
+        );
         assert!(normalise_row(&mut [0.5, 0.48]).is_err());
     }
 
@@ -161,7 +164,11 @@ mod tests {
             other => panic!("{row:?} gives {other:?}"),
         };
         assert_eq!(wrong(&[0.5, 0.4]), 0.01);
-        assert_eq!(wrong(&[0.3, 0.3, 0.3]), 0.015, "a credal set, or a third of too few digits");
+        assert_eq!(
+            wrong(&[0.3, 0.3, 0.3]),
+            0.015,
+            "bounds of a credal set, or thirds with too few digits"
+        );
         assert_eq!(wrong(&[30.0, 70.0]), 0.01, "percentages");
         assert_eq!(normalise_row(&mut [0.0, 0.0]), Err(RowError::AllZero));
         assert_eq!(wrong(&[0.12345, 0.8]), ROW_TOLERANCE, "many digits are not rounded");

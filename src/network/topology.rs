@@ -3,7 +3,8 @@
 use crate::network::{Network, VariableId};
 
 impl Network {
-    /// All variables, each after its parents, by Kahn's algorithm with a queue in file order.
+    /// The variables, each after its parents, by Kahn's algorithm with a queue in file order.
+    /// Variables on or below a directed cycle are left out; a valid network has none.
     ///
     /// # Complexity
     /// Linear in the number of variables and arcs.
@@ -32,8 +33,8 @@ impl Network {
         for variable in self.topological_order() {
             on_cycle_or_below[variable.index()] = false;
         }
-        // The order stops at a cycle: what is missing from it is on a cycle or below one. There,
-        // walking from child to parent must return to a variable seen before.
+        // Each variable on or below a cycle has a parent of this kind. So a walk from child to
+        // parent among them must return to a variable seen before.
         let mut current = self.ids().find(|v| on_cycle_or_below[v.index()])?;
         let mut seen_at = vec![None; self.variables().len()];
         let mut walk = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::network::error::EntryCount;
 use crate::network::{Cpt, Factor, NetworkError, Variable, VariableId, normalise_row};
 
-/// Checks names and states of `variables`, and returns their positions by name.
+/// Checks names and states of `variables`, and returns the id of each variable by name.
 pub(super) fn index_names(
     variables: &[Variable],
 ) -> Result<HashMap<String, VariableId>, NetworkError> {

@@ -37,12 +37,14 @@ const fn ctrl_shift(key: Key) -> Option<KeyboardShortcut> {
 /// The key for Redo in many other programs.
 pub const ALTERNATIVE_REDO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Y);
 
-/// Whether `shortcut` means something in a text field. A text field with the focus gets these keys.
+/// Whether `shortcut` means something in a text field. Such keys go to the text field that has the
+/// focus, if there is one.
 #[must_use]
 pub fn edits_text(shortcut: KeyboardShortcut) -> bool {
     let KeyboardShortcut { modifiers, logical_key } = shortcut;
-    let is_function = logical_key.name().len() > 1 && logical_key.name().starts_with('F');
-    (modifiers.is_none() && !is_function) || matches!(logical_key, Key::Z | Key::Y | Key::Delete)
+    let is_function_key = logical_key.name().len() > 1 && logical_key.name().starts_with('F');
+    (modifiers.is_none() && !is_function_key)
+        || matches!(logical_key, Key::Z | Key::Y | Key::Delete)
 }
 
 /// The action for `command`, if it has a name.

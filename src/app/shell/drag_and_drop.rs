@@ -9,7 +9,7 @@ use crate::app::theme::Palette;
 use crate::format::NetworkSource;
 use crate::format::cases::CaseFormat;
 
-/// Says what will happen to files dragged over the window, and opens files that were dropped.
+/// Says what dropping the files that are dragged over the window will do, and opens a dropped file.
 pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
     let (over, dropped) = ctx.input(|input| {
         let over = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());

@@ -5,7 +5,7 @@ use eframe::egui::{Button, ComboBox, RichText, Ui};
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
@@ -35,8 +35,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     engine.on_hover_text("Engine and precision");
 }
 
-/// Draws the list of engines. Under an engine that cannot run on this machine, it says why and
-/// offers recordings.
+/// Draws the list of engines. The text under an engine that cannot run on this machine says why,
+/// and recordings are offered instead.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for engine in engine::all() {
         let available = engine.availability();
@@ -63,7 +63,7 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// The recorded runs of an engine that cannot run here.
+/// Draws the recorded runs of an engine that cannot run on this machine.
 fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands) {
     let Some(document) = &model.document else { return };
     let runs = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);
@@ -77,7 +77,7 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
         }
     }
     let title = document.title();
-    let other = Recorded::all(model.recordings, &title)
+    let other = RecordedRunRef::all(model.recordings, &title)
         .find(|recorded| recorded.run.engine == engine && recorded.trace().is_some());
     if let Some(recorded) = other.filter(|_| !any) {
         let method = &recorded.network.triangulation;
@@ -86,7 +86,7 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
     }
 }
 
-/// The options of engine `gpu-paper`.
+/// Draws the options of engine `gpu-paper`.
 fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let now = model.compute.engine.paper;
     let mut choose = |paper: PaperOptions| {
@@ -130,7 +130,7 @@ mod tests {
     use crate::engine::by_name;
 
     /// A model in which engine `gpu-paper` is chosen.
-    fn with_paper() -> Model {
+    fn model_with_paper() -> Model {
         let mut model = model("asia");
         model.compute.engine.engine = by_name("gpu-paper").expect("compiled in");
         model
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn only_the_paper_engine_has_layout_and_block_size() {
-        let mut harness = drive_model(with_paper(), show);
+        let mut harness = drive_model(model_with_paper(), show);
         harness.run();
         for (open, choose) in [("interleaved, 128", "naive"), ("interleaved, 128", "1024")] {
             harness.get_by_value(open).click();
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn block_size_matters_only_for_the_paper_engine() {
-        let paper = with_paper().compute.engine;
+        let paper = model_with_paper().compute.engine;
         let other = PaperOptions { block_size: 16, ..paper.paper };
         assert_ne!(EngineChoice { paper: other, ..paper }, paper);
         let sequential = model("asia").compute.engine;

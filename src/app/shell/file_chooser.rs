@@ -9,8 +9,9 @@ use crate::app::shell::file_dialog::Dialog;
 use crate::app::shell::path_box::PathBox;
 use crate::app::state::command::{Command, Commands, FilePurpose};
 
-/// A dialog that ends without a path sooner than this was never shown: no user closes one so
-/// quickly. Too large a value shows the path box to users who cancel quickly.
+/// Minimum time for which a dialog stays open if it was shown at all. A dialog that ends sooner
+/// without a path was not shown, because no user closes a dialog that quickly. With too large a
+/// value, users who cancel quickly get the path box.
 const MIN_DIALOG_TIME: Duration = Duration::from_millis(400);
 
 /// The open dialog or box, if any.

@@ -26,12 +26,12 @@ const NEEDED: [&str; 7] = [
     "tables of a message",
     "state",
 ];
-/// Covering the target of the step counts as much as covering another target of this many times its
-/// area. A smaller weight may hide what the text is about.
+/// Weight of the covered area of the step's target, relative to the other targets. With a smaller
+/// weight, the window may hide what the text is about.
 const TARGET_WEIGHT: i64 = 4;
-/// Frames until the window and the targets have their final sizes. Too few leave the window where
-/// it covers a target.
-const SETTLING: u8 = 8;
+/// Frames until the window and the targets have their final sizes. With too few, the window may
+/// stay where it covers a target.
+const SETTLING_FRAMES: u8 = 8;
 
 /// Draws the lesson over the panes.
 pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut Commands) {
@@ -39,9 +39,9 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     let others: Vec<Rect> =
         NEEDED.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
     let position_id = Id::new("lesson position");
-    let before = ctx.data(|data| data.get_temp(position_id));
-    let place = place(ctx.content_rect(), target, &others, before);
-    let id = Id::new(("lesson", &course.lesson().id, course.number()));
+    let previous = ctx.data(|data| data.get_temp(position_id));
+    let position = best_position(ctx.content_rect(), target, &others, previous);
+    let id = Id::new(("lesson", &course.lesson().id, course.step_index()));
     // The sizes of the window and of the target are known only after some frames.
     let frames: u8 = ctx.data_mut(|data| {
         let (step, frames) = data.get_temp_mut_or(Id::new("lesson placed"), (id, 0_u8));
@@ -53,10 +53,10 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         .id(id)
         .collapsible(false)
         .resizable(false);
-    let window = if frames < SETTLING {
+    let window = if frames < SETTLING_FRAMES {
         ctx.request_repaint();
         // Constraining a window of unknown size to the screen would move it.
-        window.current_pos(place).constrain(false)
+        window.current_pos(position).constrain(false)
     } else {
         window
     };
@@ -67,7 +67,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
         let has_task = course.step().action.is_some();
         let done = course.is_done(model);
         ui.horizontal(|ui| {
-            let (number, all) = (course.number() + 1, course.lesson().steps.len());
+            let (number, all) = (course.step_index() + 1, course.lesson().steps.len());
             ui.weak(format!("Step {number} of {all}"));
             if has_task && done {
                 ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
@@ -79,10 +79,10 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
             }
         });
         ui.horizontal(|ui| {
-            if ui.add_enabled(course.number() > 0, Button::new("Back")).clicked() {
+            if ui.add_enabled(course.step_index() > 0, Button::new("Back")).clicked() {
                 commands.push(LessonCommand::Back);
             }
-            let last = course.number() + 1 == course.lesson().steps.len();
+            let last = course.step_index() + 1 == course.lesson().steps.len();
             let next = if last { "Finish" } else { "Next" };
             let hint = if last { "End the lesson and return to your network" } else { "" };
             let button = Button::new(next).selected(done);
@@ -106,7 +106,7 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
     });
     // Remember the position, to which the user may have dragged the window.
     if let Some(shown) = shown
-        && frames >= SETTLING
+        && frames >= SETTLING_FRAMES
     {
         ctx.data_mut(|data| data.insert_temp(position_id, shown.response.rect.min));
     }
@@ -128,27 +128,32 @@ pub fn show(ctx: &egui::Context, course: &Course, model: &Model, commands: &mut 
 }
 
 /// The position on `screen` at which the window covers the least of `target` and `others`. Among
-/// equally good positions, the previous one (`before`) wins, then the rightmost, then the lowest.
-fn place(screen: Rect, target: Option<Rect>, others: &[Rect], before: Option<Pos2>) -> Pos2 {
-    /// Number of positions tried in each direction.
-    const ACROSS: usize = 6;
+/// equally good positions, the `previous` one wins, then the rightmost, then the lowest.
+fn best_position(
+    screen: Rect,
+    target: Option<Rect>,
+    others: &[Rect],
+    previous: Option<Pos2>,
+) -> Pos2 {
+    /// Number of positions tried along each axis.
+    const PER_AXIS: usize = 6;
     let size = Vec2::new(WIDTH + 16.0, HEIGHT);
     let inside = screen.shrink2(Vec2::new(24.0, 60.0));
-    let room = (inside.size() - size).max(Vec2::ZERO);
-    let share = |step: usize| 1.0 - step as f32 / (ACROSS - 1) as f32;
-    let steps = (0..ACROSS * ACROSS).map(|step| (step / ACROSS, step % ACROSS));
-    let at = |(x, y)| inside.min + room * Vec2::new(share(x), share(y));
-    let covered_area = |place: &Pos2| {
-        let window = Rect::from_min_size(*place, size);
+    let range = (inside.size() - size).max(Vec2::ZERO);
+    let share = |step: usize| 1.0 - step as f32 / (PER_AXIS - 1) as f32;
+    let steps = (0..PER_AXIS * PER_AXIS).map(|step| (step / PER_AXIS, step % PER_AXIS));
+    let at = |(x, y)| inside.min + range * Vec2::new(share(x), share(y));
+    let covered_area = |position: &Pos2| {
+        let window = Rect::from_min_size(*position, size);
         let covered = |rect: &Rect| {
             let both = window.intersect(*rect);
             if both.is_positive() { both.area() as i64 } else { 0 }
         };
         TARGET_WEIGHT * target.as_ref().map_or(0, covered) + others.iter().map(covered).sum::<i64>()
     };
-    let is_on_screen = |place: &Pos2| inside.contains_rect(Rect::from_min_size(*place, size));
-    let before = before.filter(is_on_screen);
-    before.into_iter().chain(steps.map(at)).min_by_key(covered_area).unwrap_or(inside.min)
+    let is_on_screen = |position: &Pos2| inside.contains_rect(Rect::from_min_size(*position, size));
+    let previous = previous.filter(is_on_screen);
+    previous.into_iter().chain(steps.map(at)).min_by_key(covered_area).unwrap_or(inside.min)
 }
 
 #[cfg(test)]
@@ -158,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_is_next_to_its_target() {
+    fn the_window_leaves_targets_visible() {
         let screen = Rect::from_min_size(pos2(0.0, 0.0), Vec2::new(1280.0, 800.0));
         let size = Vec2::new(WIDTH + 16.0, HEIGHT);
         for target in [
@@ -167,7 +172,7 @@ mod tests {
             Rect::from_min_size(pos2(320.0, 540.0), Vec2::new(670.0, 240.0)),
             Rect::from_min_size(pos2(990.0, 40.0), Vec2::new(290.0, 740.0)),
         ] {
-            let window = Rect::from_min_size(place(screen, Some(target), &[], None), size);
+            let window = Rect::from_min_size(best_position(screen, Some(target), &[], None), size);
             assert!(screen.contains_rect(window));
             let both = window.intersect(target);
             let covered = if both.is_positive() { both.area() } else { 0.0 };
@@ -175,14 +180,14 @@ mod tests {
         }
         // Needed targets stay visible if possible.
         let legend = Rect::from_min_size(pos2(1100.0, 700.0), Vec2::new(180.0, 45.0));
-        let window = Rect::from_min_size(place(screen, None, &[legend], None), size);
+        let window = Rect::from_min_size(best_position(screen, None, &[legend], None), size);
         assert!(screen.contains_rect(window) && !window.intersects(legend), "{window:?}");
-        let corner = place(screen, None, &[], None);
+        let corner = best_position(screen, None, &[], None);
         assert!(Rect::from_min_size(corner, size).intersects(legend));
         // The window does not move, unless it would cover more.
-        let before = pos2(40.0, 70.0);
-        assert_eq!(place(screen, None, &[legend], Some(before)), before);
+        let previous = pos2(40.0, 70.0);
+        assert_eq!(best_position(screen, None, &[legend], Some(previous)), previous);
         let target = Rect::from_min_size(pos2(0.0, 40.0), Vec2::new(310.0, 740.0));
-        assert_ne!(place(screen, Some(target), &[], Some(before)), before);
+        assert_ne!(best_position(screen, Some(target), &[], Some(previous)), previous);
     }
 }

@@ -1,4 +1,4 @@
-//! The menu bar, with the choices of engine and triangulation at its right.
+//! The menu bar, with the choices of engine and triangulation on the right.
 
 use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 
@@ -17,7 +17,7 @@ use crate::app::widgets::targets;
 use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
 
-/// Width of the choices at the right, in points. In a narrower window they get their own row.
+/// Width of the choices on the right, in points. If less is available, they get their own row.
 const CHOICES_WIDTH: f32 = 540.0;
 /// Additional width for the options of engine `gpu-paper`, in points.
 const PAPER_WIDTH: f32 = 140.0;
@@ -64,7 +64,7 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
     targets::mark(&bar.response, "menu");
 }
 
-/// A menu item for a command with a name.
+/// Draws a menu item for `command`, if that has a name.
 fn item(ui: &mut Ui, command: impl Into<Command>, commands: &mut Commands) {
     let Some(action) = action_for(&command.into()) else { return };
     let button = egui::Button::new(action.title).shortcut_text(shortcut_text(ui, &action));

@@ -1,4 +1,4 @@
-//! What is drawn over the panes (help, command palette, file chooser), and the picture being taken.
+//! What is drawn over the panes (help, command palette, file chooser), and the pending screenshot.
 
 use eframe::egui;
 
@@ -8,14 +8,14 @@ use crate::app::shell::help;
 use crate::app::shell::picture::PictureRequest;
 use crate::app::state::command::{Commands, WindowCommand};
 
-/// What is drawn over the panes, and the picture being taken.
+/// What is drawn over the panes, and the pending screenshot.
 #[derive(Default)]
 pub(crate) struct Overlays {
     /// Whether the list of keys is open.
     pub(crate) help: bool,
     palette: Option<CommandPalette>,
     pub(crate) files: FileChooser,
-    /// The picture being taken.
+    /// The pending screenshot.
     pub(crate) picture: Option<PictureRequest>,
 }
 
@@ -47,7 +47,7 @@ impl Overlays {
     }
 
     /// Whether an overlay with a text field is open.
-    pub(crate) fn take_text(&self) -> bool {
+    pub(crate) fn has_text_field(&self) -> bool {
         self.palette.is_some() || self.files.has_path_box()
     }
 

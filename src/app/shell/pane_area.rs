@@ -42,7 +42,7 @@ impl Behavior<Pane> for PaneArea<'_> {
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
-        // A single pane keeps its title.
+        // A pane keeps its tab, and thus its title, even when it is alone.
         SimplificationOptions { all_panes_must_have_tabs: true, ..Default::default() }
     }
 

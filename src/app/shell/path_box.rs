@@ -11,9 +11,10 @@ use crate::app::theme::Palette;
 pub(crate) struct PathBox {
     purpose: FilePurpose,
     path: String,
-    /// Whether the text field had the focus once, so that the suggestion was selected.
+    /// Whether the text field has had the focus. When it first gets the focus, the suggested name
+    /// is selected.
     initialised: bool,
-    /// The path of an existing file that the user was asked whether to replace.
+    /// The path of an existing file, after the user was asked whether to replace the file.
     confirming: Option<String>,
     /// A path that cannot be used, and why.
     problem: Option<(String, &'static str)>,
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_box_opens_if_no_dialog_was_shown() {
+    fn the_box_replaces_a_dialog_that_was_not_shown() {
         let folder = tempfile::tempdir().unwrap();
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());

@@ -13,10 +13,10 @@ use crate::store::write_atomically;
 /// asked for it.
 const CLEARING_FRAMES: u32 = 4;
 
-/// Frames to wait for the picture before giving up: about 4 seconds at 60 frames a second.
+/// Frames after the request before giving up: about 4 seconds at 60 frames per second.
 const MAX_FRAMES: u32 = 240;
 
-/// A picture that is being taken.
+/// A request for a picture.
 pub(crate) struct PictureRequest {
     /// The pane; `None` for the whole window.
     pane: Option<Pane>,
@@ -31,14 +31,14 @@ impl PictureRequest {
         Self { pane, path, frames: 0 }
     }
 
-    /// Call this once a frame. Takes the picture, and returns the path once it is written, or an
+    /// Call this once per frame. Takes the picture, and returns the path once it is written, or an
     /// error.
     pub(crate) fn advance(&mut self, ctx: &egui::Context) -> Option<Result<PathBuf, String>> {
         self.frames += 1;
         if self.frames == CLEARING_FRAMES {
             ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::UserData::default()));
         }
-        let image = taken(ctx);
+        let image = captured_image(ctx);
         if image.is_none() && self.frames < MAX_FRAMES {
             ctx.request_repaint();
             return None;
@@ -55,7 +55,8 @@ impl PictureRequest {
     }
 }
 
-/// The part of `image`, a picture of the window, that shows `pane`. `None` if it is not on screen.
+/// The part of `image`, a picture of the window, that shows `pane`. `None` if the pane is not on
+/// screen.
 fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImage> {
     let scale = ctx.pixels_per_point();
     let [width, height] = image.size.map(|side| side as f32 / scale);
@@ -64,8 +65,8 @@ fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImag
     seen.is_positive().then(|| image.region(&seen, Some(scale)))
 }
 
-/// The picture of the window, if it was taken in this frame.
-pub(crate) fn taken(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
+/// The picture of the window, if it arrived in this frame.
+pub(crate) fn captured_image(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     ctx.input(|input| {
         input.raw.events.iter().find_map(|event| match event {
             egui::Event::Screenshot { image, .. } => Some(Arc::clone(image)),

@@ -7,8 +7,8 @@ use eframe::egui::{self, ViewportCommand};
 
 use crate::app::shell::picture;
 
-/// Frames to draw after everything is loaded, until layouts and fonts have settled. Too few give a
-/// picture of an unfinished layout.
+/// Frames to draw after everything is loaded, until layouts and fonts have settled. With too few,
+/// the picture shows an unfinished layout.
 const SETTLING_FRAMES: u32 = 8;
 
 /// The outcome of a screenshot, shared with the caller of the window.
@@ -32,13 +32,14 @@ impl Screenshot {
         (shot, outcome)
     }
 
-    /// Call this once a frame. `settled` is whether everything is loaded; a `failure` ends the run.
+    /// Call this once per frame. `settled` is whether everything is loaded; a `failure` ends the
+    /// run.
     pub fn advance(&mut self, ctx: &egui::Context, settled: bool, failure: Option<&str>) {
         if let Some(failure) = failure {
             self.finish(ctx, Err(failure.to_owned()));
             return;
         }
-        if let Some(image) = picture::taken(ctx) {
+        if let Some(image) = picture::captured_image(ctx) {
             self.finish(ctx, picture::write(&self.path, &image));
             return;
         }

@@ -12,10 +12,10 @@ use crate::numbers;
 use crate::propagation::human_bytes;
 use crate::session::Step;
 
-const LN_P: &str =
+const LN_P_TOOLTIP: &str =
     "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
-const SCALED: &str = "Probability of the evidence times the scale of its likelihoods. Some of their weights are \
-                      above one, so that only ratios of such values have a meaning.";
+const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its likelihoods. \
+    Some of the likelihoods' weights are above one, so only ratios of such values have a meaning.";
 
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
@@ -34,8 +34,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws the whole message of the last failure. It belongs at the bottom of the window, where its
-/// appearance does not move what is under the pointer.
+/// Draws the whole message of the last failure. Call this at the bottom of the window, so that the
+/// message does not move what is under the pointer when it appears.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
@@ -91,9 +91,11 @@ fn warnings(ui: &mut Ui, document: &Document) {
 fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     let engine = model.compute.engine;
     fact(ui, "network", document.title(), "The open network");
-    let memory = document.engine_bytes.map(human_bytes).unwrap_or_default();
-    let uses = format!("Engine and precision. It uses {memory}");
-    match &document.stand_in {
+    let uses = match document.engine_bytes {
+        Some(bytes) => format!("Engine and precision. The engine uses {}", human_bytes(bytes)),
+        None => "Engine and precision".to_owned(),
+    };
+    match &document.fallback {
         None => {
             fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &uses);
         }
@@ -120,7 +122,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
         let is_bayesian = document.network().is_bayesian();
         let stale = if document.is_stale() { " (stale)" } else { "" };
-        // If the present evidence is impossible, the result belongs to earlier evidence.
+        // If the current evidence is impossible, the result belongs to earlier evidence.
         let (ln, p) = match document.impossible {
             Some(_) => ("-∞".to_owned(), "0".to_owned()),
             None => {
@@ -132,7 +134,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             if is_bayesian { "ln P(e)" } else { "ln Z(e)" },
             ln,
             if is_bayesian {
-                LN_P
+                LN_P_TOOLTIP
             } else {
                 "Natural logarithm of the partition function: the product of all factors, summed over \
                  the configurations that agree with the evidence"
@@ -146,7 +148,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             // With weights above one, this number can exceed one and is not a probability.
             match is_scaled {
                 false => fact(ui, "P(e)", p, "Probability of the evidence"),
-                true => fact(ui, "P(e) scaled", p, SCALED),
+                true => fact(ui, "P(e) scaled", p, SCALED_TOOLTIP),
             }
         }
         let time = numbers::duration(result.took());

@@ -9,7 +9,7 @@ use crate::app::state::model::Model;
 use crate::numbers;
 use crate::session::Improvement;
 
-/// How often the status line is redrawn during a search.
+/// Time between redraws of the status line during a search.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Draws the menu.
@@ -50,7 +50,7 @@ pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let text = describe(compiled.statistics().total_clique_entries, improvement);
     ui.weak("improving the tree");
     ui.label(RichText::new(text).strong()).on_hover_text(
-        "Total entries of all clique tables: of the present tree, and of the best found so far. \
+        "Total entries of all clique tables: of the current tree, and of the best one so far. \
          The search pauses during propagations.",
     );
     if ui.button("Stop").on_hover_text("Stop searching and use the best tree found").clicked() {
@@ -59,8 +59,8 @@ pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.separator();
 }
 
-/// The entries now and in the best tree found, and the time of searching, such as
-/// `8,861,142 -> 8,790,003 entries, 12 s`.
+/// The entries of the current tree and of the best tree found, and the time spent searching, such
+/// as `8,861,142 -> 8,790,003 entries, 12 s`.
 fn describe(now: u64, improvement: &Improvement) -> String {
     let best = improvement.best();
     let entries = if best < now {

@@ -11,10 +11,10 @@ use crate::propagation::Posteriors;
 pub struct Case {
     /// Unique among all cases of this run of the program.
     pub number: u64,
-    /// The name that the user gave it.
+    /// The name, which the user can change.
     pub name: String,
     /// Its evidence.
     pub evidence: Evidence,
-    /// Its posteriors once they are computed, or why the evidence is impossible.
+    /// Its posteriors, or why its evidence is impossible. `None` until this is computed.
     pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
 }

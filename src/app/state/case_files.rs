@@ -1,4 +1,4 @@
-//! Loading and saving evidence and cases.
+//! Loads and saves evidence and cases.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(crate) fn apply(
         CaseFileCommand::LoadEvidence(path) => load_evidence(core, history, store, &path),
         CaseFileCommand::OpenCases(path) => {
             if let Some(file) = read(core, &path) {
-                store.add(core, named(&path, file));
+                store.add(core, with_names(&path, file));
             }
         }
         CaseFileCommand::SaveEvidence(path) => {
@@ -60,7 +60,7 @@ fn load_evidence(core: &mut Core, history: &mut History, store: &mut CaseStore, 
     let Some(first) = file.cases.first().cloned() else { return };
     let count = file.cases.len();
     if count > 1 {
-        store.add(core, named(path, file));
+        store.add(core, with_names(path, file));
         pane_layout::show_pane(&mut core.layout, Pane::Cases);
         core.notices.info(&format!("The first of {count} cases was entered"));
     }
@@ -85,7 +85,8 @@ fn read(core: &mut Core, path: &Path) -> Option<CaseFile> {
     }
 }
 
-/// Writes cases of the open network, but not over the network itself, and reports the outcome.
+/// Writes cases of the open network to `path`, unless that is the file of the network, and reports
+/// the outcome.
 fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) {
     let Some(document) = &core.model.document else { return };
     let shown = path.display();
@@ -106,7 +107,8 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
         Some(format) if format != CaseFormat::Json && !names.is_empty() => {
             let format = format.name();
             core.notices.warning(&format!(
-                "Saved {shown} without the names of the cases: {format} cannot store them, {json} can"
+                "Saved {shown} without the names of the cases: {format} cannot store them, \
+                 but {json} can"
             ));
         }
         Some(_) => core.notices.success(&format!("Saved {shown}")),
@@ -120,12 +122,12 @@ fn is_file_of(document: &Document, path: &Path) -> bool {
 }
 
 /// The cases of a file with their names. Cases without a name are named after the file.
-fn named(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
+fn with_names(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let several = file.cases.len() > 1;
-    let with_name = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
+    let name_or_default = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
         let default = || if several { format!("{stem} {}", index + 1) } else { stem.clone() };
         (name.unwrap_or_else(default), case)
     };
-    file.names.into_iter().zip(file.cases).enumerate().map(with_name).collect()
+    file.names.into_iter().zip(file.cases).enumerate().map(name_or_default).collect()
 }

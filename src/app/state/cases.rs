@@ -7,13 +7,14 @@ use crate::app::state::case::Case;
 use crate::app::state::core::Core;
 use crate::app::state::document::Document;
 use crate::app::state::evidence;
-use crate::app::state::history::{History, Past};
+use crate::app::state::history::{History, ReplacedValue};
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::engine::ImpossibleEvidence;
 use crate::network::Evidence;
+use crate::numbers;
 use crate::propagation::Posteriors;
 use crate::store::{EntryId, Store};
 
@@ -24,13 +25,13 @@ const MAX_CASES: usize = 200;
 /// A command about named cases. Cases are identified by their number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseCommand {
-    /// Add the present evidence as a case of this name.
+    /// Add the current evidence as a case of this name.
     Add(String),
     /// Enter the evidence of a case.
     Enter(u64),
     /// Rename a case.
     Rename(u64, String),
-    /// Replace the evidence of a case with the present evidence.
+    /// Replace the evidence of a case with the current evidence.
     Replace(u64),
     /// Remove a case.
     Remove(u64),
@@ -42,13 +43,13 @@ pub(crate) struct CaseStore {
     /// The files of the cases; `None` if cases are lost at the end of the run.
     store: Option<Store>,
     entries: Vec<Entry>,
-    /// The highest case number in use.
-    count: u64,
+    /// The highest number given to a case so far.
+    last_number: u64,
 }
 
 struct Entry {
     number: u64,
-    /// Its file; `None` if it is not stored.
+    /// The file of the case; `None` if the case is not stored.
     id: Option<EntryId>,
     case: StoredCase,
 }
@@ -78,8 +79,8 @@ impl CaseStore {
         for entry in entries {
             // Files that cannot be read stay: another version of the program may have written them.
             if let Ok(case) = serde_json::from_slice(&entry.content) {
-                cases.count += 1;
-                cases.entries.push(Entry { number: cases.count, id: Some(entry.id), case });
+                cases.last_number += 1;
+                cases.entries.push(Entry { number: cases.last_number, id: Some(entry.id), case });
             }
         }
         Ok(cases)
@@ -148,7 +149,7 @@ impl CaseStore {
         }
     }
 
-    /// Adds the present evidence as a case called `name`, followed by a number if that name is
+    /// Adds the current evidence as a case called `name`, followed by a number if that name is
     /// taken.
     fn add_evidence(&mut self, core: &mut Core, name: &str) {
         let Some(document) = &core.model.document else { return };
@@ -172,18 +173,19 @@ impl CaseStore {
         for (name, evidence) in cases.into_iter().take(free) {
             let name = unused_name(&name, &names);
             names.push(name.clone());
-            self.count += 1;
+            self.last_number += 1;
             let stored = StoredCase {
                 network: network.clone(),
                 name: name.clone(),
                 evidence: NamedFinding::all(document.network(), &evidence),
             };
-            self.insert(self.count, stored);
-            document.cases.push(Case { number: self.count, name, evidence, answer: None });
+            self.insert(self.last_number, stored);
+            document.cases.push(Case { number: self.last_number, name, evidence, answer: None });
         }
         if dropped > 0 {
+            let dropped = numbers::counted(dropped, "case", "cases");
             core.notices.warning(&format!(
-                "{dropped} cases were not added: a network can have at most {MAX_CASES}"
+                "Not added: {dropped}. A network can have at most {MAX_CASES} cases."
             ));
         }
     }
@@ -232,7 +234,7 @@ impl CaseStore {
         let index = document.cases.iter().position(|case| case.number == number);
         let Some(index) = index else { return };
         let case = self.replace_listed(core, number, index, case);
-        history.record(Past::Case { number, index, case });
+        history.record(ReplacedValue::Case { number, index, case });
     }
 
     /// Replaces the case with this number by `case`, or removes it if `case` is `None`. Returns the
@@ -285,7 +287,7 @@ pub(crate) fn request_visible(core: &mut Core) {
     }
 }
 
-/// Copies answers to cases with the same evidence: the session answers each evidence only once.
+/// Copies answers to cases with the same evidence, for which the session sends only one answer.
 fn share_answers(document: &mut Document) {
     for index in 0..document.cases.len() {
         let Case { evidence, answer: None, .. } = &document.cases[index] else { continue };
@@ -306,8 +308,8 @@ pub(crate) fn receive_answer(
     }
 }
 
-/// `wanted`, followed by a number if it is among `names`. If `wanted` is empty, `case` and a
-/// number.
+/// `wanted`, followed by a number if that name is among `names`. If `wanted` is empty, the name is
+/// `case` and a number.
 fn unused_name(wanted: &str, names: &[String]) -> String {
     let is_free = |name: &String| !names.contains(name);
     let base = if wanted.is_empty() { "case" } else { wanted };

@@ -12,7 +12,7 @@ pub enum EngineCommand {
     SetEngine(EngineChoice),
     /// Compile with this triangulation.
     SetTriangulation(Triangulation),
-    /// Limit the memory that engines may use; `None` is half of what is available.
+    /// Limit the memory that engines may use; `None` means half of the available memory.
     SetMemoryLimit(Option<MemoryLimit>),
     /// Propagate whenever evidence changes, or only on request.
     SetAutoPropagate(bool),
@@ -34,7 +34,7 @@ pub struct ComputeOptions {
     pub engine: EngineChoice,
     /// How the moral graph is triangulated.
     pub triangulation: Triangulation,
-    /// Memory that engines may use; `None` is half of what is available.
+    /// Maximum memory that engines may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
 }
 

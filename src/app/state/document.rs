@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::state::case::Case;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::engine::ImpossibleEvidence;
 use crate::format::NetworkSource;
 use crate::format::ReadNetwork;
@@ -15,7 +15,7 @@ use crate::session::{EngineChoice, Propagation};
 /// The open network with its evidence, tree and results.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Where it was read from.
+    /// Where the network was read from.
     pub source: NetworkSource,
     /// Unique among all networks opened in this run; newer networks have larger numbers.
     pub serial: u64,
@@ -33,30 +33,30 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs with a trace whose messages have the sizes of this junction tree's
-    /// messages.
-    pub recorded: Vec<Recorded>,
-    /// The recorded run that is shown instead of this machine's propagation.
-    pub shown: Option<Recorded>,
+    /// The recorded runs that have a trace and fit this junction tree: their messages have the same
+    /// sizes.
+    pub recorded: Vec<RecordedRunRef>,
+    /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
+    pub shown: Option<RecordedRunRef>,
     /// The running propagation.
     pub running: Option<Arc<Watch>>,
     /// Trace and active messages of the running propagation, as of the start of this frame.
     pub snapshot: Option<RunningSnapshot>,
     /// Why the evidence is impossible, if it is.
     pub impossible: Option<ImpossibleEvidence>,
-    /// Memory that the engine uses, bytes.
+    /// Memory that the engine uses, in bytes.
     pub engine_bytes: Option<u64>,
-    /// The engine in use if the [requested](Self::requested_engine) one failed, and why the
-    /// requested one failed.
-    pub stand_in: Option<(EngineChoice, String)>,
+    /// The engine used in place of the [requested](Self::requested_engine) one, and why the
+    /// requested one failed. `None` while the requested engine is in use.
+    pub fallback: Option<(EngineChoice, String)>,
     /// Time of the launches and copies of one propagation with empty kernels, if the engine
     /// launches kernels.
     pub launch_overhead: Option<Duration>,
     /// Time of one kernel launch on this machine, if the engine launches kernels.
-    pub launch: Option<Duration>,
+    pub launch_time: Option<Duration>,
 }
 
-/// A running propagation, read once a frame so that all panes agree.
+/// The progress of a running propagation, read once per frame so that all panes agree.
 #[derive(Clone, Debug)]
 pub struct RunningSnapshot {
     /// The messages and stages so far.
@@ -97,9 +97,9 @@ impl Document {
             snapshot: None,
             impossible: None,
             engine_bytes: None,
-            stand_in: None,
+            fallback: None,
             launch_overhead: None,
-            launch: None,
+            launch_time: None,
         }
     }
 
@@ -126,8 +126,8 @@ impl Document {
         self.cases.iter().find(|case| case.number == number)
     }
 
-    /// Whether the posteriors are missing, or were computed from other evidence or by another
-    /// engine than is chosen now.
+    /// Whether the posteriors are missing, were computed from other evidence, or were computed by
+    /// an engine other than the one [in use](Self::engine).
     #[must_use]
     pub fn is_stale(&self) -> bool {
         let engine = self.engine();
@@ -136,20 +136,22 @@ impl Document {
             .is_none_or(|result| result.evidence != self.evidence || result.engine != engine)
     }
 
-    /// The engine in use: the requested one, or the one that replaces it.
+    /// The engine in use: the requested one, or its fallback.
     #[must_use]
     pub fn engine(&self) -> EngineChoice {
-        self.stand_in.as_ref().map_or(self.requested_engine, |(engine, _)| *engine)
+        self.fallback.as_ref().map_or(self.requested_engine, |(engine, _)| *engine)
     }
 
-    /// Whether `propagation` ran on the present tree, so that its message ids refer to the present
+    /// Whether `propagation` ran on the current tree, so that its message ids refer to the current
     /// plan.
     #[must_use]
-    pub fn is_of_this_tree(&self, propagation: &Propagation) -> bool {
+    pub fn is_on_current_tree(&self, propagation: &Propagation) -> bool {
         self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
     }
 
-    /// The engine that computed this machine's newest messages, or is computing them.
+    /// The engine to name with this machine's newest trace: the engine of the newest propagation.
+    /// While a propagation runs, and before the first one, it is the requested engine, even if the
+    /// fallback computes the messages.
     #[must_use]
     pub fn traced_engine(&self) -> EngineChoice {
         match (&self.running, &self.result) {
@@ -158,9 +160,9 @@ impl Document {
         }
     }
 
-    /// The trace to draw. The first of these that exists: the recording that is shown; the running
-    /// propagation as of the start of this frame; the newest propagation, if it ran on the present
-    /// tree.
+    /// The trace to draw. If a recording is shown, its trace. Otherwise, while a propagation runs,
+    /// its trace as of the start of this frame. Otherwise the trace of the newest propagation,
+    /// provided that this ran on the current tree.
     #[must_use]
     pub fn trace(&self) -> Option<&MessageTrace> {
         if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
@@ -168,7 +170,7 @@ impl Document {
         }
         match (&self.running, &self.result) {
             (Some(_), _) => self.snapshot.as_ref().map(|snapshot| &snapshot.trace),
-            (None, Some(result)) if self.is_of_this_tree(result) => Some(&result.trace),
+            (None, Some(result)) if self.is_on_current_tree(result) => Some(&result.trace),
             _ => None,
         }
     }
@@ -181,7 +183,7 @@ impl Document {
             (Some(recorded), ..) => {
                 Some(Duration::from_secs_f64(recorded.run.propagate_us.median / 1e6))
             }
-            (None, None, Some(result)) if self.is_of_this_tree(result) => result.untraced,
+            (None, None, Some(result)) if self.is_on_current_tree(result) => result.untraced,
             _ => None,
         }
     }
@@ -193,23 +195,23 @@ impl Document {
         self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
-    /// Up to two traces of finished propagations on the present tree, each with a title. If a
-    /// recording is shown, its trace comes first, followed by this machine's newest one. Otherwise
-    /// this machine's newest trace comes first, followed by a recording made on a GPU.
+    /// Up to two traces of finished propagations that fit the current tree, each with a title. If a
+    /// recording is shown, its trace comes first, and then this machine's newest trace. Otherwise
+    /// this machine's newest trace comes first, and then the trace of a recording made on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
-        let result = self.result.as_ref().filter(|result| self.is_of_this_tree(result));
+        let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));
         let own = result.filter(|result| !result.trace.messages.is_empty()).map(|result| {
             let EngineChoice { engine, precision, .. } = result.engine;
             (format!("{} {precision}, this machine", engine.name()), &result.trace)
         });
-        let named = |recorded: &Recorded| {
+        let with_title = |recorded: &RecordedRunRef| {
             let name = format!("{}, {}", recorded.engine(), recorded.credit());
             recorded.trace().map(|trace| (name, trace))
         };
         let recorded = match &self.shown {
-            Some(shown) => named(shown),
-            None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(named),
+            Some(shown) => with_title(shown),
+            None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(with_title),
         };
         if self.shown.is_some() {
             recorded.into_iter().chain(own).collect()
@@ -218,7 +220,7 @@ impl Document {
         }
     }
 
-    /// Duration of the longest of the [traces to compare](Self::traces_to_compare), nanoseconds;
+    /// Duration of the longest of the [traces to compare](Self::traces_to_compare), in nanoseconds;
     /// zero if there are none.
     #[must_use]
     pub fn traced_nanoseconds(&self) -> f64 {

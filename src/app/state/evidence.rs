@@ -1,7 +1,7 @@
 //! Entering and retracting findings.
 
 use crate::app::state::core::Core;
-use crate::app::state::history::{History, Past};
+use crate::app::state::history::{History, ReplacedValue};
 use crate::network::{Evidence, Finding, VariableId};
 
 /// A command about the evidence.
@@ -32,13 +32,13 @@ pub(crate) fn apply(core: &mut Core, history: &mut History, command: EvidenceCom
     });
 }
 
-/// Changes the evidence of the open document, which can be undone.
+/// Changes the evidence of the open document. The user can undo the change.
 pub(crate) fn change(core: &mut Core, history: &mut History, change: impl FnOnce(&mut Evidence)) {
     let Some(document) = &core.model.document else { return };
     let mut evidence = document.evidence.clone();
     change(&mut evidence);
     if evidence != document.evidence {
-        history.record(Past::Evidence(document.evidence.clone()));
+        history.record(ReplacedValue::Evidence(document.evidence.clone()));
         set(core, evidence);
     }
 }

@@ -33,7 +33,7 @@ pub struct Experiments {
     pub running: Option<RunningExperiment>,
     /// Results of experiments that ran or were opened, oldest first.
     pub results: Vec<NamedResult>,
-    /// Why the last experiment failed.
+    /// Why the last experiment failed, if it did.
     pub failure: Option<String>,
     /// The highest number given to an experiment or a result.
     count: u64,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for RunningExperiment {
 pub struct NamedResult {
     /// Unique among all results of this run of the program.
     pub number: u64,
-    /// The name that the user gave it.
+    /// The name, which the user can change.
     pub name: String,
     /// The result as data.
     pub record: Arc<Record>,
@@ -70,7 +70,7 @@ pub struct NamedResult {
 }
 
 impl NamedResult {
-    /// A function that makes the content of its stored entry. It can run on another thread.
+    /// A function that makes the content of the stored entry, and can run on another thread.
     fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let (name, record) = (self.name.clone(), Arc::clone(&self.record));
         move || {
@@ -193,7 +193,7 @@ impl ExperimentRunner {
         }
     }
 
-    /// Starts an experiment, and cancels the one before.
+    /// Starts an experiment, and cancels the running one.
     fn run(
         &mut self,
         experiments: &mut Experiments,
@@ -238,15 +238,16 @@ impl ExperimentRunner {
     }
 }
 
-/// A file name without extension: the letters and digits of `name`, with hyphens between them.
+/// A file name without extension: `name` with a hyphen in place of each run of characters that are
+/// neither letters nor digits, and without hyphens at either end.
 fn file_stem(name: &str) -> String {
     let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let parts = name.chars().map(letter_or_hyphen).collect::<String>();
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Writes a result into `folder` and returns the paths of the files. Files that exist with other
-/// content are not replaced: the new files then get a number in their names.
+/// Writes a result into `folder` and returns the paths of the files. If a file of the same name has
+/// other content, it is not replaced, and all new files get a number in their names.
 fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
@@ -284,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_made_of_letters_and_digits() {
+    fn file_names_are_made_of_letters_digits_and_hyphens() {
         assert_eq!(file_stem("fig7 #2"), "fig7-2");
         assert_eq!(file_stem("../etc/passwd: Überlauf"), "etc-passwd-Überlauf");
     }

@@ -13,7 +13,7 @@ pub(crate) struct Explanations {
 }
 
 impl Explanations {
-    /// No question was put to `explainer` yet.
+    /// Explanations by `explainer`, before the first question.
     pub(crate) fn new(explainer: Explainer) -> Self {
         Self { explainer, question: None }
     }
@@ -46,7 +46,7 @@ impl Explanations {
         }
     }
 
-    /// Frees the tables of the present tree and ends stepping.
+    /// Frees the tables of the current tree and ends stepping.
     pub(crate) fn forget(&mut self, model: &mut Model) {
         self.explainer.forget();
         (self.question, model.explained, model.stepping) = (None, None, None);

@@ -41,7 +41,7 @@ impl FilePurpose {
         }
     }
 
-    /// Whether the path is that of a file to write.
+    /// Whether the path names a file to write.
     #[must_use]
     pub fn writes_file(self) -> bool {
         matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))

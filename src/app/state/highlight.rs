@@ -26,9 +26,9 @@ pub enum Item {
 }
 
 impl Item {
-    /// The item of tree `new` that corresponds to this item of tree `old` of the same network: the clique
-    /// with the same variables, the separator between two such cliques, the message between them. `None`
-    /// if there is none.
+    /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both
+    /// are trees of the same network. A clique corresponds to the clique with the same variables. A
+    /// separator or message corresponds to the one between the corresponding cliques.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {
@@ -73,7 +73,8 @@ pub struct Highlight {
 }
 
 impl Highlight {
-    /// The highlight of `item`. Before the network is compiled, a variable is highlighted alone.
+    /// The highlight of `item`. Before the network is compiled, a variable is highlighted without
+    /// its cliques, and no other item is highlighted.
     #[must_use]
     pub fn of(item: Option<Item>, compiled: Option<&CompiledNetwork>) -> Self {
         let mut highlight = Self { item, ..Self::default() };

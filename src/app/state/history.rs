@@ -12,12 +12,13 @@ pub enum HistoryCommand {
     Redo,
 }
 
-/// How many changes can be undone. Each keeps a copy of all evidence, or of one case.
+/// Maximum number of changes that can be undone. For each, a copy of all evidence or of one case is
+/// stored.
 const MAX_UNDO: usize = 200;
 
-/// An earlier (or, for redo, later) value of something that the user can change.
+/// A value that a change, an undo or a redo replaced.
 #[derive(Clone, Debug)]
-pub enum Past {
+pub enum ReplacedValue {
     /// All evidence.
     Evidence(Evidence),
     /// One case.
@@ -34,26 +35,26 @@ pub enum Past {
 /// The values that changes replaced, for undo, and the values that undo replaced, for redo.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    undo: Vec<Past>,
-    redo: Vec<Past>,
+    undo: Vec<ReplacedValue>,
+    redo: Vec<ReplacedValue>,
     touched: bool,
 }
 
 impl History {
-    /// Records `past`, which is about to be replaced.
-    pub fn record(&mut self, past: Past) {
+    /// Records `value`, which a change is about to replace.
+    pub fn record(&mut self, value: ReplacedValue) {
         self.touched = true;
         self.redo.clear();
-        self.undo.push(past);
+        self.undo.push(value);
         if self.undo.len() > MAX_UNDO {
             self.undo.remove(0);
         }
     }
 
-    /// Lets one more undo, after all changes are undone, enter `evidence`, which the network had
-    /// when it was last open.
+    /// Adds a last undo, after which there is nothing more to undo. It enters `evidence`, which the
+    /// network had when it was last open.
     pub fn offer(&mut self, evidence: Evidence) {
-        self.undo.insert(0, Past::Evidence(evidence));
+        self.undo.insert(0, ReplacedValue::Evidence(evidence));
     }
 
     /// Whether the user changed or undid anything since the network was opened.
@@ -64,13 +65,17 @@ impl History {
 
     /// Undoes or redoes one change, if there is one. `replace` restores its argument and returns
     /// the value that it replaced.
-    pub fn step(&mut self, command: HistoryCommand, replace: impl FnOnce(Past) -> Past) {
+    pub fn step(
+        &mut self,
+        command: HistoryCommand,
+        replace: impl FnOnce(ReplacedValue) -> ReplacedValue,
+    ) {
         let (from, to) = match command {
             HistoryCommand::Undo => (&mut self.undo, &mut self.redo),
             HistoryCommand::Redo => (&mut self.redo, &mut self.undo),
         };
-        if let Some(past) = from.pop() {
-            to.push(replace(past));
+        if let Some(value) = from.pop() {
+            to.push(replace(value));
             self.touched = true;
         }
     }
@@ -90,10 +95,10 @@ mod tests {
     /// Undoes or redoes one change of `now`. Returns whether there was one.
     fn step(history: &mut History, command: HistoryCommand, now: &mut Evidence) -> bool {
         let mut stepped = false;
-        history.step(command, |past| {
-            let Past::Evidence(past) = past else { panic!("no case was changed") };
+        history.step(command, |value| {
+            let ReplacedValue::Evidence(evidence) = value else { panic!("no case was changed") };
             stepped = true;
-            Past::Evidence(std::mem::replace(now, past))
+            ReplacedValue::Evidence(std::mem::replace(now, evidence))
         });
         stepped
     }
@@ -102,13 +107,13 @@ mod tests {
     fn changes_are_undone_and_redone() {
         use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), observed(1));
-        history.record(Past::Evidence(Evidence::none()));
-        history.record(Past::Evidence(observed(0)));
+        history.record(ReplacedValue::Evidence(Evidence::none()));
+        history.record(ReplacedValue::Evidence(observed(0)));
         assert!(step(&mut history, Undo, &mut now) && now == observed(0));
         assert!(step(&mut history, Undo, &mut now) && now == Evidence::none());
         assert!(!step(&mut history, Undo, &mut now));
         assert!(step(&mut history, Redo, &mut now) && now == observed(0));
-        history.record(Past::Evidence(now.clone()));
+        history.record(ReplacedValue::Evidence(now.clone()));
         assert!(!step(&mut history, Redo, &mut now), "a new change discards what could be redone");
     }
 

@@ -1,7 +1,8 @@
-//! Searching for a better junction tree while the window is in use.
+//! The search for a better junction tree while the window is in use.
 //!
-//! The search runs on a thread of the session. The orders it finds are stored with the settings at
-//! once. A tree is used when it is better by enough to be worth compiling and propagating again.
+//! The search runs on a thread of the session. The orders that it finds are stored with the
+//! settings at once. A tree is used only if it is enough better to justify compiling and
+//! propagating again.
 
 use std::sync::Arc;
 
@@ -20,9 +21,9 @@ pub enum TreeCommand {
     SetKeepImproving(bool),
 }
 
-/// During the search, a tree is used if it has less than this share of the entries of the present
-/// tree. When the search ends, any better tree is used. A larger share compiles more often for less
-/// gain, and the graph on screen changes more often.
+/// During the search, a tree is used if it has less than this share of the entries of the current
+/// tree. When the search ends, any better tree is used. With a larger share, the network is
+/// compiled and the graph on screen changes more often, for less gain.
 const MAX_SHARE: f64 = 0.98;
 
 /// Applies `command` to the open document.
@@ -45,7 +46,7 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
 /// Starts a search for a better tree of the open network.
 fn start(core: &mut Core) {
     if core.model.compute.triangulation != Triangulation::Auto {
-        // Only `auto` uses the best known order; every other method makes a tree of its own.
+        // Only `auto` uses the best known order; the other methods ignore known orders.
         core.model.compute.set_triangulation(Triangulation::Auto, &mut core.settings);
         core.request();
     }
@@ -68,7 +69,8 @@ pub(crate) fn cancel(core: &mut Core) {
     core.model.improvement = None;
 }
 
-/// Starts a search if the user wants one for every network and none was started yet.
+/// Starts a search if the user wants one for every network, triangulation `auto` is chosen, and
+/// there is no search yet.
 pub(crate) fn start_if_wanted(core: &mut Core) {
     let auto = core.model.compute.triangulation == Triangulation::Auto;
     if core.model.keep_improving && auto && core.model.improvement.is_none() {
@@ -84,13 +86,13 @@ pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
     }
 }
 
-/// The search ended: uses the best tree and tells the user.
+/// Receives the end of the search: uses the best tree and tells the user.
 pub(crate) fn receive_end(core: &mut Core) {
     use_best_tree(core, 1.0);
     if let (Some(improvement), Some(compiled)) = (&core.model.improvement, core.model.compiled()) {
         let (now, best) = (compiled.statistics().total_clique_entries, improvement.best());
         core.notices.info(&if best < now {
-            format!("Found a junction tree of {} entries", numbers::thousands(best))
+            format!("Found a junction tree with {} entries", numbers::thousands(best))
         } else {
             "No better junction tree was found".to_owned()
         });
@@ -98,7 +100,7 @@ pub(crate) fn receive_end(core: &mut Core) {
 }
 
 /// Compiles with the best stored order if its tree has less than `share` times the entries of the
-/// present tree.
+/// current tree.
 fn use_best_tree(core: &mut Core, share: f64) {
     let Some(compiled) = core.model.compiled() else { return };
     let now = compiled.statistics().total_clique_entries;

@@ -22,9 +22,9 @@ struct LeftNetwork {
 }
 
 impl LeftEvidence {
-    /// This list after leaving `document`, with its evidence in place of any stored before. If
-    /// `document` has no evidence, what was stored is removed only if the user changed something
-    /// while it was open, which `history` knows.
+    /// This list after the user left `document`: the evidence of `document` replaces the evidence
+    /// stored for its network. If `document` has no evidence, the stored evidence is removed,
+    /// unless `history` shows that the user changed nothing while the network was open.
     #[must_use]
     pub fn after_leaving(&self, document: Option<&Document>, history: &History) -> Self {
         let mut left = self.clone();

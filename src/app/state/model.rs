@@ -19,11 +19,12 @@ use crate::session::{Answer, Improvement, Step};
 pub struct MeasuredOverhead {
     /// The title of the network.
     pub network: String,
-    /// The engine and its options, as in [`Recorded::engine`](super::recordings::Recorded::engine).
+    /// The engine and its options, as in
+    /// [`RecordedRunRef::engine`](super::recordings::RecordedRunRef::engine).
     pub engine: String,
-    /// Time of its launches and copies with empty kernels, microseconds.
+    /// Time of its launches and copies with empty kernels, in microseconds.
     pub overhead_us: f64,
-    /// Time of the whole propagation, microseconds.
+    /// Time of the whole propagation, in microseconds.
     pub whole_us: f64,
 }
 
@@ -52,9 +53,9 @@ pub struct Model {
     pub improvement: Option<Arc<Improvement>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
-    /// The state of a variable that the present lesson points at.
+    /// The variable and the state that the current lesson points at.
     pub pointed: Option<(VariableId, usize)>,
-    /// Stepping through the messages, while that is active.
+    /// The position of stepping through the messages; `None` while the user is not stepping.
     pub stepping: Option<Stepping>,
     /// The numbers of the message that was explained last, or an error.
     pub explained: Option<Answer>,
@@ -116,8 +117,8 @@ impl Model {
         self.hover.item()
     }
 
-    /// Which messages were sent and which are being computed: at the present position while the
-    /// user is stepping, otherwise by the running propagation. `None` if there is neither.
+    /// Which messages were sent and which are being computed: at the current position of stepping
+    /// or, while the user is not stepping, in the running propagation. `None` if there is neither.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let document = self.document.as_ref()?;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// A position between zero and an end that the caller passes in, since it can change.
+/// A position between zero and an end. The end can change, so methods take it as an argument.
 ///
-/// The position is a number of steps, or a time; [`step`](Self::step) gives the steps completed.
+/// The position counts steps or nanoseconds; [`step`](Self::step) is its whole part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Player {
     position: f64,
@@ -28,7 +28,7 @@ impl Player {
         self.position
     }
 
-    /// The number of whole steps completed.
+    /// The number of whole steps completed: the position rounded down.
     #[must_use]
     pub fn step(&self) -> usize {
         self.position as usize
@@ -51,12 +51,12 @@ impl Player {
         self.rate = rate;
     }
 
-    /// Moves to `position`, clamped to zero and `end`.
+    /// Moves to `position`, clamped to the range from zero to `end`.
     pub fn seek(&mut self, position: f64, end: f64) {
         self.position = position.clamp(0.0, end);
     }
 
-    /// Stops playing and moves to `position`, clamped to zero and `end`.
+    /// Stops playing and moves to `position`, clamped to the range from zero to `end`.
     pub fn pause_at(&mut self, position: f64, end: f64) {
         self.set_playing(false, end);
         self.seek(position, end);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_plays_at_its_rate_and_stops_at_the_end() {
+    fn the_player_plays_at_its_rate_and_stops_at_the_end() {
         let mut player = Player::new(4.0);
         player.set_playing(true, 3.0);
         player.advance(10.0, 3.0);

@@ -35,7 +35,7 @@ impl Progress {
         Self { active: Vec::new(), sent: phases }
     }
 
-    /// The progress of `trace` at time `now`, in nanoseconds since its start.
+    /// The progress of `trace` at time `now`, in nanoseconds since the start of the propagation.
     #[must_use]
     pub fn at_time(compiled: &CompiledNetwork, trace: Option<&MessageTrace>, now: f64) -> Self {
         let timings = trace.map_or(&[][..], |trace| &trace.messages);

@@ -1,11 +1,11 @@
-//! Recorded runs, for engines that cannot run on this machine.
+//! Recorded runs, which show engines that cannot run on this machine.
 
 use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
-/// One run of a recording.
+/// A reference to one run of a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorded {
+pub struct RecordedRunRef {
     /// The recording.
     pub recording: &'static Recording,
     /// The network with its tree.
@@ -14,14 +14,14 @@ pub struct Recorded {
     pub run: &'static RecordedRun,
 }
 
-/// Two values are equal if they are the same run of the same recording.
-impl PartialEq for Recorded {
+/// Two references are equal if they refer to the same run of the same recording.
+impl PartialEq for RecordedRunRef {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.run, other.run)
     }
 }
 
-impl Recorded {
+impl RecordedRunRef {
     /// All runs of the network called `name` in `recordings`, on any tree.
     pub fn all(recordings: &'static [Recording], name: &str) -> impl Iterator<Item = Self> {
         recordings.iter().flat_map(move |recording| {
@@ -58,7 +58,7 @@ impl Recorded {
         self.run.info().is_some_and(|info| info.capabilities.on_gpu())
     }
 
-    /// The engine with its options: `gpu-paper f32, naive, 48 threads per block`.
+    /// The engine with its options, such as `gpu-paper f32, naive, 48 threads per block`.
     #[must_use]
     pub fn engine(&self) -> String {
         let RecordedRun { engine, precision, paper, threads, .. } = self.run;
@@ -70,7 +70,7 @@ impl Recorded {
         format!("{engine} {precision}{options}")
     }
 
-    /// Where the run comes from: `recorded on NVIDIA H200 on 2026-11-21`.
+    /// Where the run comes from, such as `recorded on NVIDIA H200 on 2026-11-21`.
     #[must_use]
     pub fn credit(&self) -> String {
         let machine = &self.recording.provenance.machine;

@@ -92,7 +92,7 @@ impl LastSaved {
         })
     }
 
-    /// Whether nothing has changed since.
+    /// Whether nothing has changed since the last autosave.
     fn is_current(&self, core: &Core) -> bool {
         core.model.document.as_ref().is_some_and(|document| {
             self.serial == document.serial
@@ -121,8 +121,8 @@ impl Recovery {
         let mut offers = VecDeque::new();
         for abandoned in Abandoned::find(folder) {
             match serde_json::from_slice::<SavedWork>(&abandoned.content) {
-                // Work without evidence is not offered: the recent files open its network as
-                // easily.
+                // Work without evidence is not offered: the menu of recent files opens the
+                // network as easily.
                 Ok(work) if !work.evidence.is_empty() => offers.push_back((work, abandoned)),
                 Ok(_) | Err(_) => abandoned.discard(),
             }
@@ -138,7 +138,7 @@ impl Recovery {
         self.autosave = None;
     }
 
-    /// The title of the first offer and its number of findings, unless it is being restored.
+    /// The title and the number of findings of the first offer, unless it is being restored.
     pub(crate) fn offer(&self) -> Option<(&str, usize)> {
         let (work, _) = self.offers.front().filter(|_| self.restoring.is_none())?;
         Some((&work.title, work.evidence.len()))
@@ -154,15 +154,15 @@ impl Recovery {
         self.restoring = Some(serial);
     }
 
-    /// Receives that the opening with this serial number succeeded: if it restores the first offer,
-    /// the offer is discarded.
+    /// Call this when the opening with this serial number has succeeded. If this opening restored
+    /// the first offer, discards the offer.
     pub(crate) fn opened(&mut self, serial: u64) {
         if self.restoring.take_if(|restoring| *restoring == serial).is_some() {
             self.discard();
         }
     }
 
-    /// Receives that an opening failed: the first offer is made again.
+    /// Call this when an opening has failed. Makes the first offer again.
     pub(crate) fn failed_to_open(&mut self) {
         self.restoring = None;
     }

@@ -1,4 +1,4 @@
-//! What the window wants from the session.
+//! The requests of the window to the session.
 
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ pub(crate) struct Requests {
     /// Whether the last failure was that a network could not be opened.
     pub(crate) failed_to_open: bool,
     /// The known elimination orders that requests contain. An order that is found later is not
-    /// added at once, because the session compiles the network again when they change.
+    /// added at once, because the session compiles the network again when the orders change.
     pub(crate) orders: Arc<KnownOrders>,
     /// Incremented when a network is opened.
     source_serial: u64,
     /// Incremented when the user asks for a propagation.
     run_serial: u64,
-    /// Incremented when a search for a better tree starts; the seed of the search.
+    /// Number of searches for a better tree that were started; the seed of the newest one.
     searches: u64,
     /// The evidence of the last request.
     pub(crate) evidence: Evidence,
@@ -45,7 +45,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// The requests to a `session` that has received none yet.
+    /// The requests to `session`, which has received none yet.
     pub(crate) fn new(session: Session) -> Self {
         Self {
             session,
@@ -87,7 +87,7 @@ impl Requests {
         self.searches
     }
 
-    /// Sends the session a request for the present state.
+    /// Sends the session a request for the current state.
     pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
         // The evidence and the cases of one network mean nothing in another.
         let (source, source_serial, evidence, cases) = match (&self.opening, document) {

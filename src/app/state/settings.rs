@@ -56,7 +56,7 @@ pub struct Settings {
     pub triangulation: String,
     /// Whether to search for a better junction tree whenever a network is open.
     pub keep_improving: bool,
-    /// Memory that engines may use; `None` is half of what is available.
+    /// Maximum memory that engines may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
     /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
@@ -133,7 +133,7 @@ impl SettingsFile {
         Ok((Self { store, written }, settings))
     }
 
-    /// Writes `settings` in the background, unless they are what the file holds.
+    /// Writes `settings` in the background, unless the file already holds them.
     pub(crate) fn write(&mut self, settings: &Settings) {
         let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
         if json != self.written {

@@ -8,9 +8,9 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 const INITIAL_PACE: f64 = 1.0;
 /// Range of the pace in messages per second.
 const PACES: std::ops::RangeInclusive<f64> = 0.1..=100.0;
-/// About how long slow motion takes at first, in seconds.
+/// Approximate duration of slow motion before the user changes the slowdown, in seconds.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
-/// Maximum slowdown of slow motion.
+/// Maximum slowdown of slow motion, relative to the measured times.
 const MAX_SLOWDOWN: f64 = 1e9;
 
 /// Stepping through the messages of a propagation.
@@ -18,7 +18,7 @@ const MAX_SLOWDOWN: f64 = 1e9;
 pub struct Stepping {
     /// What the position of the player counts.
     pub mode: SteppingMode,
-    /// Where it is, and whether it is playing.
+    /// The position, and whether it advances by itself.
     ///
     /// Along the plan the position is the number of messages passed, so that the current message is
     /// the one with that index. In slow motion it is nanoseconds since the start of the
@@ -64,13 +64,14 @@ pub enum StepCommand {
 }
 
 impl Stepping {
-    /// Paused at the beginning of the plan.
+    /// Stepping along the plan, paused at its beginning.
     #[must_use]
     pub fn along_plan() -> Self {
         Self { mode: SteppingMode::Plan, player: Player::new(INITIAL_PACE) }
     }
 
-    /// Paused at the beginning of a trace of `total` nanoseconds. The slowdown is a power of ten.
+    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a
+    /// power of ten.
     #[must_use]
     pub fn slow_motion(total: f64) -> Self {
         let slowdown = (SLOW_MOTION_SECONDS * 1e9 / total.max(1.0)).max(1.0);
@@ -99,7 +100,7 @@ impl Stepping {
         (self.mode == SteppingMode::SlowMotion).then(|| self.player.position())
     }
 
-    /// Which messages were sent and which are active at the present position. Slow motion takes the
+    /// Which messages were sent and which are active at the current position. Slow motion takes the
     /// times from `trace`.
     #[must_use]
     pub fn progress(&self, compiled: &CompiledNetwork, trace: Option<&MessageTrace>) -> Progress {

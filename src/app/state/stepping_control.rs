@@ -1,4 +1,4 @@
-//! Carrying out the commands for stepping, and playing.
+//! Applies the commands for stepping, and advances the position while playing.
 
 use std::time::Duration;
 
@@ -12,8 +12,9 @@ use crate::app::state::pane_layout;
 use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
 use crate::propagation::CompiledNetwork;
 
-/// Time between frames of slow motion, for about 60 frames a second. A longer time makes it jerky.
-const FRAME: Duration = Duration::from_millis(16);
+/// Time between repaints in slow motion: about 60 repaints per second. With a longer time, the
+/// motion is jerky.
+const REPAINT_INTERVAL: Duration = Duration::from_millis(16);
 
 /// Applies `command` to the open document.
 pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) {
@@ -26,8 +27,8 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     }
     if command == StepCommand::SlowMotion && total == 0.0 {
         core.notices.error(
-            "No times were measured for the messages of this junction tree. Press F5 to \
-             propagate, or choose engine sequential.",
+            "Slow motion needs the times of the messages on this junction tree, and none were \
+             measured. Press F5 to propagate, or choose engine sequential.",
         );
         return;
     }
@@ -36,7 +37,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
             core.notices.error("The junction tree is a single clique: there are no messages.");
             return;
         }
-        // A text field would keep the arrow keys, which step from now on.
+        // From now on the arrow keys step through the messages, so no text field may receive them.
         ctx.memory_mut(|memory| {
             if let Some(focused) = memory.focused() {
                 memory.surrender_focus(focused);
@@ -85,6 +86,6 @@ pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
             ctx.request_repaint_after(wait);
             select_current_message(core, &compiled);
         }
-        SteppingMode::SlowMotion => ctx.request_repaint_after(FRAME),
+        SteppingMode::SlowMotion => ctx.request_repaint_after(REPAINT_INTERVAL),
     }
 }

@@ -1,9 +1,9 @@
-//! Carrying out undo and redo.
+//! Applies undo and redo.
 
 use crate::app::state::cases::CaseStore;
 use crate::app::state::core::Core;
 use crate::app::state::evidence;
-use crate::app::state::history::{History, HistoryCommand, Past};
+use crate::app::state::history::{History, HistoryCommand, ReplacedValue};
 
 /// Applies `command` to the open document.
 pub(crate) fn apply(
@@ -13,21 +13,21 @@ pub(crate) fn apply(
     command: HistoryCommand,
 ) {
     if core.model.document.is_some() {
-        history.step(command, |past| restore(core, cases, past));
+        history.step(command, |value| restore(core, cases, value));
     }
 }
 
-/// Restores `past`, and returns what it replaced.
-fn restore(core: &mut Core, cases: &mut CaseStore, past: Past) -> Past {
-    match past {
-        Past::Evidence(evidence) => {
+/// Restores `value`, and returns the value that was there before.
+fn restore(core: &mut Core, cases: &mut CaseStore, value: ReplacedValue) -> ReplacedValue {
+    match value {
+        ReplacedValue::Evidence(evidence) => {
             let now = core.document().map(|document| document.evidence.clone());
             evidence::set(core, evidence);
-            Past::Evidence(now.unwrap_or_default())
+            ReplacedValue::Evidence(now.unwrap_or_default())
         }
-        Past::Case { number, index, case } => {
+        ReplacedValue::Case { number, index, case } => {
             let now = cases.replace_listed(core, number, index, case);
-            Past::Case { number, index, case: now }
+            ReplacedValue::Case { number, index, case: now }
         }
     }
 }

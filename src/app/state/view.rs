@@ -6,7 +6,7 @@ use crate::app::state::core::Core;
 use crate::app::state::highlight::Item;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::ThemeChoice;
 use crate::propagation::MessageId;
 
@@ -25,9 +25,9 @@ pub enum ViewCommand {
     ResetLayout,
     /// Show or hide moral and fill edges in the network graph.
     ShowFillEdges(bool),
-    /// Show the messages of a recorded run, or those of this machine.
-    ShowRecording(Option<Recorded>),
-    /// Show this message with its numbers. Pushed in every frame in which it is shown.
+    /// Show the messages of a recorded run, or for `None` the messages of this machine.
+    ShowRecording(Option<RecordedRunRef>),
+    /// Show this message with its numbers. Pushed in every frame in which the message is shown.
     Explain(MessageId),
     /// Use the dark theme, the light theme, or the theme of the system.
     SetTheme(ThemeChoice),

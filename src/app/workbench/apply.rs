@@ -1,4 +1,4 @@
-//! Applying commands.
+//! Applies commands.
 
 use eframe::egui;
 

@@ -1,10 +1,10 @@
-//! Taking lessons. The user's own work is set aside meanwhile.
+//! Lessons. The user's own work is set aside while a lesson is taken.
 
 use eframe::egui;
 
 use super::Workbench;
 use crate::app::state::command::{EngineCommand, LessonCommand};
-use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, SetAside};
+use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, UserWork};
 use crate::app::state::pane_layout;
 use crate::format::NetworkSource;
 use crate::network::Evidence;
@@ -17,7 +17,7 @@ impl Workbench {
             LessonCommand::Next => self.next_step(ctx),
             LessonCommand::Back => {
                 let Some(course) = &self.course else { return };
-                let step = course.number().saturating_sub(1);
+                let step = course.step_index().saturating_sub(1);
                 self.enter_step(step);
             }
             LessonCommand::DoIt => self.do_step(ctx),
@@ -34,7 +34,7 @@ impl Workbench {
         let core = &mut self.core;
         let left_at = core.settings.lessons.get(&script.id).copied().unwrap_or(0);
         let step = left_at.min(script.steps.len() - 1);
-        let set_aside = SetAside {
+        let user_work = UserWork {
             selected: core.model.selected().cloned(),
             history: std::mem::take(&mut self.history),
             document: core.model.document.take(),
@@ -42,8 +42,8 @@ impl Workbench {
             compute: core.model.compute,
             fill_edges: core.model.fill_edges,
         };
-        let course = Course::new(lesson, step, set_aside);
-        let (network, findings) = course.state_at(step);
+        let course = Course::new(lesson, step, user_work);
+        let (network, findings) = course.sample_and_findings_at(step);
         self.course = Some(course);
         self.explanations.forget(&mut core.model);
         let shows_fill_edges = |step: &LessonStep| step.action == Some(Action::FillEdges);
@@ -71,12 +71,12 @@ impl Workbench {
             self.core.settings.lessons.remove(&course.lesson().id);
             self.leave_lesson(ctx, true);
         } else {
-            let step = course.number() + 1;
+            let step = course.step_index() + 1;
             self.enter_step(step);
         }
     }
 
-    /// Does the task of the step for the user.
+    /// Does the task of the current step for the user.
     fn do_step(&mut self, ctx: &egui::Context) {
         let command = self.course.as_ref().and_then(|course| course.command(&self.core.model));
         if let Some(command) = command {
@@ -84,18 +84,18 @@ impl Workbench {
         }
     }
 
-    /// Leaves the lesson, if the user is taking one. `put_back` restores the work that was set
+    /// Leaves the lesson, if the user is taking one. With `restore`, restores the work that was set
     /// aside; otherwise the network of the lesson stays open.
-    fn leave_lesson(&mut self, ctx: &egui::Context, put_back: bool) {
-        if !put_back {
+    fn leave_lesson(&mut self, ctx: &egui::Context, restore: bool) {
+        if !restore {
             // The work that was set aside is dropped, so undo must be able to enter its evidence.
             self.core.settings.left_evidence = self.left_evidence();
         }
         let Some(course) = self.course.take() else { return };
         let core = &mut self.core;
         core.model.stepping = None;
-        let before = course.into_set_aside();
-        let Some(mut document) = before.document.filter(|_| put_back) else { return };
+        let before = course.into_user_work();
+        let Some(mut document) = before.document.filter(|_| restore) else { return };
         core.requests.opening = None;
         document.running = None;
         core.model.compute.set_triangulation(before.compute.triangulation, &mut core.settings);
@@ -103,7 +103,7 @@ impl Workbench {
         self.explanations.forget(&mut core.model);
         core.layout = before.layout;
         self.history = before.history;
-        // Nothing that was requested for the lesson's network counts for this one.
+        // What was requested for the lesson's network does not apply to the restored one.
         let result = document.result.as_ref();
         core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
         core.requests.cases = [].into();

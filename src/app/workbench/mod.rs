@@ -93,8 +93,8 @@ impl Workbench {
         }
     }
 
-    /// Stores cases and results of experiments in two subfolders of `folder`, and reads those
-    /// already there.
+    /// Stores cases and results of experiments in two subfolders of `folder` from now on, and
+    /// reads those that are already there.
     pub fn store_in(&mut self, folder: &Path) {
         let experiments = &mut self.core.model.experiments;
         let opened = CaseStore::open(&folder.join("cases"))
@@ -143,7 +143,7 @@ impl Workbench {
     /// lesson, the network that was set aside counts as the open one.
     fn left_evidence(&self) -> LeftEvidence {
         let (document, history) = match &self.course {
-            Some(course) => (&course.set_aside().document, &course.set_aside().history),
+            Some(course) => (&course.user_work().document, &course.user_work().history),
             None => (&self.core.model.document, &self.history),
         };
         self.core.settings.left_evidence.after_leaving(document.as_ref(), history)
@@ -159,8 +159,8 @@ impl Workbench {
         self.apply(ctx, command.into());
     }
 
-    /// Opens `source` and enters `findings`: the name of a variable and the label of its observed
-    /// state.
+    /// Opens `source` and enters `findings`, each of which is the name of a variable and the label
+    /// of its observed state.
     pub fn open(&mut self, source: NetworkSource, findings: Vec<(String, String)>) {
         let evidence = findings
             .into_iter()
@@ -222,8 +222,8 @@ impl Workbench {
     /// Turns keys, and paths that the user chose, into commands.
     fn read_input(&mut self, ctx: &egui::Context) {
         // Only text fields take keys: a button that has the focus leaves them to the shortcuts.
-        // Escape takes the focus from a text field before the frame begins.
-        let typing = self.overlays.take_text() || self.was_typing || ctx.text_edit_focused();
+        // Escape removes the focus before the frame begins, so the last frame counts too.
+        let typing = self.overlays.has_text_field() || self.was_typing || ctx.text_edit_focused();
         if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
             shortcuts::read_stepping(ctx, stepping, &mut self.commands);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Workbench;
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Highlight;
-use crate::app::state::history::{History, Past};
+use crate::app::state::history::{History, ReplacedValue};
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
@@ -88,7 +88,7 @@ impl Workbench {
         };
         if let Some(left) = left.filter(is_same) {
             if left.evidence != document.evidence {
-                self.history.record(Past::Evidence(left.evidence.clone()));
+                self.history.record(ReplacedValue::Evidence(left.evidence.clone()));
             }
             return;
         }
@@ -101,7 +101,7 @@ impl Workbench {
         let title = document.title();
         self.history.offer(evidence);
         self.core.notices.info(&format!(
-            "{title} had {findings} when it was last open. Undo (Ctrl+Z) restores them."
+            "{title} had {findings} when it was last open. Undo (Ctrl+Z) restores the evidence."
         ));
     }
 }

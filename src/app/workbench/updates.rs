@@ -7,7 +7,7 @@ use crate::app::state::cases;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::improvement;
 use crate::app::state::model::MeasuredOverhead;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::propagation::CompiledNetwork;
 use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
@@ -56,7 +56,7 @@ impl Workbench {
             Update::Loaded { peak_bytes, launch_overhead, launch, .. } => {
                 document.engine_bytes = Some(peak_bytes);
                 document.launch_overhead = launch_overhead;
-                document.launch = launch;
+                document.launch_time = launch;
             }
             Update::Propagating(watch) => document.running = Some(watch),
             Update::Prior(prior) => {
@@ -79,13 +79,13 @@ impl Workbench {
     fn started(&mut self, step: Step) {
         let core = &mut self.core;
         core.model.working = Some(step);
-        // After a failure to open another network, work on the present one does not hide the error.
+        // After a failure to open another network, work on the current one does not hide the error.
         if step <= Step::Propagate && !core.requests.failed_to_open {
             core.model.failure = None;
         }
         if let (Step::Load, Some(document)) = (step, core.document()) {
             document.engine_bytes = None;
-            document.stand_in = None;
+            document.fallback = None;
         }
     }
 
@@ -106,7 +106,7 @@ impl Workbench {
         self.explanations.forget(&mut core.model);
         let recordings = core.model.recordings;
         if let Some(document) = core.document() {
-            document.recorded = Recorded::on_tree(recordings, &document.title(), &compiled);
+            document.recorded = RecordedRunRef::on_tree(recordings, &document.title(), &compiled);
             document.shown = None;
             document.compiled = Some(compiled);
             document.running = None;
@@ -147,12 +147,14 @@ impl Workbench {
 
     fn fell_back(&mut self, wanted: EngineChoice, engine: EngineChoice, reason: String) {
         self.core.notices.warning(&format!(
-            "Engine {} cannot be used, so engine {} propagates: {reason}. Propagate (F5) tries it again.",
+            "Engine {} cannot be used, so engine {} propagates: {reason}. Propagate (F5) \
+             tries engine {} again.",
             wanted.engine.name(),
             engine.engine.name(),
+            wanted.engine.name(),
         ));
         if let Some(document) = self.core.document() {
-            document.stand_in = Some((engine, reason));
+            document.fallback = Some((engine, reason));
         }
     }
 
@@ -164,7 +166,7 @@ impl Workbench {
             core.requests.opening = None;
             core.requests.failed_to_open = true;
             self.recovery.failed_to_open();
-            // The present network stays open: what was interrupted continues.
+            // The current network stays open: continue the work on it that was interrupted.
             core.request();
             improvement::start_if_wanted(core);
         }

@@ -19,12 +19,12 @@ pub struct CaseArgs {
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 
-    /// Draw random cases: this share of the variables, such as 20% or 0.2, is observed in the states of
-    /// a sample of the joint distribution
+    /// Draw random cases: this share of the variables, such as 20% or 0.2, is observed in the
+    /// states of a sample of the joint distribution
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "evidence_file")]
     observed: Option<f64>,
 
-    /// Number of cases to draw; each observes other variables
+    /// Number of cases to draw; the observed variables are drawn for each case
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     cases: u32,
@@ -35,9 +35,9 @@ pub struct CaseArgs {
     case_seed: u64,
 }
 
-/// How cases were drawn.
+/// The parameters with which cases were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Drawn {
+pub struct DrawParameters {
     /// Share of the variables that is observed.
     observed: f64,
     /// Number of observed variables per case.
@@ -47,14 +47,14 @@ pub struct Drawn {
 }
 
 impl CaseArgs {
-    /// The cases, and how they were drawn unless they come from a file.
+    /// The cases, and the parameters of the draw if they were drawn.
     ///
     /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
     pub fn of(
         &self,
         compiled: &Arc<CompiledNetwork>,
         memory: MemoryLimit,
-    ) -> Result<(Vec<Evidence>, Option<Drawn>), String> {
+    ) -> Result<(Vec<Evidence>, Option<DrawParameters>), String> {
         let network = compiled.network();
         let Some(observed) = self.observed else {
             let read = options::cases(network, self.evidence_file.as_ref())?;
@@ -80,7 +80,7 @@ impl CaseArgs {
             })?
         };
         let (number, seed) = (self.cases, self.case_seed);
-        Ok((cases, Some(Drawn { observed, variables, cases: number, seed })))
+        Ok((cases, Some(DrawParameters { observed, variables, cases: number, seed })))
     }
 }
 

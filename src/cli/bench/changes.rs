@@ -24,7 +24,7 @@ pub struct Changes {
     pub retracted: usize,
     /// Number of changes that replaced a finding by a random state, which may be the same one.
     pub exchanged: usize,
-    /// Time of a propagation with all posteriors, in milliseconds, over all changes. Each change
+    /// Time of the propagation with all posteriors after a change, in milliseconds. Each change
     /// counts with its fastest repetition.
     pub change_ms: Quantiles,
     /// The slowest change.
@@ -66,8 +66,8 @@ impl ChangeKind {
 /// propagation after each change. The whole sequence is repeated `repeat` times.
 ///
 /// The changes are drawn once. A new finding is drawn from the posterior of its variable, so it is
-/// possible; impossible replacements are left out. The fastest repetition of each change counts, so
-/// that other activity of the machine is not mistaken for a slow change.
+/// possible; impossible replacements are drawn again. The fastest repetition of each change counts,
+/// so that other activity of the machine is not mistaken for a slow change.
 pub fn run(
     propagator: &mut dyn Propagator,
     network: &Network,
@@ -121,7 +121,8 @@ fn draw(
     while changes.len() < count as usize {
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         let mut changed = evidence.clone();
-        // Of five changes, about two set a finding, two retract one, and one replaces one.
+        // While there are findings, of five draws about two set a finding, two retract one, and one
+        // replaces one. A draw that would set a second finding on a variable is repeated.
         let choice = if known.is_empty() { 0 } else { rng.random_range(0..5) };
         let kind = match choice {
             0 | 1 => {

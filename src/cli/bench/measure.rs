@@ -1,4 +1,4 @@
-//! The measurements.
+//! Times propagations.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ pub struct TimingCost {
     /// the median untimed time.
     pub share: f64,
     /// Time of the kernel alone without and with recording timestamps, in microseconds, for engines
-    /// that do so. The rest of the difference is the copying of timestamps.
+    /// that measure this. The rest of the difference is the copying of timestamps.
     pub kernel_us: Option<[f64; 2]>,
 }
 
@@ -120,9 +120,9 @@ pub struct Batch {
     pub cases: usize,
     /// Number of cases with probability zero.
     pub impossible: usize,
-    /// Time for all cases together.
+    /// Time for all cases together, in milliseconds.
     pub batch_ms: Quantiles,
-    /// Cases per second, by the median time.
+    /// Cases per second, according to the median time.
     pub cases_per_second: f64,
     /// The same with one propagation per case.
     pub one_at_a_time: OneAtATime,

@@ -26,10 +26,10 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 ///
 /// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
 /// engine could reuse is dropped before each. One extra propagation runs first, for warming up.
-/// load_ms is the time for reading the file; compile_ms is for building the junction tree and loading
-/// it into the engine. peak_bytes is the most memory that the engine uses. For engines on a GPU,
-/// launch_us is the time of one kernel launch, overhead_us that of all launches and copies with empty
-/// kernels, and execution_us the median time minus overhead_us.
+/// load_ms is the time for reading the file, and compile_ms the time for building the junction tree
+/// and loading it into the engine. peak_bytes is the engine's peak memory. For engines on a GPU,
+/// launch_us is the time of one kernel launch, overhead_us the time of all launches and copies with
+/// empty kernels, and execution_us the median time of a propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -56,8 +56,8 @@ pub struct Args {
     batch: bool,
 
     /// Make N random changes to the findings of each case, one at a time, and time the propagation
-    /// after each, which can reuse earlier results. All changes are repeated, and the fastest time of
-    /// each counts
+    /// after each, which can reuse earlier results. All changes are repeated, and the fastest time
+    /// of each counts
     #[arg(long, value_name = "N", conflicts_with = "batch")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     changes: Option<u32>,
@@ -67,7 +67,8 @@ pub struct Args {
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
 
-    /// Also measure the cost of timing every message, by propagating alternately with and without it
+    /// Also measure the cost of timing every message, by propagating alternately with and without
+    /// it
     #[arg(long)]
     timing_cost: bool,
 
@@ -103,7 +104,7 @@ struct Prepared {
     title: String,
     load: Duration,
     cases: Vec<Evidence>,
-    drawn: Option<cases::Drawn>,
+    drawn: Option<cases::DrawParameters>,
     compiled: Arc<CompiledNetwork>,
 }
 

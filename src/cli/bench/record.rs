@@ -6,7 +6,7 @@ use cliquescope::propagation::{Savings, human_bytes};
 use cliquescope::statistics::Quantiles;
 use serde::Serialize;
 
-use super::cases::Drawn;
+use super::cases::DrawParameters;
 use super::changes::Changes;
 use super::measure::{Batch, TimingCost};
 use crate::cli::output::{Align, Table};
@@ -36,7 +36,7 @@ pub struct RunInfo {
     pub precision: Precision,
     pub threads: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub drawn: Option<Drawn>,
+    pub drawn: Option<DrawParameters>,
 }
 
 #[derive(Serialize)]

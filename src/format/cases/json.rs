@@ -311,7 +311,7 @@ mod tests {
             (r#"{"evidence": {}, "evidence": {}}"#, "'evidence' is given twice"),
             (r#"{"name": "a", "name": "a"}"#, "'name' is given twice"),
             (r#"{"name": 7}"#, "expected a string"),
-            (r#"{"likelihood": {"tub": [1]}}"#, "has 1 numbers, expected 2"),
+            (r#"{"likelihood": {"tub": [1]}}"#, "has 1 number, expected 2"),
             (r#"{"likelihood": {"tub": [0, 0]}}"#, "not all zero"),
             (r#"{"likelihood": {"tub": 1}}"#, "expected a sequence"),
             (r#"{"evidence": {"tub": 0}}"#, "integer `0`, expected the label of a state"),

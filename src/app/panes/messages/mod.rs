@@ -11,7 +11,7 @@ use crate::app::panes::common::{LIVE_INTERVAL, empty_state, no_messages_reason, 
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
 use crate::numbers;
@@ -32,7 +32,7 @@ pub struct MessagesPane {
 #[derive(Clone, Debug)]
 enum Finished {
     OnThisMachine(Arc<Propagation>),
-    Recorded(Recorded),
+    Recorded(RecordedRunRef),
 }
 
 impl PartialEq for Finished {

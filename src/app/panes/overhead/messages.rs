@@ -7,7 +7,7 @@ use eframe::egui::Ui;
 
 use super::crossover::{Crossover, crossover};
 use crate::app::state::document::Document;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::naming;
 use crate::engine::PaperOptions;
 use crate::experiment::chart::PointRef;
@@ -20,7 +20,7 @@ use crate::session::Propagation;
 #[derive(Clone, Debug)]
 pub(super) enum Run {
     Here(Arc<Propagation>),
-    Recorded(Recorded),
+    Recorded(RecordedRunRef),
 }
 
 impl PartialEq for Run {
@@ -35,7 +35,7 @@ impl PartialEq for Run {
 
 /// All runs: first the one on this machine, then the recorded ones.
 pub(super) fn runs(document: &Document) -> Vec<Run> {
-    let here = document.result.iter().filter(|result| document.is_of_this_tree(result));
+    let here = document.result.iter().filter(|result| document.is_on_current_tree(result));
     let here = here.map(|result| Run::Here(Arc::clone(result)));
     here.chain(document.recorded.iter().copied().map(Run::Recorded)).collect()
 }

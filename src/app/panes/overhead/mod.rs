@@ -13,7 +13,7 @@ use eframe::egui::{ComboBox, Id, PopupCloseBehavior, Ui};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::theme::Palette;
 use crate::app::widgets::figure::{Highlighted, PanelView, describe, show_legend};
 use crate::engine::MappingLayout;
@@ -69,7 +69,7 @@ impl OverheadPane {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
         let paper = || {
-            let is_in_figure_7 = |recorded: &Recorded| {
+            let is_in_figure_7 = |recorded: &RecordedRunRef| {
                 let layout = recorded.run.paper.map(|paper| paper.layout);
                 layout == Some(MappingLayout::Interleaved) && recorded.run.overhead_us.is_some()
             };
@@ -158,8 +158,8 @@ impl OverheadPane {
             return;
         }
         let plot = match self.plot.take() {
-            Some(plot) if plot.is_for(compiled, &shown, document.launch) => plot,
-            _ => Arc::new(MessagePlot::new(compiled, &shown, document.launch)),
+            Some(plot) if plot.is_for(compiled, &shown, document.launch_time) => plot,
+            _ => Arc::new(MessagePlot::new(compiled, &shown, document.launch_time)),
         };
         ui.label(&plot.summary);
         let legend = Legend::of(std::slice::from_ref(&plot.panel));
@@ -205,11 +205,12 @@ fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<Highlighted> {
 }
 
 /// All recorded runs on a GPU.
-fn on_gpus(model: &Model) -> impl Iterator<Item = Recorded> + '_ {
+fn on_gpus(model: &Model) -> impl Iterator<Item = RecordedRunRef> + '_ {
     model.recordings.iter().flat_map(|recording| {
         recording.networks.iter().flat_map(move |network| {
-            let runs = network.runs.iter().map(move |run| Recorded { recording, network, run });
-            runs.filter(Recorded::on_gpu)
+            let runs =
+                network.runs.iter().map(move |run| RecordedRunRef { recording, network, run });
+            runs.filter(RecordedRunRef::on_gpu)
         })
     })
 }

@@ -4,7 +4,7 @@ use eframe::egui::Ui;
 
 use super::on_gpus;
 use crate::app::state::model::{MeasuredOverhead, Model};
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::experiment::chart::PointRef;
 use crate::experiment::{Axis, Origin, Panel, Series, Shape};
 use crate::numbers;
@@ -33,8 +33,8 @@ pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
 
 /// The recorded runs of `engine`, one for each network. If a network was recorded on several trees,
 /// the tree made by the triangulation that the window uses is preferred.
-fn recorded(model: &Model, engine: &str) -> Vec<Recorded> {
-    let mut runs: Vec<Recorded> = Vec::new();
+fn recorded(model: &Model, engine: &str) -> Vec<RecordedRunRef> {
+    let mut runs: Vec<RecordedRunRef> = Vec::new();
     let method = model.compute.triangulation.name();
     for run in on_gpus(model) {
         if run.engine() != engine || run.run.overhead_us.is_none() {
@@ -75,7 +75,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
         Bar { category, overhead: overhead * scale, execution: (whole - overhead) * scale }
     };
     let recorded: Vec<Bar> = (recorded.iter())
-        .map(|Recorded { network, run, .. }| {
+        .map(|RecordedRunRef { network, run, .. }| {
             let overhead_us = run.overhead_us.unwrap_or(0.0);
             bar(&network.network, overhead_us, run.propagate_us.median)
         })

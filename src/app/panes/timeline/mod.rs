@@ -18,7 +18,7 @@ use crate::app::panes::common::{
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::recordings::Recorded;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::stepping::SteppingMode;
 use crate::app::widgets::naming;
 use crate::numbers;
@@ -47,7 +47,7 @@ pub struct TimelinePane {
     document: u64,
     /// The run that `view` and `range` belong to: the recording if one is shown, and the engine of
     /// the run on this machine.
-    run: Option<(Option<Recorded>, EngineChoice)>,
+    run: Option<(Option<RecordedRunRef>, EngineChoice)>,
     /// The last value of [`Model::fit_serial`] that was seen.
     fit_serial: u64,
 }

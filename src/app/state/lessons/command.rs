@@ -3,13 +3,14 @@
 /// A command for a lesson.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LessonCommand {
-    /// Start the lesson with this index in [`LESSONS`](super::LESSONS), at the step where it was left.
+    /// Start the lesson with this index in [`LESSONS`](super::LESSONS), at the step where it was
+    /// left.
     Start(usize),
-    /// Go to the next step. If the task of the present step is not done, do it.
+    /// Go to the next step, after doing the task of the current step if it is not done yet.
     Next,
     /// Go to the previous step.
     Back,
-    /// Do the task of the present step.
+    /// Do the task of the current step.
     DoIt,
     /// Leave the lesson and return to the user's own work.
     Leave,

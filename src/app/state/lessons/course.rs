@@ -22,11 +22,11 @@ use crate::network::{Finding, VariableId};
 pub(in crate::app) struct Course {
     lesson: usize,
     step: usize,
-    set_aside: SetAside,
+    user_work: UserWork,
 }
 
 /// The user's own work, which is restored at the end of the lesson.
-pub(in crate::app) struct SetAside {
+pub(in crate::app) struct UserWork {
     pub document: Option<Document>,
     pub history: History,
     pub selected: Option<Item>,
@@ -37,8 +37,8 @@ pub(in crate::app) struct SetAside {
 
 impl Course {
     /// The lesson with index `lesson` in [`LESSONS`], at the step with index `step`.
-    pub fn new(lesson: usize, step: usize, set_aside: SetAside) -> Self {
-        Self { lesson, step, set_aside }
+    pub fn new(lesson: usize, step: usize, user_work: UserWork) -> Self {
+        Self { lesson, step, user_work }
     }
 
     /// The lesson.
@@ -46,27 +46,27 @@ impl Course {
         &LESSONS[self.lesson]
     }
 
-    /// The work that was set aside.
-    pub fn set_aside(&self) -> &SetAside {
-        &self.set_aside
+    /// The user's own work, which was set aside.
+    pub fn user_work(&self) -> &UserWork {
+        &self.user_work
     }
 
-    /// Ends the lesson and returns the work that was set aside.
-    pub fn into_set_aside(self) -> SetAside {
-        self.set_aside
+    /// Ends the lesson and returns the user's own work.
+    pub fn into_user_work(self) -> UserWork {
+        self.user_work
     }
 
-    /// The index of the step, from zero.
-    pub fn number(&self) -> usize {
+    /// The index of the current step, from zero.
+    pub fn step_index(&self) -> usize {
         self.step
     }
 
-    /// Whether the step is the last one.
+    /// Whether the current step is the last one.
     pub fn is_at_end(&self) -> bool {
         self.step + 1 == self.lesson().steps.len()
     }
 
-    /// The step.
+    /// The current step.
     pub fn step(&self) -> &'static LessonStep {
         &self.lesson().steps[self.step]
     }
@@ -76,12 +76,12 @@ impl Course {
         self.step = step;
     }
 
-    /// Whether the task of the step is done.
+    /// Whether the task of the current step is done.
     pub fn is_done(&self, model: &Model) -> bool {
         progress::is_done(&self.step().until, model)
     }
 
-    /// The state of a variable that the step points at.
+    /// The variable and the state that the current step asks the user to observe, if it does.
     pub fn pointed(&self, model: &Model) -> Option<(VariableId, usize)> {
         let Some(Action::Observe(variable, state)) = &self.step().action else { return None };
         let network = model.document.as_ref()?.network();
@@ -89,13 +89,14 @@ impl Course {
         Some((id, network[id].state_index(state)?))
     }
 
-    /// The text of the step, with numbers of the open network filled in.
+    /// The text of the current step, with numbers of the open network filled in.
     pub fn text(&self, model: &Model) -> String {
         text::filled_in(&self.step().text, model)
     }
 
-    /// The sample that is open when the step with index `step` starts, and its findings.
-    pub fn state_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
+    /// The sample that is open when the step with index `step` starts, and the findings entered by
+    /// then.
+    pub fn sample_and_findings_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
         let mut network = self.lesson().network.clone();
         let mut findings = Vec::new();
         for action in self.lesson().steps[..step].iter().filter_map(|step| step.action.as_ref()) {
@@ -113,8 +114,8 @@ impl Course {
         (network, findings)
     }
 
-    /// The command that does the task of the step. `None` if the step has no task, or if the task
-    /// cannot be done now.
+    /// The command that does the task of the current step. `None` if the step has no task, or if
+    /// the task cannot be done now.
     pub fn command(&self, model: &Model) -> Option<Command> {
         Some(match self.step().action.as_ref()? {
             Action::Open(name) => DocumentCommand::Open(NetworkSource::Named(name.clone())).into(),

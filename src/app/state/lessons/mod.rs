@@ -12,7 +12,7 @@ mod text;
 use std::sync::LazyLock;
 
 pub use command::LessonCommand;
-pub(in crate::app) use course::{Course, SetAside};
+pub(in crate::app) use course::{Course, UserWork};
 pub use script::{Action, Lesson, LessonStep, Until};
 
 /// All lessons.

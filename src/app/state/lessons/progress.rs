@@ -12,7 +12,7 @@ pub(super) fn largest_clique(tree: &JunctionTree) -> CliqueId {
     tree.clique_ids().max_by_key(by_size).expect("a tree has a clique")
 }
 
-/// Whether `until` holds.
+/// Whether the condition `until` holds.
 pub(super) fn is_done(until: &Until, model: &Model) -> bool {
     let Some(document) = &model.document else { return false };
     let clique = match model.selected() {

@@ -6,11 +6,11 @@ use crate::app::state::pane::Pane;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// Unique among all lessons; used in the settings.
+    /// Identifies the lesson in the settings; unique among all lessons.
     pub id: String,
     /// The title, as in the menu.
     pub title: String,
-    /// The sample that it opens.
+    /// The sample that the lesson opens.
     pub network: String,
     /// Its steps.
     pub steps: Vec<LessonStep>,
@@ -20,16 +20,20 @@ pub struct Lesson {
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LessonStep {
-    /// The text. Names in braces are replaced by numbers of the open network: the numbers of
-    /// `{variables}`, `{cliques}` and `{messages}`; `{fill}`, the number of fill edges; `{largest}`
-    /// and `{total}`, the entries of the largest and of all clique tables; `{separator}`, the mean
-    /// entries of a separator table; `{time}` of the propagation; and a posterior, such as
-    /// `{lung=yes}`.
+    /// The text. Names in braces are replaced by numbers of the open network:
+    ///
+    /// * `{variables}`, `{cliques}`, `{messages}`: how many there are;
+    /// * `{fill}`: the number of fill edges;
+    /// * `{largest}`: the number of entries of the largest clique table;
+    /// * `{total}`: the number of entries of all clique tables together;
+    /// * `{separator}`: the mean number of entries of a separator table;
+    /// * `{time}`: the time of the propagation;
+    /// * a posterior, such as `{lung=yes}`.
     pub text: String,
-    /// What it points at: the name of a [target](crate::app::widgets::targets), or the title of a
-    /// pane.
+    /// What the step points at: the name of a [target](crate::app::widgets::targets), or the title
+    /// of a pane.
     pub target: String,
-    /// The pane that it brings to the front.
+    /// The pane that the step brings to the front.
     #[serde(default)]
     pub show: Option<Pane>,
     /// The task of the user.
@@ -97,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_lessons_of_five_to_eight_steps() {
+    fn there_are_four_lessons_of_five_to_eight_steps() {
         assert_eq!(LESSONS.len(), 4);
         for (index, lesson) in LESSONS.iter().enumerate() {
             assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.id);
@@ -111,7 +115,7 @@ mod tests {
 
     #[test]
     fn targets_and_actions_of_lessons_exist() {
-        let named = [
+        let target_names = [
             "state",
             "step through",
             "stepping",
@@ -127,7 +131,7 @@ mod tests {
             let mut network = crate::format::open(&lesson.network).unwrap().network;
             for step in &lesson.steps {
                 let is_pane = Pane::ALL.iter().any(|pane| pane.title() == step.target);
-                assert!(is_pane || named.contains(&step.target.as_str()), "{}", step.target);
+                assert!(is_pane || target_names.contains(&step.target.as_str()), "{}", step.target);
                 match &step.action {
                     Some(Action::Open(name)) => {
                         network = crate::format::open(name).unwrap().network;
