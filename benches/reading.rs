@@ -16,7 +16,7 @@ fn main() {
 
 /// Names of large shipped networks, each with the extension of every format that can be written,
 /// such as `munin4.bif`.
-fn pairs() -> Vec<String> {
+fn sample_files() -> Vec<String> {
     let formats = Format::ALL.iter().filter(|format| format.is_written());
     let extensions = formats.map(|format| format.extensions()[0]);
     extensions
@@ -24,16 +24,16 @@ fn pairs() -> Vec<String> {
         .collect()
 }
 
-#[divan::bench(args = pairs(), max_time = 1.0)]
+#[divan::bench(args = sample_files(), max_time = 1.0)]
 fn samples(bencher: Bencher, file: &str) {
-    let (name, extension) = file.split_once('.').expect("pairs have an extension");
+    let (name, extension) = file.split_once('.').expect("sample files have an extension");
     let network = open(name).expect("it is shipped").network;
     let format = Format::by_name(extension).expect("a known extension");
     let text = write(&network, format).expect("shipped networks can be written").text;
     read(bencher, file, text.as_bytes());
 }
 
-#[divan::bench(args = largest(), max_time = 1.0)]
+#[divan::bench(args = largest_files(), max_time = 1.0)]
 fn files(bencher: Bencher, file: &str) {
     let bytes = std::fs::read(corpus().join(file)).expect("it was listed");
     read(bencher, file, &bytes);
@@ -51,8 +51,8 @@ fn corpus() -> PathBuf {
     std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(default, PathBuf::from)
 }
 
-/// The largest file in each folder of the corpus, if there is one.
-fn largest() -> Vec<String> {
+/// The largest file in each folder of the corpus; none if there is no corpus.
+fn largest_files() -> Vec<String> {
     let list = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect()

@@ -1,4 +1,4 @@
-//! CPU time of one frame of the window on Munin4, without rasterising.
+//! Time of one frame of the window on Munin4, without rasterising.
 //!
 //! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame
 //! that something outside the program requested.

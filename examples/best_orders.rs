@@ -40,8 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let elimination = triangulate(&graph, &options, &CancelToken::new())?;
             let tree = build_junction_tree(&graph, &elimination);
             let total = TreeStatistics::of(&tree).total_clique_entries;
-            // Read the file again each time, so that two searches that run at the same time lose
-            // little.
+            // Read the file again for each result: another search may have changed it meanwhile.
             let mut known: KnownOrders = serde_json::from_str(&std::fs::read_to_string(FILE)?)?;
             let improved = known.insert(&graph, &elimination.order, total);
             if improved {

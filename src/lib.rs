@@ -23,7 +23,7 @@
 //! The directory `examples` shows how to load a network once for many cases and how to read a
 //! trace.
 //!
-//! The modules; each uses only those above it:
+//! The modules, each of which uses only modules above it:
 //!
 //! | module | contents |
 //! |---|---|

@@ -36,7 +36,8 @@ pub fn nanoseconds(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A number with four decimals, or in scientific notation if it is below 0.001 or at least 10000.
+/// A number with four decimals. Scientific notation if its absolute value is at least 10000, or
+/// below 0.001 but not zero.
 #[must_use]
 pub fn scientific(number: f64) -> String {
     if number == 0.0 || (1e-3..1e4).contains(&number.abs()) {
@@ -60,7 +61,7 @@ pub fn short(value: f64) -> String {
 }
 
 /// A probability in percent: one decimal in the middle of the range, more towards the ends, and
-/// `0%` and `100%` only where it is exactly that.
+/// `0%` and `100%` only for exactly 0 and 1.
 #[must_use]
 pub fn percent(probability: f64) -> String {
     let percent = probability * 100.0;
@@ -80,8 +81,8 @@ pub fn percent(probability: f64) -> String {
     format!("{percent:.*}%", decimals.max(1.0) as usize)
 }
 
-/// `part` of `whole` in percent, to about two digits: `61%`, `3.2%`, `<0.1%`; `-` if the whole is
-/// not positive.
+/// `part` of `whole` in percent, to about two digits: `61%`, `3.2%`, `<0.1%`; `-` if `whole` is not
+/// positive.
 #[must_use]
 pub fn share(part: f64, whole: f64) -> String {
     if whole <= 0.0 {

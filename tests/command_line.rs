@@ -437,7 +437,7 @@ fn failed_writes_are_explained() {
     assert!(err.contains(&format!("a.bif: there is no folder '{}'", missing.display())), "{err}");
     let path = path.to_str().unwrap();
     let (code, _, err) = run(&["experiment", "fig4", "--networks", "asia", "--out", path]);
-    assert_eq!((code, err), (1, format!("error: {path}: it is not a folder\n")));
+    assert_eq!((code, err), (1, format!("error: {path}: not a folder\n")));
 }
 
 #[test]

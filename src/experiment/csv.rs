@@ -14,7 +14,7 @@ impl Table {
             None | Some(super::Origin::Exact) => column.name.clone(),
             Some(origin) => format!("{} ({})", column.name, origin.name()),
         });
-        line(&mut text, headings);
+        push_line(&mut text, headings);
         for row in 0..self.rows() {
             let cells = self.columns.iter().map(|column| match column.cells.cell(row) {
                 Cell::Text(text) => text,
@@ -22,14 +22,15 @@ impl Table {
                 Cell::Number(number) => number.to_string(),
                 Cell::Empty => String::new(),
             });
-            line(&mut text, cells);
+            push_line(&mut text, cells);
         }
         text
     }
 }
 
 impl Record {
-    /// How the record was made, as a table of two columns: program, machine, settings, notes.
+    /// A table of names and values that says how the record was made: program, machine, settings,
+    /// notes.
     #[must_use]
     pub fn about(&self) -> Table {
         let Provenance { version, commit, date, machine } = &self.provenance;
@@ -56,7 +57,7 @@ impl Record {
 }
 
 /// Appends a line of comma-separated cells.
-fn line(text: &mut String, cells: impl Iterator<Item = String>) {
+fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {
     for (index, cell) in cells.enumerate() {
         if index > 0 {
             text.push(',');

@@ -54,8 +54,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The two non-negative constants that fit best: the sum of the squared relative errors is
-    /// least. `measured` holds messages, entries and microseconds of each network.
+    /// The two non-negative constants with the smallest sum of squared relative errors. `measured`
+    /// holds messages, entries and microseconds of each network.
     ///
     /// `None` if fewer than two networks were measured.
     #[must_use]
@@ -77,7 +77,7 @@ impl Fit {
         let determinant = mm * ee - me * me;
         let (message_us, entry_us) =
             ((m * ee - e * me) / determinant, (e * mm - m * me) / determinant);
-        // If one constant would be negative or undetermined, it is zero and the other is fitted
+        // A constant that would be negative or undetermined is set to zero, and the other is fitted
         // alone.
         Some(if !(message_us >= 0.0 && message_us.is_finite()) {
             Self { message_us: 0.0, entry_us: alone(e, ee) }
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn the_constants_of_exact_times_are_recovered() {
-        let made = Fit { message_us: 3.0, entry_us: 0.01 };
+        let exact = Fit { message_us: 3.0, entry_us: 0.01 };
         let work = [(70.0, 500.0), (1800.0, 9_000.0), (700.0, 100_000.0)];
-        let measured = work.map(|(m, e)| (m, e, made.predict(m, e)));
+        let measured = work.map(|(m, e)| (m, e, exact.predict(m, e)));
         let found = Fit::of(&measured).unwrap();
         assert!((found.message_us - 3.0).abs() < 1e-9 && (found.entry_us - 0.01).abs() < 1e-9);
         assert_eq!(Fit::of(&measured[..1]), None);

@@ -2,8 +2,8 @@
 
 use crate::graph::JunctionTree;
 
-/// The GPU on which the constants of this file were measured. On another GPU the floor is wrong in
-/// the same proportion as they are.
+/// The GPU on which the constants of this file were measured. On another GPU, the floor is off by
+/// as much as these constants.
 pub(super) const FLOOR_GPU: &str = "NVIDIA H200";
 
 /// Passing a message from one block to another through global memory, in microseconds.
@@ -22,7 +22,7 @@ const CACHE_BYTES: f64 = 60e6;
 const LAUNCH_US: f64 = 8.7;
 
 /// The shortest possible time of a propagation with all posteriors, in microseconds. Each pass
-/// reads every table once, with 4 bytes an entry, and each level of the tree waits for the one
+/// reads every table once, at 4 bytes per entry, and each level of the tree waits for the one
 /// before it.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     let mut level_bytes = vec![0.0; tree.depth() + 1];

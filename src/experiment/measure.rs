@@ -21,7 +21,8 @@ pub(super) struct Effort {
     pub repeat: u32,
     /// No further propagation begins after this time.
     pub time_limit: Duration,
-    /// Propagations to time even if that takes longer; `repeat` if that is less.
+    /// Minimum number of propagations to time, even beyond the time limit; never more than
+    /// `repeat`.
     pub min_repeat: u32,
     /// Whether to trace one more propagation, message by message.
     pub is_traced: bool,
@@ -78,14 +79,14 @@ impl Bench {
         })
     }
 
-    /// Switches to `engine` with `options` if that takes no new load: at most the block size may
-    /// differ. Returns whether it did.
+    /// Switches to `engine` with `options` if the network need not be loaded again: only the block
+    /// size and the memory limit may differ. Returns whether the switch was made.
     pub fn switch_to(&mut self, engine: &dyn Engine, options: &LoadOptions) -> bool {
         let block_size = options.paper.block_size;
         let paper = PaperOptions { block_size, ..self.options.paper };
-        let same_but_size = LoadOptions { paper, memory: options.memory, ..self.options };
+        let with_new_size = LoadOptions { paper, memory: options.memory, ..self.options };
         let is_switched = self.engine == engine.info()
-            && same_but_size == *options
+            && with_new_size == *options
             && self.loaded.gpu().is_some_and(|gpu| gpu.set_block_size(block_size));
         if is_switched {
             self.options = *options;

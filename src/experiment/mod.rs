@@ -2,8 +2,8 @@
 //!
 //! An [`Experiment`] measures some networks and returns a [`Record`]: tables and figures, which the
 //! window shows and which are written as CSV, JSON and SVG. Times that this machine cannot measure
-//! because it has no GPU come from a shipped [`Recording`]. Every number has an [`Origin`], which
-//! tells measured, recorded and predicted numbers from those that the paper prints.
+//! because it has no GPU come from a shipped [`Recording`]. Every number has an [`Origin`], such as
+//! measured here, recorded, predicted, or printed in the paper.
 //!
 //! The paper is Zheng, Mengshoel and Chong, *Belief Propagation by Message Passing in Junction
 //! Trees: Computing Each Message Faster Using GPU Parallelization* (UAI 2011).
@@ -49,9 +49,9 @@ pub struct Experiment {
     pub title: &'static str,
     /// The question, in a sentence or two.
     pub question: &'static str,
-    /// Settings that affect it, besides the networks and the triangulation.
+    /// Settings that affect the result, besides the networks and the triangulation.
     pub parameters: &'static [Parameter],
-    /// Networks to run it on if none are chosen.
+    /// Networks that the experiment runs on if none are chosen.
     pub networks: &'static [&'static str],
     answer: fn(&Setup, &Progress, &mut Record) -> Result<(), ExperimentError>,
 }
@@ -77,7 +77,7 @@ pub enum Parameter {
 pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
 
-/// The block sizes that experiment `fig5` tries, in threads (section 4.2).
+/// The block sizes that experiments `fig5` and `ladder` try, in threads (section 4.2).
 pub const BLOCK_SIZES: [u32; 10] = [16, 32, 48, 64, 96, 128, 192, 256, 512, 1024];
 
 /// Why an experiment has no result.
@@ -86,7 +86,7 @@ pub enum ExperimentError {
     /// The experiment was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// A network could not be read or propagated. The message is for the user.
+    /// The experiment or recording could not be completed. The message, for the user, says why.
     #[error("{0}")]
     Failed(String),
 }
@@ -107,7 +107,7 @@ impl Experiment {
     /// Runs the experiment.
     ///
     /// # Errors
-    /// If it was cancelled, or a network could not be propagated at all.
+    /// If it was cancelled, or an engine cannot run here and there is no recording to show instead.
     pub fn run(&self, setup: &Setup, progress: &Progress) -> Result<Record, ExperimentError> {
         let mut record = Record {
             format: record::FORMAT,

@@ -41,7 +41,8 @@ pub const TABLE_1: [PaperNetwork; 8] = [
     row("water", 20, [995_328, 9, 173_297], [147_456, 3, 26_065], [52.0, 120.0, 2.31]),
 ];
 
-/// Sizes are largest, smallest and mean; times are GPU, CPU and their ratio.
+/// A column of Table 1. Sizes are the largest, smallest and mean; times are those of GPU and CPU,
+/// and the speedup.
 const fn row(
     name: &'static str,
     cliques: u64,
@@ -70,17 +71,18 @@ pub fn table_1(name: &str) -> Option<&'static PaperNetwork> {
     TABLE_1.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// The fastest block size of a network, in threads (section 4.2 on Figure 5).
+/// Networks with their fastest block sizes, in threads (section 4.2 on Figure 5).
 pub const BEST_BLOCK_SIZES: [(&str, u32); 2] = [("barley", 48), ("munin3", 16)];
 
-/// Share of a network's time that is kernel overhead (section 4.4 on Figure 7).
+/// Networks with the share of their time that is kernel overhead (section 4.4 on Figure 7).
 pub const OVERHEAD_SHARES: [(&str, f64); 2] = [("munin3", 0.36), ("barley", 0.017)];
 
 /// Time of one launch in microseconds, lowest and highest, derived from the overhead shares and
 /// Table 1: 1.7% of 106 ms over the 70 messages of Barley, 36% of 104 ms over the 1806 of Munin3.
 pub const LAUNCH_US: [f64; 2] = [21.0, 26.0];
 
-/// Speed gained by interleaving the mapping tables, lowest and highest (section 4.5).
+/// Speed gained by interleaving the mapping tables, as a fraction, lowest and highest (section
+/// 4.5).
 pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
 
 /// The memory layout of the mapping tables that the paper found faster.

@@ -143,7 +143,7 @@ fn now() -> String {
 /// The date and time in UTC, `seconds` after the beginning of 1970.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Counting years from March puts the leap day at their end. 1 January 1970 is 719,468 days
+    // Counting from March puts the leap day at the end of a year. 1 January 1970 is 719,468 days
     // after 1 March of year 0, and 400 years have 146,097 days.
     let days = days + 719_468;
     let (cycle, day) = (days / 146_097, days % 146_097);

@@ -21,8 +21,8 @@ pub struct Record {
     /// Where the recorded numbers come from, such as `recorded on NVIDIA H200 on 2026-11-21`. Empty
     /// if nothing was recorded.
     pub recorded: Vec<String>,
-    /// The smallest and largest number of propagations over which a time is the median. `None` if
-    /// the record holds no times or is from a version that did not write this.
+    /// The smallest and the largest number of propagations behind a median time. `None` if the
+    /// record holds no times or is from a version that did not write this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propagations: Option<[usize; 2]>,
     /// Settings of the experiment, as name and value.
@@ -87,7 +87,7 @@ impl Record {
         self.format == FORMAT
     }
 
-    /// Notes that a time in the record is the median over this many propagations.
+    /// Notes that a time in the record is the median of `count` propagations.
     pub(super) fn count_propagations(&mut self, count: usize) {
         let [min, max] = self.propagations.unwrap_or([count; 2]);
         self.propagations = Some([min.min(count), max.max(count)]);
@@ -125,8 +125,8 @@ impl Record {
         files
     }
 
-    /// Whether the machine that ran the experiment matters: it was timed, or nothing was recorded
-    /// elsewhere.
+    /// Whether to name the machine that ran the experiment: something was timed on it, or the
+    /// record uses no recording.
     #[must_use]
     pub fn is_live(&self) -> bool {
         let panels = self.figures.iter().flat_map(|figure| &figure.panels);

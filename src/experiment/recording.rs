@@ -111,7 +111,8 @@ pub struct RecordedRun {
     pub launch_us: Option<f64>,
     /// Peak memory of the engine, in bytes.
     pub peak_bytes: u64,
-    /// Trace of one propagation. It took longer than the others, because tracing costs time.
+    /// Trace of one propagation. That propagation took longer than the timed ones, because tracing
+    /// costs time.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "packed::trace")]
     pub trace: Option<MessageTrace>,
 }
@@ -206,8 +207,8 @@ impl Recording {
 }
 
 impl RecordedNetwork {
-    /// Whether the messages have the same sizes as those of `compiled`, so that traces can be shown
-    /// on its tree.
+    /// Whether the messages have the same sizes as the messages of `compiled`. If so, the traces
+    /// fit the tree of `compiled`.
     #[must_use]
     pub fn matches(&self, compiled: &CompiledNetwork) -> bool {
         self.messages == MessageSizes::of(compiled.tree(), compiled.plan())

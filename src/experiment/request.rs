@@ -17,7 +17,7 @@ pub struct ExperimentRequest {
     pub triangulation: Triangulation,
     /// Name of the engine under study.
     pub engine: String,
-    /// Name of the engine that it is compared with.
+    /// Name of the engine to compare with the engine under study.
     pub baseline: String,
     /// Propagations measured for each time.
     pub repeat: u32,

@@ -11,7 +11,7 @@ use crate::propagation::MemoryLimit;
 /// The engine that experiments measure unless another is chosen.
 pub const DEFAULT_ENGINE: &EngineInfo = &GPU_PAPER;
 
-/// The engine that experiments compare it with unless another is chosen.
+/// The baseline, the engine to compare with, unless another is chosen.
 pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 
 /// The networks and settings of an experiment.
@@ -23,7 +23,7 @@ pub struct Setup {
     pub triangulation: Triangulation,
     /// Name of the engine to measure.
     pub engine: String,
-    /// Name of the engine to compare it with.
+    /// Name of the engine to compare with.
     pub baseline: String,
     /// Propagations to time for each measurement, after a warm-up.
     pub repeat: u32,

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::engine::{self, EngineInfo, PaperOptions};
 
-/// Longest time spent on timing propagations of one engine on one tree. A longer limit gives
-/// steadier medians for slow engines, and slower experiments.
+/// Time after which no further propagation of the same engine on the same tree is timed. A longer
+/// limit gives steadier medians for slow engines, and slower experiments.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// Minimum number of propagations to time, however long they take.
@@ -47,8 +47,7 @@ pub(super) fn on_gpu(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.on_gpu())
 }
 
-/// Where all times of an experiment come from. Times of two machines cannot be compared, so an
-/// experiment never mixes sources.
+/// Where times come from. Times of two machines cannot be compared, so no speedup mixes sources.
 #[derive(Clone, Copy)]
 pub(super) enum TimeSource {
     ThisMachine,
@@ -91,8 +90,8 @@ impl TimeSource {
         }
     }
 
-    /// The time of `config` on `tree`. If it cannot be had, returns `None` and adds a note to
-    /// `record` that says why.
+    /// The time of `config` on `tree`. If there is none, returns `None` and adds the reason to
+    /// `record` as a note.
     pub fn time(
         self,
         setup: &Setup,

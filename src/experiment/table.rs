@@ -7,7 +7,8 @@ use super::Origin;
 /// A table of typed columns of the same length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Name of the table, which is also part of a file name.
+    /// Name of the table. It is part of the name of its file, except for the first table of a
+    /// record.
     pub name: String,
     /// The columns.
     pub columns: Vec<Column>,

@@ -92,7 +92,8 @@ impl NamedTree {
     /// Approximate work of loading the network and propagating it this many times, for
     /// [`Progress::expect`].
     pub fn weight(&self, repeat: u32) -> f64 {
-        /// Fixed work of a clique, in entries. A rough value that affects only the progress bar.
+        /// Fixed work of a clique, in entries. This is a rough value that affects only the progress
+        /// bar.
         const CLIQUE: f64 = 500.0;
         /// Work of loading, in propagations. Equally rough.
         const LOADING: f64 = 6.0;

@@ -1,7 +1,7 @@
 //! Simulated annealing over elimination trees.
 //!
 //! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing",
-//! with a different neighbourhood: a step moves a vertex a few places up or down in the elimination
+//! with a different neighbourhood: a step moves a vertex a few levels up or down in the elimination
 //! tree instead of exchanging it in the order. The cost of a step then does not depend on the size
 //! of the network, and no step is wasted on exchanges that change nothing.
 
@@ -18,20 +18,20 @@ pub(super) struct Cooling {
     /// Growth of the total that is accepted with probability 1/e at the start, as a share of the
     /// initial total.
     pub initial_temperature: f64,
-    /// The same at the end.
+    /// The same share at the end.
     pub final_temperature: f64,
     /// Total number of steps.
     pub steps: u64,
 }
 
-/// Maximum number of places that one step moves a vertex. Affects only the quality of the tree.
+/// Maximum number of levels that one step moves a vertex. Affects only the quality of the tree.
 const MAX_MOVE: u64 = 4;
 
 /// Number of temperatures of a walk. A power of two, so that [`cooling_factor`] needs only square
 /// roots.
 const TEMPERATURES: u64 = 256;
 
-/// Number of steps between two checks of the clock.
+/// Maximum number of steps between two checks of the clock and of the cancel token.
 const STEPS_PER_CHECK: u64 = 2048;
 
 /// Walks from `tree` and returns an order with the smallest total met on the way.
@@ -52,7 +52,7 @@ pub(super) fn anneal(
     }
     let mut temperature = best * cooling.initial_temperature;
     let factor = cooling_factor(cooling.final_temperature / cooling.initial_temperature);
-    let mut below = Vec::new();
+    let mut passed = Vec::new();
     for stage in 0..TEMPERATURES {
         let steps =
             cooling.steps * (stage + 1) / TEMPERATURES - cooling.steps * stage / TEMPERATURES;
@@ -64,7 +64,7 @@ pub(super) fn anneal(
                 }
             }
             let limit = temperature * exponential(random);
-            step(tree, limit, random, &mut below);
+            step(tree, limit, random, &mut passed);
             if tree.total() < best * (1.0 - 1e-12) {
                 best = tree.total();
                 order = tree.order();
@@ -82,18 +82,18 @@ fn cooling_factor(ratio: f64) -> f64 {
 
 /// Moves a random vertex up or down, and back again if the total grows by more than `limit`.
 ///
-/// `below` is a scratch buffer for the vertices that the moved one has passed.
-fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, below: &mut Vec<usize>) {
+/// `passed` is a scratch buffer for the vertices that the moved vertex changes places with.
+fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, passed: &mut Vec<usize>) {
     let v = random_below(tree.len(), random);
     let draw = random.next_u64();
-    let (up, places) = (draw & 1 == 0, 1 + (draw >> 32) % MAX_MOVE);
+    let (up, levels) = (draw & 1 == 0, 1 + (draw >> 32) % MAX_MOVE);
     let before = tree.total();
-    below.clear();
-    for _ in 0..places {
+    passed.clear();
+    for _ in 0..levels {
         if up {
             let Some(parent) = tree.parent(v) else { break };
             tree.rotate(v);
-            below.push(parent);
+            passed.push(parent);
         } else {
             let children = tree.children(v);
             if children.is_empty() {
@@ -101,12 +101,12 @@ fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, below: &m
             }
             let child = children[random_below(children.len(), random)] as usize;
             tree.rotate(child);
-            below.push(child);
+            passed.push(child);
         }
     }
     if tree.total() - before > limit {
-        while let Some(passed) = below.pop() {
-            tree.rotate(if up { passed } else { v });
+        while let Some(other) = passed.pop() {
+            tree.rotate(if up { other } else { v });
         }
     }
 }

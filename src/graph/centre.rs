@@ -57,8 +57,8 @@ impl Forest {
 
     /// Joins the trees of `vertices`, one vertex per tree, into one.
     ///
-    /// Connects the centre of every tree to the centre of one with the largest radius. Paths
-    /// between trees are shortest through the centres.
+    /// Connects the centre of every tree to the centre of one with the largest radius. Edges
+    /// between centres keep the longest path of the result short.
     pub fn join_all(&mut self, vertices: &[usize]) {
         let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();
         let widest = (0..centres.len()).max_by_key(|&tree| (centres[tree].radius, Reverse(tree)));
@@ -89,14 +89,14 @@ impl Forest {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
             last.expect("a vertex reaches itself").vertex
         };
-        let one = furthest(&self.paths_from(vertex));
-        let from_one = self.paths_from(one);
-        let other = furthest(&from_one);
-        let mut from_other = vec![0; self.costs.len()];
-        for reached in self.paths_from(other) {
-            from_other[reached.vertex] = reached.distance;
+        let first_end = furthest(&self.paths_from(vertex));
+        let from_first = self.paths_from(first_end);
+        let second_end = furthest(&from_first);
+        let mut from_second = vec![0; self.costs.len()];
+        for reached in self.paths_from(second_end) {
+            from_second[reached.vertex] = reached.distance;
         }
-        from_one.iter().map(|r| (r.vertex, r.distance.max(from_other[r.vertex]))).collect()
+        from_first.iter().map(|r| (r.vertex, r.distance.max(from_second[r.vertex]))).collect()
     }
 
     /// All vertices of the tree that contains `from`, each after its predecessor on the path.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn joining_trees_does_not_lengthen_the_longest_path() {
+    fn joining_shorter_trees_does_not_lengthen_the_longest_path() {
         // A path of seven, a path of three, and two single vertices.
         let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (7, 8), (8, 9)];
         let mut forest = forest(&[1; 12], &edges);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn joining_two_trees_of_equal_radius_adds_one() {
+    fn joining_two_trees_of_equal_radius_adds_one_to_the_radius() {
         let mut forest = forest(&[1; 6], &[(0, 1), (1, 2), (3, 4), (4, 5)]);
         forest.join_all(&[0, 3]);
         assert_eq!(forest.centre(0).radius, 3);

@@ -1,11 +1,12 @@
 //! Builds a junction tree directly from an elimination, for trees that serve a single propagation.
 //!
-//! The clusters of an elimination form a tree: the parent of a cluster is the cluster of whichever
-//! of its remaining variables is eliminated next. The parent contains all of the child's variables
-//! except the eliminated one. If it contains no others, it is part of the child, and the two are
-//! contracted into one clique. This leaves the maximal cliques, and each contraction preserves the
-//! running intersection property. [`build_junction_tree`] chooses among all trees of these cliques;
-//! [`clique_tree`] takes the first one and is much faster.
+//! The clusters of an elimination form a tree: after its variable is eliminated, the cluster's
+//! parent is the cluster of whichever of its other variables is eliminated next. The parent
+//! contains all of the child's variables except the eliminated one. If the parent contains no other
+//! variables, it is a subset of the child, and the two are contracted into one clique. This leaves
+//! the maximal cliques, and each contraction preserves the running intersection property.
+//! [`build_junction_tree`] chooses among all trees of these cliques; [`clique_tree`] takes the tree
+//! that the elimination gives, and is much faster.
 //!
 //! [`build_junction_tree`]: crate::graph::build_junction_tree
 
@@ -26,7 +27,7 @@ pub struct CliqueTree {
     /// `home[v]`: a clique that contains variable `v` and all its neighbours that are eliminated
     /// later.
     pub home: Vec<usize>,
-    /// `position[v]`: the place of variable `v` in the elimination order.
+    /// `position[v]`: the position of variable `v` in the elimination order.
     pub position: Vec<usize>,
     /// Total entries of the tables of all cliques.
     pub entries: u64,
@@ -70,8 +71,8 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
     let count = found.order.len();
     let mut position = vec![0; count];
     found.order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
-    let first = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
-    let above: Vec<Option<usize>> = found.neighbours.iter().map(first).collect();
+    let earliest = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
+    let above: Vec<Option<usize>> = found.neighbours.iter().map(earliest).collect();
     // For each cluster, a child that contains it, if there is one; of several, the last.
     let mut inside = vec![None; count];
     for (at, around) in found.neighbours.iter().enumerate() {
@@ -189,8 +190,8 @@ mod tests {
                 }
             });
             let tree = JunctionTree::new(cliques.clone(), edges.collect(), CliqueId::new(0));
-            let is_one = predicates::is_junction_tree(&graph, &elimination.fill_edges, &tree);
-            assert_eq!(is_one, Ok(()), "graph {round}");
+            let verdict = predicates::is_junction_tree(&graph, &elimination.fill_edges, &tree);
+            assert_eq!(verdict, Ok(()), "graph {round}");
             let total: u64 = cliques.iter().map(|clique| clique.entries).sum();
             assert_eq!(total, elimination.total_entries(&graph), "graph {round}");
             assert_eq!(cliques.iter().map(|clique| clique.entries).max(), Some(cliques[0].entries));
@@ -201,21 +202,25 @@ mod tests {
             }
             assert!(quick(&[heuristic], total, |_| 0).is_none(), "graph {round}");
 
-            // If the limit is the total so far, the smallest tree wins. If it is half of that, a
-            // later heuristic wins only with a tree less than half as large.
+            // If the limit is the total so far, the smallest tree wins. If the limit is half of the
+            // total, a later heuristic wins only with a tree less than half as large.
             let entries = |found: Option<(CliqueTree, Heuristic)>| {
                 let (tree, which) = found.expect("there is no limit");
                 (tree.cliques.iter().map(&size).sum::<u64>(), which)
             };
-            let of = |heuristic| entries(quick(&[heuristic], u64::MAX, |_| 0)).0;
-            let least = Heuristic::ALL.map(of).into_iter().min().expect("there are four");
-            assert_eq!(entries(quick(&Heuristic::ALL, u64::MAX, |total| total)).0, least);
-            let first = of(Heuristic::ALL[0]);
+            let entries_by = |heuristic| entries(quick(&[heuristic], u64::MAX, |_| 0)).0;
+            let smallest =
+                Heuristic::ALL.map(entries_by).into_iter().min().expect("there are four");
+            assert_eq!(entries(quick(&Heuristic::ALL, u64::MAX, |total| total)).0, smallest);
+            let first = entries_by(Heuristic::ALL[0]);
             let (total, which) = entries(quick(&Heuristic::ALL[..2], u64::MAX, |total| total / 2));
-            let second = of(Heuristic::ALL[1]);
-            let is_half = second < first / 2;
-            let expected =
-                if is_half { (second, Heuristic::ALL[1]) } else { (first, Heuristic::ALL[0]) };
+            let second = entries_by(Heuristic::ALL[1]);
+            let is_less_than_half = second < first / 2;
+            let expected = if is_less_than_half {
+                (second, Heuristic::ALL[1])
+            } else {
+                (first, Heuristic::ALL[0])
+            };
             assert_eq!((total, which), expected, "graph {round}");
         }
     }

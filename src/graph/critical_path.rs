@@ -24,8 +24,8 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// An edge can be replaced by an edge between any two cliques, one on each side of it, that contain
 /// its separator: the separators stay the same, and the running intersection property still holds.
 /// The number of entries that a propagation touches (at both ends of every edge) may grow, but by
-/// less than the critical path shrinks. The first number limits a single processor, the second many
-/// processors; their sum never grows.
+/// less than the critical path shrinks. The number of entries limits a single processor, and the
+/// critical path limits many processors; the sum of the two never grows.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
@@ -64,8 +64,8 @@ fn reattach_one(
             let shorter = found.radius.saturating_add(more) < centre.radius;
             // If two branches are equally long, shortening one shortens the diameter but not the
             // radius.
-            let level = found.radius == centre.radius && found.diameter < centre.diameter;
-            if shorter || level && more == 0 {
+            let is_level = found.radius == centre.radius && found.diameter < centre.diameter;
+            if shorter || is_level && more == 0 {
                 return Some(found);
             }
             forest.remove_edge(other.0, other.1);

@@ -7,17 +7,18 @@ use crate::graph::greedy::Greedy;
 use crate::graph::{MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// Which vertex to eliminate next: the one with the smallest score.
+/// The score that decides which vertex to eliminate next: a vertex with the smallest score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Heuristic {
-    /// Fewest neighbours.
+    /// The number of neighbours.
     MinDegree,
-    /// Fewest edges added between its neighbours.
+    /// The number of edges that elimination adds between the neighbours.
     MinFill,
-    /// Smallest table over the vertex and its neighbours.
+    /// The number of entries of the table over the vertex and its neighbours.
     MinWeight,
-    /// Least sum over the edges added between its neighbours, where an edge costs the product of
-    /// its ends' cardinalities. Gives the trees of Table 1 of Zheng, Mengshoel and Chong.
+    /// The sum over the edges that elimination adds between the neighbours, where an edge costs the
+    /// product of its ends' cardinalities. Gives the trees of Table 1 of Zheng, Mengshoel and
+    /// Chong.
     WeightedMinFill,
 }
 
@@ -38,7 +39,7 @@ pub struct Elimination {
     pub fill_edges: Vec<(VariableId, VariableId)>,
 }
 
-/// Eliminates all variables of `graph`, always one with the smallest score by `heuristic`.
+/// Eliminates all variables of `graph`, each time one with the smallest score by `heuristic`.
 ///
 /// Ties are broken at random, determined by `seed`; seed 0 takes the first in file order.
 ///
@@ -111,9 +112,9 @@ impl Elimination {
     /// Indices into [`clusters`](Self::clusters) of the clusters that no other contains: the
     /// maximal cliques of the triangulated graph, each once.
     ///
-    /// Cluster `j` without its own variable is a clique, and lies inside the cluster `i` of the
-    /// next of its variables to be eliminated. Cluster `i` is contained in an earlier one exactly
-    /// if, for one such `j`, it adds nothing to that clique.
+    /// `clusters[j]` without `order[j]` is a clique. If `order[i]` is the first variable of this
+    /// clique to be eliminated, `clusters[i]` contains the clique. `clusters[i]` is contained in an
+    /// earlier cluster if and only if it equals this clique for some such `j`.
     #[must_use]
     pub fn maximal_clusters(&self) -> Vec<usize> {
         let mut position = vec![0; self.order.len()];

@@ -1,9 +1,9 @@
 //! An elimination order as a tree that can be changed locally.
 //!
-//! The cluster of a vertex is the vertex with its neighbours at the time it is eliminated. Its
-//! parent is the vertex of that cluster that is eliminated next. Every order in which children come
-//! before their parents gives the same clusters (Liu 1990, "The role of elimination trees in sparse
-//! factorization", section 3), so the tree holds all that matters about an order.
+//! The cluster of a vertex is the vertex with its neighbours at the time it is eliminated. The
+//! parent of the vertex is the vertex of this cluster that is eliminated next. Every order in which
+//! children come before their parents gives the same clusters (Liu 1990, "The role of elimination
+//! trees in sparse factorization", section 3), so the tree holds all that matters about an order.
 //!
 //! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the
 //! graph after eliminating both is the same. Rotations reach every order, and each costs only a
@@ -89,7 +89,7 @@ impl EliminationTree {
             tree.clusters[v * words..][..words].copy_from_slice(&cluster);
             (tree.sizes[v], tree.entries[v]) = tree.measure(&cluster);
             tree.maximal[v] = tree.is_maximal(v);
-            tree.total += tree.counted(v);
+            tree.total += tree.contribution(v);
         }
         tree
     }
@@ -134,11 +134,11 @@ impl EliminationTree {
     pub fn rotate(&mut self, v: usize) {
         let words = self.words;
         let p = self.parents[v] as usize;
-        self.total -= self.counted(v) + self.counted(p);
+        self.total -= self.contribution(v) + self.contribution(p);
 
-        // The parent p is now eliminated before v. Its new cluster is made of its own neighbours
-        // that remain, and of the clusters of its children and of those children of v that contain
-        // p.
+        // The parent p is now eliminated before v. The children of v whose clusters contain p
+        // become children of p. The new cluster of p is made of v, the remaining neighbours of p,
+        // and the clusters of its children.
         let mut cluster = std::mem::take(&mut self.scratch);
         let above = &self.clusters[p * words..][..words];
         let own = &self.neighbours[p * words..][..words];
@@ -172,7 +172,7 @@ impl EliminationTree {
         self.children[p] = first;
         self.children[v] = second;
 
-        // The graph after v is now the graph that was left after p.
+        // Eliminating v now leaves the graph that eliminating p left before.
         let g = self.parents[p];
         self.parents[v] = g;
         self.parents[p] = v as u32;
@@ -195,11 +195,11 @@ impl EliminationTree {
         self.scratch = cluster;
         self.maximal[p] = self.is_maximal(p);
         self.maximal[v] = self.is_maximal(v);
-        self.total += self.counted(v) + self.counted(p);
+        self.total += self.contribution(v) + self.contribution(p);
     }
 
-    /// What the cluster of `v` adds to the total.
-    fn counted(&self, v: usize) -> f64 {
+    /// What the cluster of `v` contributes to the total.
+    fn contribution(&self, v: usize) -> f64 {
         if self.maximal[v] { self.entries[v] } else { 0.0 }
     }
 

@@ -106,17 +106,17 @@ impl Greedy {
         let mut entries = 0_u64;
         let mut tied = false;
         let mut residues = Residues::new(n);
-        while let Some((v, equals)) = queue.pop() {
+        while let Some((v, is_tied)) = queue.pop() {
             cancel.check()?;
             // Vertices that need no fill edge can be eliminated in any order and give the same
             // cliques, so a tie between them does not matter.
-            tied |= equals && !(self.counts_fill() && self.scores[v] == 0);
-            let around = self.remove(v);
+            tied |= is_tied && !(self.counts_fill() && self.scores[v] == 0);
+            let around = self.eliminate(v);
             for &changed in around.iter().chain(&self.changed_scores) {
                 queue.update(changed as usize, self.scores[changed as usize]);
             }
             self.changed_scores.clear();
-            if residues.is_maximal(v, &around) {
+            if residues.eliminate(v, &around) {
                 entries = entries.saturating_add(self.cluster_entries(v, &around));
                 if bound.is_some_and(|bound| entries >= bound) {
                     return Ok(Run { tied, found: None });
@@ -128,8 +128,8 @@ impl Greedy {
         Ok(Run { tied, found: Some(Found { order, neighbours: clusters, entries }) })
     }
 
-    /// Eliminates `v`: joins its neighbours pairwise and returns them.
-    fn remove(&mut self, v: usize) -> Vec<u32> {
+    /// Eliminates `v`: joins its neighbours pairwise, and returns these neighbours.
+    fn eliminate(&mut self, v: usize) -> Vec<u32> {
         let around = std::mem::take(&mut self.neighbours[v]);
         for &a in &around {
             let a = a as usize;
@@ -288,16 +288,16 @@ impl Queue {
         }
     }
 
-    /// Removes the vertex with the smallest score and returns it, and whether another has the same
-    /// score.
+    /// Removes the vertex with the smallest score. Returns the vertex, and whether another vertex
+    /// has the same score.
     fn pop(&mut self) -> Option<(usize, bool)> {
         let first = self.first()?;
         let place = self.winners.len() / 2 + first as usize;
         self.winners[place] = NO_RANK;
         self.replay(first);
         let score = self.scores[first as usize];
-        let equals = self.first().is_some_and(|other| self.scores[other as usize] == score);
-        Some((self.vertex[first as usize] as usize, equals))
+        let is_tied = self.first().is_some_and(|other| self.scores[other as usize] == score);
+        Some((self.vertex[first as usize] as usize, is_tied))
     }
 
     /// The rank with the smallest score.
@@ -321,9 +321,9 @@ impl Residues {
         Self { sizes: Vec::with_capacity(n), residues_of: vec![Vec::new(); n] }
     }
 
-    /// Eliminates `v`, whose neighbours are `around`. Returns whether no earlier cluster contains
-    /// all of them.
-    fn is_maximal(&mut self, v: usize, around: &[u32]) -> bool {
+    /// Eliminates `v`, whose neighbours are `around`. Returns whether the cluster of `v` is
+    /// maximal, that is, contained in no earlier cluster.
+    fn eliminate(&mut self, v: usize, around: &[u32]) -> bool {
         let mut maximal = true;
         for residue in std::mem::take(&mut self.residues_of[v]) {
             let size = self.sizes[residue as usize].take();
@@ -403,8 +403,8 @@ mod tests {
                 untied += 1;
                 let entries = first.found.unwrap().entries;
                 for seed in 1..6 {
-                    let again = run(&graph, heuristic, seed, None).found.unwrap();
-                    assert_eq!(again.entries, entries, "{heuristic:?} with seed {seed}");
+                    let other = run(&graph, heuristic, seed, None).found.unwrap();
+                    assert_eq!(other.entries, entries, "{heuristic:?} with seed {seed}");
                 }
             }
         }

@@ -10,16 +10,16 @@ use crate::graph::reduction::reduce;
 use crate::graph::search::{ROUNDS, saturation_steps};
 use crate::network::VariableId;
 
-/// Maximum number of steps of a walk. Longer walks find nothing better, and a walk reports what it
-/// found only at its end.
+/// Maximum number of steps of a walk. Longer walks did not find better orders, and a walk reports
+/// its order only at its end.
 const LONGEST_WALK: u64 = 8_000_000;
 
 /// Improves `order`, an elimination order of `graph`, until `cancel` is set.
 ///
 /// Walks like [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits. Calls
 /// `better` with each order that has a smaller sum of clique table entries than all before it, and
-/// with that sum. Calls `tick` every few thousand steps; the search pauses until it returns. The
-/// orders found depend only on `graph`, `order` and `seed`.
+/// with that sum. Calls `tick` at least every few thousand steps; the search pauses until it
+/// returns. The orders found depend only on `graph`, `order` and `seed`.
 ///
 /// Returns once there was no improvement for a hundred times the number of steps after which most
 /// pairs of vertices have been exchanged, or at once if removing simplicial vertices leaves no

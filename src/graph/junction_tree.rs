@@ -4,12 +4,12 @@ use crate::id::define_id;
 use crate::network::VariableId;
 
 define_id! {
-    /// Names a clique of one [`JunctionTree`].
+    /// Identifies a clique of one [`JunctionTree`].
     CliqueId
 }
 
 define_id! {
-    /// Names a separator, and with it an edge, of one [`JunctionTree`].
+    /// Identifies a separator, and thus an edge, of one [`JunctionTree`].
     SeparatorId
 }
 
@@ -180,8 +180,8 @@ impl JunctionTree {
         let mut order = Vec::new();
         for clique in away.into_iter().rev() {
             let kept = self.parent(clique).map(|link| &self[link.separator].variables);
-            let held = |v: &VariableId| kept.is_some_and(|kept| kept.binary_search(v).is_ok());
-            order.extend(self[clique].variables.iter().copied().filter(|v| !held(v)));
+            let is_kept = |v: &VariableId| kept.is_some_and(|kept| kept.binary_search(v).is_ok());
+            order.extend(self[clique].variables.iter().copied().filter(|v| !is_kept(v)));
         }
         order
     }

@@ -67,8 +67,8 @@ impl KnownOrders {
     }
 
     /// Adds `order` for `graph`, whose clique tables have `entries` entries in total, unless an
-    /// equally good order is known. Returns whether it was added. The order itself is kept, not
-    /// just its cliques: another order with the same cliques can give another tree.
+    /// order at least as good is known. Returns whether `order` was added. The order itself is
+    /// kept, not just its cliques: another order with the same cliques can give another tree.
     pub fn insert(&mut self, graph: &MoralGraph, order: &[VariableId], entries: u64) -> bool {
         let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
         if better {

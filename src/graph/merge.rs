@@ -85,9 +85,9 @@ struct MergeState {
     merged_into: Vec<CliqueId>,
     /// Entries of each clique that was not merged into another.
     sizes: Vec<u64>,
-    /// For each such clique, the sum of 1 / |S| over its separators S.
+    /// For each clique that was not merged into another, the sum of 1 / |S| over its separators S.
     shares: Vec<f64>,
-    /// Total entries of these cliques.
+    /// Total entries of the cliques that were not merged into another.
     total: u64,
 }
 
@@ -126,11 +126,12 @@ impl MergeState {
         let (above, below) = (self.sizes[parent.index()], self.sizes[edge.child.index()]);
         let merged = above.saturating_mul(below / edge.entries);
         let share = 1.0 / edge.entries as f64;
-        // The neighbours exchange messages with a larger table; the removed edge has none.
-        let grows = |size: u64, clique: CliqueId| {
+        // The neighbours exchange messages with a larger table; the removed edge no longer carries
+        // any.
+        let growth = |size: u64, clique: CliqueId| {
             (merged as f64 - size as f64) * (self.shares[clique.index()] - share)
         };
-        let more = grows(above, parent) + grows(below, edge.child);
+        let more = growth(above, parent) + growth(below, edge.child);
         MergeEffect {
             parent,
             merged,

@@ -14,14 +14,14 @@ pub struct MoralGraph {
     adjacency: Vec<FixedBitSet>,
 }
 
-/// Number of entries of a table over variables with these cardinalities; [`u64::MAX`] if it
-/// overflows.
+/// Number of entries of a table over variables with these cardinalities; [`u64::MAX`] if the
+/// product overflows.
 pub fn table_entries(cardinalities: impl IntoIterator<Item = usize>) -> u64 {
     cardinalities.into_iter().fold(1_u64, |size, states| size.saturating_mul(states as u64))
 }
 
 impl MoralGraph {
-    /// Makes the variables of each family in `families` neighbours.
+    /// The graph in which the variables of each family in `families` are pairwise neighbours.
     ///
     /// `cardinalities[v]` is the number of states of variable `v`.
     ///

@@ -1,9 +1,9 @@
 //! The specification of a junction tree, as functions that can be called.
 //!
-//! Each predicate looks only at the result and shares no code with the functions that produce it.
-//! Messages name variables and cliques by index, because nothing in this module knows their names.
-//! Tests call the predicates on every shipped network, and debug builds on everything that is
-//! compiled.
+//! Each predicate looks only at the result. Apart from [`table_entries`], it shares no code with
+//! the functions that produce the result. Messages name variables and cliques by index, because
+//! nothing in this module knows their names. Tests call the predicates on every shipped network,
+//! and debug builds on everything that is compiled.
 
 use std::fmt::Display;
 
@@ -55,7 +55,10 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
         require(!seen.put(index), || format!("variable {index} occurs twice in the order"))?;
     }
     let missing = seen.zeroes().next();
-    require(missing.is_none(), || format!("variable {missing:?} is missing from the order"))
+    match missing {
+        Some(index) => Err(Violation(format!("variable {index} is missing from the order"))),
+        None => Ok(()),
+    }
 }
 
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
@@ -75,7 +78,8 @@ pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -
     let mut time = vec![0; rows.len()];
     let mut count = vec![0_usize; rows.len()];
     for now in 0..rows.len() {
-        let next = visited.zeroes().max_by_key(|&v| count[v]).expect("one visit a variable");
+        let next =
+            visited.zeroes().max_by_key(|&v| count[v]).expect("each turn visits one variable");
         let before: Vec<usize> = rows[next].intersection(&visited).collect();
         if let Some(&last) = before.iter().max_by_key(|&&v| time[v]) {
             for &other in before.iter().filter(|&&v| v != last) {

@@ -12,8 +12,8 @@
 //! bound on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005,
 //! "Preprocessing rules for triangulation of probabilistic networks"). For the total there is no
 //! such rule. Take the four-cycle a, b, c, d with 3, 3, 2 and 3 states: each vertex is almost
-//! simplicial, but starting with a, which has the most states, costs 3 * 3 * 3 + 3 * 3 * 2 = 45
-//! entries, and starting with b costs 36.
+//! simplicial, but starting with a costs 3 * 3 * 3 + 3 * 3 * 2 = 45 entries, and starting with b
+//! costs 36.
 
 use fixedbitset::FixedBitSet;
 
@@ -47,11 +47,11 @@ pub(super) fn reduce(graph: &MoralGraph) -> Core {
             continue;
         }
         let around: Vec<usize> = rows[v].ones().collect();
-        let complete = around
+        let is_simplicial = around
             .iter()
             .enumerate()
             .all(|(index, &a)| around[index + 1..].iter().all(|&b| rows[a].contains(b)));
-        if complete {
+        if is_simplicial {
             remaining.remove(v);
             removed.push(VariableId::new(v));
             for a in around {

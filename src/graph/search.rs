@@ -77,13 +77,13 @@ fn restart(
 /// One walk, or two in sequence, from the best order so far.
 pub(super) struct Round {
     /// Whether a first walk minimises the sum of table sizes to the power of 3/4. Large tables then
-    /// weigh less, so the walk can pass through orders that create one temporarily.
+    /// weigh less, so the walk can pass through orders with a large table.
     flatten_first: bool,
     /// Initial temperature of the walk over actual table sizes; see [`Cooling`].
     initial_temperature: f64,
 }
 
-/// The rounds, repeated in this order. Which of them succeeds depends on the network.
+/// The rounds, repeated in this order. Which round succeeds depends on the network.
 pub(super) const ROUNDS: [Round; 4] = [
     Round { flatten_first: false, initial_temperature: 0.02 },
     Round { flatten_first: true, initial_temperature: 0.003 },
@@ -97,7 +97,7 @@ pub(super) const ROUNDS: [Round; 4] = [
 const FINAL_TEMPERATURE: f64 = 2e-6;
 
 /// Maximum number of steps of the first walks; later walks double. If the budget runs out, only the
-/// last walk is lost. Affects only the quality of the tree.
+/// last walk is cut short. Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 150_000;
 
 /// Number of steps after which most pairs of `n` vertices have been exchanged at least once.

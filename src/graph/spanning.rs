@@ -14,11 +14,11 @@ use crate::network::VariableId;
 ///
 /// A spanning tree has the running intersection property exactly if no other spanning tree has more
 /// variables in its separators in total (Jensen and Jensen 1994), and all such trees have the same
-/// separators. This starts with the one among them for which the sum of the table sizes at the two
-/// ends of every edge is smallest: the number of entries that collect, and again distribute,
-/// touches. Components are joined by empty separators between their centres. Then subtrees are
-/// attached to other cliques that contain their separator, as long as that shortens the critical
-/// path by more than the work it adds. The root is the clique with the shortest critical path.
+/// separators. Of these trees, this starts with the one that touches the fewest entries in collect,
+/// and again in distribute: the sum, over all edges, of the table sizes at both ends. Components
+/// are joined by empty separators between their centres. Then subtrees are attached to other
+/// cliques that contain their separator, as long as that shortens the critical path by more than
+/// the work it adds. The root is the clique with the shortest critical path.
 ///
 /// The cliques and, up to their order, the separators are the same for every such tree and root, so
 /// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
@@ -38,7 +38,7 @@ pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> Jun
     let components = span(&cliques, &holders, &mut forest);
     forest.join_all(&components);
     let root = shorten(&cliques, &holders, &mut forest);
-    let tree = number(graph, &cliques, &forest, root);
+    let tree = number_depth_first(graph, &cliques, &forest, root);
     debug_assert_eq!(
         predicates::is_junction_tree(graph, &elimination.fill_edges, &tree),
         Ok(()),
@@ -102,8 +102,8 @@ impl Link {
 fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
     let mut is_inside = vec![false; cliques.len()];
-    // All links that were ever the best of their clique, the best first; among equal links, the
-    // clique with the smallest index.
+    // All links that were ever the best of their clique, the best first; of equal links, first the
+    // one with the smallest clique index.
     let mut links = BinaryHeap::new();
     let mut shared = vec![0; cliques.len()];
     let mut starts = Vec::new();
@@ -139,7 +139,12 @@ fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<
 }
 
 /// The junction tree of `forest`, rooted at `root`, with its cliques numbered depth first.
-fn number(graph: &MoralGraph, cliques: &[Clique], forest: &Forest, root: usize) -> JunctionTree {
+fn number_depth_first(
+    graph: &MoralGraph,
+    cliques: &[Clique],
+    forest: &Forest,
+    root: usize,
+) -> JunctionTree {
     let mut separators = Vec::with_capacity(cliques.len() - 1);
     let mut numbered = Vec::with_capacity(cliques.len());
     // Cliques to visit, each with its parent and the parent's number.

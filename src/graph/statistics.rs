@@ -4,8 +4,8 @@ use crate::graph::JunctionTree;
 
 /// Size statistics of a junction tree, as in Table 1 of Zheng, Mengshoel and Chong.
 ///
-/// All sizes are entries of tables. A tree with one clique has no separator; its separator figures
-/// are zero.
+/// All sizes are entries of tables. A tree with one clique has no separator; the numbers on
+/// separators are then zero.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TreeStatistics {
     /// Number of cliques.

@@ -29,7 +29,8 @@ impl IndexMapping {
         Self { entries: entries.into() }
     }
 
-    /// For each entry of the larger table, in order, the index of the entry of the smaller.
+    /// For each entry of the larger table, in order, the index of the corresponding entry of the
+    /// smaller table.
     #[must_use]
     pub fn entries(&self) -> &[u32] {
         &self.entries
@@ -45,8 +46,8 @@ impl IndexMapping {
 /// Appends to `mapping`, for every entry of a table over `from` in order, the index of the entry of
 /// a table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
 ///
-/// This is faster than an [`Odometer`] because the indices for each further state of a variable are
-/// those for its first state plus a constant.
+/// This is faster than an [`Odometer`]: the indices for each further state of a variable are the
+/// indices for its first state plus a constant.
 pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     let first = mapping.len();
     mapping.reserve(from.entries());

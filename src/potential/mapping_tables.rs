@@ -61,18 +61,18 @@ impl MappingTables {
     /// Element `n` of the table of separator entry `j`: the index of a clique entry.
     #[must_use]
     pub fn element(&self, j: usize, n: usize) -> usize {
-        position(&self.shared, j) + position(&self.summed, n)
+        clique_entry(&self.shared, j) + clique_entry(&self.summed, n)
     }
 
     /// The separator entry j and the element n with `element(j, n) == entry`.
     #[must_use]
     pub fn place(&self, entry: usize) -> (usize, usize) {
-        (index(&self.shared, entry), index(&self.summed, entry))
+        (combined_index(&self.shared, entry), combined_index(&self.summed, entry))
     }
 }
 
 /// The clique index of the states whose combined index over `digits` is `index`.
-fn position(digits: &[Digit], mut index: usize) -> usize {
+fn clique_entry(digits: &[Digit], mut index: usize) -> usize {
     let mut entry = 0;
     for digit in digits.iter().rev() {
         entry += index % digit.cardinality * digit.stride;
@@ -82,7 +82,7 @@ fn position(digits: &[Digit], mut index: usize) -> usize {
 }
 
 /// The combined index over `digits` of the states in clique entry `entry`.
-fn index(digits: &[Digit], entry: usize) -> usize {
+fn combined_index(digits: &[Digit], entry: usize) -> usize {
     digits.iter().fold(0, |index, digit| {
         index * digit.cardinality + entry / digit.stride % digit.cardinality
     })

@@ -113,11 +113,11 @@ pub(crate) fn rescale<T: Real>(values: &mut [T], exponent: i32) {
     values.iter_mut().for_each(|value| *value = *value * first * second);
 }
 
-/// `numerator / denominator` with 0/0 = 0.
+/// `numerator / denominator`; zero if the denominator is zero, so that 0/0 = 0.
 ///
-/// This is the only place that decides what division by zero gives. When a message divides a new
-/// separator entry by an old one that is zero, the clique entries it multiplies are zero already
-/// (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
+/// On the CPU, this is the only place that decides what division by zero gives. When a message
+/// divides a new separator entry by an old one that is zero, the clique entries it multiplies are
+/// zero already (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
 #[inline]
 pub fn ratio<T: Real>(numerator: T, denominator: T) -> T {
     if denominator == T::ZERO { T::ZERO } else { numerator.divide(denominator) }

@@ -48,8 +48,8 @@ impl Potential {
     /// If `onto` has a variable that this potential lacks.
     #[must_use]
     pub fn marginal(&self, onto: &Scope) -> Self {
-        let known = onto.variables().iter().all(|&variable| self.scope.contains(variable));
-        assert!(known, "a marginal is over some of the potential's variables");
+        let is_subset = onto.variables().iter().all(|&variable| self.scope.contains(variable));
+        assert!(is_subset, "a marginal is over some of the potential's variables");
         let mut sums = vec![0.0; onto.entries()];
         for (value, entry) in self.values.iter().zip(Odometer::new(&self.scope, onto)) {
             sums[entry] += value;
@@ -62,8 +62,9 @@ impl Potential {
     /// # Panics
     /// If `factor` has a variable that this potential lacks.
     pub fn multiply(&mut self, factor: &Self) {
-        let known = factor.scope.variables().iter().all(|&variable| self.scope.contains(variable));
-        assert!(known, "a factor is over some of the potential's variables");
+        let is_subset =
+            factor.scope.variables().iter().all(|&variable| self.scope.contains(variable));
+        assert!(is_subset, "a factor is over some of the potential's variables");
         let entries = Odometer::new(&self.scope, &factor.scope);
         for (value, entry) in self.values.iter_mut().zip(entries) {
             *value *= factor.values[entry];

@@ -40,7 +40,7 @@ pub struct CompiledNetwork {
     plan: Plan,
     statistics: TreeStatistics,
     triangulation: Option<Triangulation>,
-    /// The elimination order that gave the tree; `None` for [`with_tree`](Self::with_tree).
+    /// The elimination order that gave the tree; `None` if the tree was [given](Self::with_tree).
     order: Option<Vec<VariableId>>,
     factor_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
@@ -173,7 +173,8 @@ impl CompiledNetwork {
         self.triangulation
     }
 
-    /// The clique into which `factor` is multiplied: the smallest that contains its scope.
+    /// The clique into which `factor` is multiplied: the smallest clique that contains the factor's
+    /// scope.
     #[must_use]
     pub fn factor_home(&self, factor: FactorId) -> CliqueId {
         self.factor_homes[factor.index()]

@@ -2,7 +2,7 @@
 
 use crate::graph::{CliqueId, TreeStatistics};
 use crate::network::VariableId;
-use crate::numbers::thousands;
+use crate::numbers::{counted, thousands};
 use crate::potential::Precision;
 use crate::propagation::CompiledNetwork;
 
@@ -22,7 +22,7 @@ pub struct Forecast {
     pub unsupported: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
-    /// Names of that clique's variables, those with the most states first.
+    /// Names of the largest clique's variables, by descending number of states.
     pub largest_variables: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Forecast {
     }
 
     /// The forecast for an engine that cannot load `compiled` for some `reason`, phrased to follow
-    /// "but". The bytes are those of the clique tables alone.
+    /// "but". Its bytes count only the clique tables.
     #[must_use]
     pub fn unsupported(
         engine: &'static str,
@@ -89,7 +89,7 @@ impl Forecast {
     }
 }
 
-/// The most memory that an engine may allocate.
+/// The maximum memory that an engine may allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct MemoryLimit(u64);
@@ -126,12 +126,12 @@ impl MemoryLimit {
 /// A network needs more memory than the limit, or the engine does not support it at all.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "too large for engine {} in {}: {} for {} cliques with {} table entries in all, {}; \
+    "too large for engine {} in {}: {} for {} with {} table entries in all, {}; \
      the largest clique has {} entries over {}",
     .forecast.engine,
     .forecast.precision,
     human_bytes(.forecast.bytes),
-    .forecast.tree.cliques,
+    counted(.forecast.tree.cliques, "clique", "cliques"),
     in_words(.forecast.tree.total_clique_entries),
     .forecast.reason(*.limit),
     in_words(.forecast.tree.max_clique_entries),

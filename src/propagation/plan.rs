@@ -42,8 +42,8 @@ pub struct Message {
     /// The separator between them.
     pub separator: SeparatorId,
     /// Messages of the same phase and level are independent of one another: they depend only on
-    /// lower levels and on the phase before. In collect, the level is the sender's height above its
-    /// furthest leaf; in distribute, its distance from the root.
+    /// messages of lower levels and of the previous phase. In collect, the level is the sender's
+    /// height above its furthest leaf; in distribute, its distance from the root.
     pub level: usize,
 }
 

@@ -88,8 +88,8 @@ impl Posteriors {
         &self.values[self.range(variable)]
     }
 
-    /// Natural logarithm of the probability of the evidence; zero, up to rounding, without
-    /// evidence.
+    /// Natural logarithm of the probability of the evidence, or of Z(e) in a Markov network. In a
+    /// Bayesian network without evidence it is zero, up to rounding.
     ///
     /// With likelihood findings it is the logarithm of the sum over all configurations of prior
     /// times likelihoods.

@@ -19,8 +19,8 @@ pub(super) const LATEST: u64 = u64::MAX - 2;
 pub(super) struct Span {
     start: AtomicU64,
     end: AtomicU64,
-    /// The worker in the upper 32 bits. In the lower 32 bits the forecast of the message, added to
-    /// the forecasts of those before it in the group that is timed together.
+    /// The worker in the upper 32 bits. In the lower 32 bits, the total forecast of the message and
+    /// of the earlier messages that are timed together with it.
     worker_and_forecast: AtomicU64,
     /// Nanoseconds waited before the start.
     wait: AtomicU64,
@@ -90,8 +90,8 @@ struct Ended {
     wait: u64,
 }
 
-/// The timings of the messages that have ended and whose time is known, in the order of `spans`,
-/// which holds one span for each message.
+/// The timings of the messages that have ended and have a known time, in the order of `spans`.
+/// `spans` holds one span for each message.
 pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
     let ended = spans.iter().enumerate().filter_map(|(message, span)| {
         let end = span.end.load(Ordering::Acquire);
@@ -111,7 +111,7 @@ pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
     let mut rest = &ended[..];
     while let Some(last) = rest.iter().position(|message| message.end <= LATEST) {
         let (before, after) = rest.split_at(last + 1);
-        // Messages of another worker or start belong to a group that has not ended yet.
+        // Messages with another worker or another start belong to a group that has not ended yet.
         let group_key = (before[last].worker, before[last].start);
         let group = before.iter().filter(|message| (message.worker, message.start) == group_key);
         share_time(&group.collect::<Vec<_>>(), &mut timings);
@@ -122,7 +122,7 @@ pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
 }
 
 /// Divides the time of a group of messages that were timed together in proportion to their
-/// forecasts. The last of the group has its end and its total forecast.
+/// forecasts. The last message of the group holds the end and the total forecast of the group.
 fn share_time(group: &[&Ended], timings: &mut Vec<MessageTiming>) {
     let last = group[group.len() - 1];
     let total = u128::from(last.end.saturating_sub(last.start));

@@ -8,7 +8,7 @@ use crate::propagation::MessageId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Tables are set to the prior and evidence is entered.
+    /// Tables are filled with the products of their factors, and evidence is entered.
     Initialise,
     /// Messages toward the root.
     Collect,
@@ -62,8 +62,9 @@ pub struct MessageTiming {
     pub start: Duration,
     /// How long it took.
     pub duration: Duration,
-    /// How many other messages it was timed together with. If zero, it was timed alone; otherwise
-    /// start and duration are its share of the common time, in proportion to the forecasts.
+    /// Number of other messages that were timed together with this one. If zero, the message was
+    /// timed alone; otherwise start and duration are its share of the common time, in proportion to
+    /// the forecasts.
     #[serde(default)]
     pub shared_with: u32,
 }
@@ -71,8 +72,8 @@ pub struct MessageTiming {
 /// The part of the plan and of the junction tree's tables that an engine skipped in a propagation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Savings {
-    /// Messages of the plan that need not be computed: everything below the sender sums out, or a
-    /// reduced tree needs fewer messages.
+    /// Messages of the plan that need not be computed, because everything below the sender sums out
+    /// or a reduced tree needs fewer messages.
     pub messages_skipped: usize,
     /// Table entries ruled out by the evidence.
     pub entries_sliced: u64,

@@ -23,11 +23,12 @@ pub struct WorkerClock {
     read_at: u64,
     /// Total forecast of the messages computed since; zero if there are none.
     forecast: u32,
-    /// The last of them.
+    /// The last of these messages.
     last: MessageId,
 }
 
-/// How long a message is forecast to take, and whether that is worth a reading of the clock.
+/// How long a message is forecast to take, and how long messages must be to get a reading of the
+/// clock.
 #[derive(Clone, Copy, Debug)]
 pub struct TimingHint {
     /// Forecast in nanoseconds. Only its ratio to the forecasts of other messages matters.
@@ -40,8 +41,9 @@ pub struct TimingHint {
 /// Where an engine reports progress and timings while it propagates, and learns of cancellation.
 ///
 /// An engine wraps each message in [`message`](Self::message) and each stage in
-/// [`stage`](Self::stage). Other threads can read the state at any time without stopping the engine,
-/// because it consists of atomics that are written once. One watch serves one propagation.
+/// [`stage`](Self::stage). Other threads can read the state at any time without stopping the
+/// engine, because the state consists of atomics and write-once cells. One watch serves one
+/// propagation.
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
@@ -143,7 +145,7 @@ impl Watch {
     ) -> R {
         let Some(span) = self.messages.get(message.index()) else { return work() };
         if hint.forecast >= hint.min_interval {
-            // A message that is long enough is not timed together with those before it.
+            // A message that is long enough is timed apart from the messages before it.
             self.flush(clock);
         }
         let forecast = clock.forecast.saturating_add(hint.forecast);
@@ -230,9 +232,9 @@ impl Watch {
         self.started.get().map_or(Duration::ZERO, since)
     }
 
-    /// Records when a message was computed on another device, where it could not be
-    /// [wrapped](Self::message), and how long its worker had waited for its inputs before `start`.
-    /// Times count from the start of the propagation.
+    /// Records when another device computed a message, so that the call could not be
+    /// [wrapped](Self::message), and how long the worker waited for the message's inputs before
+    /// `start`. Times count from the start of the propagation.
     pub fn note_message(
         &self,
         message: MessageId,
@@ -279,8 +281,8 @@ impl Watch {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    /// The number of messages computed so far, and of all messages; both zero if messages are not
-    /// timed.
+    /// The number of messages computed so far, and the number of all messages; both zero if
+    /// messages are not timed.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         (self.messages.iter().filter(|span| span.has_ended()).count(), self.messages.len())

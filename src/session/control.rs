@@ -1,4 +1,5 @@
-//! How the handle directs the worker: the latest request, and what may be interrupted for it.
+//! How the handle directs the worker: the latest request, and the running step, which a newer
+//! request may interrupt.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +20,7 @@ struct Activity {
     latest: Option<Request>,
     /// The step that runs, and how to interrupt it.
     running: Option<(Step, CancelToken)>,
-    /// The running step was interrupted by the user and not for a newer request.
+    /// Whether the user interrupted the running step.
     cancelled_by_user: bool,
     closed: bool,
 }
@@ -71,8 +72,9 @@ impl Control {
         self.requests.take()
     }
 
-    /// Starts the step that `next_step` chooses for `request`, or for a newer request if one has
-    /// arrived. There is no step if nothing is left to do. `None` once the worker is to end.
+    /// Starts the step that `next_step` chooses for `request`, or for a newer request that has
+    /// arrived. Returns the request and its step; there is no step if nothing is left to do. `None`
+    /// once the worker is to end.
     pub fn start_step(
         &self,
         request: Request,
@@ -97,7 +99,7 @@ impl Control {
         activity.cancelled_by_user
     }
 
-    /// Drops a waiting request that is the same as `request`, which was given up.
+    /// Drops the waiting request if it equals `request`, which was given up.
     pub fn give_up(&self, request: &Request) {
         self.requests.update(|waiting| _ = waiting.take_if(|waiting| waiting == request));
     }

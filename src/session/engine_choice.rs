@@ -23,8 +23,8 @@ impl EngineChoice {
         self.engine.info().capabilities.paper_options
     }
 
-    /// The engine to use where this one's device fails: the default engine, which runs everywhere,
-    /// in the same precision if it has it.
+    /// The choice that replaces this one if its device fails: the default engine, which runs
+    /// everywhere, in the same precision if that engine supports it.
     #[must_use]
     pub fn fallback(&self) -> Self {
         let engine = engine::default_engine();
@@ -33,7 +33,7 @@ impl EngineChoice {
         Self { engine, precision: same.unwrap_or(precisions[0]), ..*self }
     }
 
-    /// The engine, its precision, and the paper's options if it takes them, such as
+    /// The engine, its precision, and the paper's options if the engine takes them, such as
     /// `gpu-paper f32, naive, 48 threads a block`.
     #[must_use]
     pub fn title(&self) -> String {
@@ -45,8 +45,8 @@ impl EngineChoice {
     }
 }
 
-/// Two choices are equal if they load the same. Engines are identified by name, and options that
-/// the engine ignores do not count.
+/// Two choices are equal if loading either gives the same propagator. Engines are identified by
+/// name, and options that the engine ignores do not count.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
         self.engine.name() == other.engine.name()

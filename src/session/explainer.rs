@@ -1,7 +1,7 @@
 //! A thread that computes the tables of one message, for display.
 //!
-//! It has tables of its own and never uses the worker's engine, so the worker can propagate new
-//! evidence while this thread copies large tables.
+//! The thread has its own tables and never uses the worker's engine, so the worker can propagate
+//! new evidence while the explainer copies large tables.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,7 +22,8 @@ pub struct Question {
     pub evidence: Evidence,
     /// The message.
     pub message: MessageId,
-    /// Memory that the tables may take; `None` is half of the memory available when they are made.
+    /// Memory that the tables may take; `None` is half of the memory that is available before they
+    /// are allocated.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -141,7 +142,7 @@ fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn 
     }
 }
 
-/// Why a question has no message as its answer.
+/// Why a question is not answered with a message.
 enum Interruption {
     Cancelled,
     Failed(String),

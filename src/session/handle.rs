@@ -52,9 +52,9 @@ impl Session {
         self.control.cancel();
     }
 
-    /// Starts to search in the background for a better junction tree than that of `compiled`, and
-    /// stops any earlier search. `source_serial` is the [serial](Request::source_serial) of its
-    /// network. The search ends when it no longer finds anything better, or is
+    /// Starts a background search for a better junction tree than the tree of `compiled`, and stops
+    /// any earlier search. `source_serial` is the [serial](Request::source_serial) of the network.
+    /// The search ends when it no longer finds anything better, or is
     /// [stopped](Self::stop_improving). Different seeds search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
@@ -79,14 +79,14 @@ impl Session {
         improvement
     }
 
-    /// Stops the search for a better junction tree. An update that it has just sent may still
-    /// arrive.
+    /// Stops the search for a better junction tree. An update that the search has just sent may
+    /// still arrive.
     pub fn stop_improving(&mut self) {
         self.improver = None;
     }
 
     /// Runs `work`, which measures times, on a new thread called `name`. The search for a better
-    /// junction tree pauses until it ends. `cancel` must be the token by which `work` can be
+    /// junction tree pauses until `work` ends. `cancel` must be the token by which `work` can be
     /// stopped.
     ///
     /// # Panics
@@ -112,13 +112,13 @@ impl Session {
     }
 
     /// The updates since the last call, oldest first, each with the
-    /// [`source_serial`](Request::source_serial) of the request it is about.
+    /// [`source_serial`](Request::source_serial) of its request.
     pub fn updates(&self) -> impl Iterator<Item = (u64, Update)> + '_ {
         self.updates.try_iter()
     }
 
-    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. `None` if the
-    /// worker has ended, which happens only after the handle is dropped.
+    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. `None` if no
+    /// thread can send updates any more.
     #[must_use]
     pub fn wait(&self) -> Option<(u64, Update)> {
         self.updates.recv().ok()

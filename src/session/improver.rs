@@ -20,6 +20,7 @@ use crate::session::{Job, Update};
 #[derive(Debug)]
 pub struct Improvement {
     source_serial: u64,
+    /// Total clique table entries of the best tree so far.
     best: AtomicU64,
     /// Nanoseconds of searching.
     searched: AtomicU64,
@@ -34,19 +35,19 @@ impl Improvement {
         self.source_serial
     }
 
-    /// Total number of clique table entries of the best tree so far.
+    /// Total clique table entries of the best tree so far.
     #[must_use]
     pub fn best(&self) -> u64 {
         self.best.load(Ordering::Relaxed)
     }
 
-    /// How long the search has run, without pauses.
+    /// How long the search has run, excluding pauses.
     #[must_use]
     pub fn searched(&self) -> Duration {
         Duration::from_nanos(self.searched.load(Ordering::Relaxed))
     }
 
-    /// Whether the search is paused because something else is being measured.
+    /// Whether the search is paused because something is being measured.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused.load(Ordering::Relaxed)
@@ -59,14 +60,14 @@ impl Improvement {
     }
 }
 
-/// The handle to a search. Dropping it cancels the search and does not wait.
+/// The handle to a search. Dropping the handle cancels the search without waiting for its end.
 pub(super) struct Improver {
     improvement: Arc<Improvement>,
     _job: Job<()>,
 }
 
 impl Improver {
-    /// Starts to search from the tree of `compiled`.
+    /// Starts a search from the tree of `compiled`.
     pub fn start(
         source_serial: u64,
         compiled: Arc<CompiledNetwork>,
@@ -103,7 +104,7 @@ struct Search {
 
 impl Search {
     fn run(self, timing: &TimingGate, seed: u64) {
-        // A panic ends the search like any other end: the best tree so far remains.
+        // A panic ends the search as if it found nothing more: the best tree so far remains.
         let result = catch_panic(|| self.search(timing, seed));
         self.improvement.ended.store(true, Ordering::Relaxed);
         if !matches!(result, Ok(Err(Cancelled))) {
@@ -130,16 +131,16 @@ impl Search {
         };
         let graph = self.compiled.moral_graph();
         let order = self.compiled.tree().elimination_order();
-        let better = |order: Vec<VariableId>, _| self.found(&order);
+        let better = |order: Vec<VariableId>, _| self.report_if_better(&order);
         improve_order(graph, &order, seed, &self.token, tick, better)
     }
 
-    fn found(&self, order: &[VariableId]) {
+    fn report_if_better(&self, order: &[VariableId]) {
         let graph = self.compiled.moral_graph();
         let Ok(elimination) = eliminate_in_order(graph, order, &self.token) else { return };
         let tree = build_junction_tree(graph, &elimination);
         let entries = TreeStatistics::of(&tree).total_clique_entries;
-        // The search compares sizes in floating point, so a tree may only seem better.
+        // The search compares sizes in floating point, so its tree may not be smaller after all.
         if entries < self.improvement.best() {
             self.improvement.best.store(entries, Ordering::Relaxed);
             let orders = Arc::new(KnownOrders::of(graph, order, entries));

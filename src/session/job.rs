@@ -37,14 +37,14 @@ impl<T: Send + 'static> Job<T> {
 }
 
 impl<T> Job<T> {
-    /// What the work returned, or the message of its panic; `None` while it runs, and after the
-    /// outcome was taken.
+    /// What the work returned, or the message of its panic. `None` while the work runs, and after
+    /// the outcome was taken.
     #[must_use]
     pub fn take_outcome(&self) -> Option<Result<T, String>> {
         self.outcome.try_recv().ok()
     }
 
-    /// Waits for the outcome. `None` if it was taken before.
+    /// Waits for the outcome. `None` if the outcome was taken before.
     #[must_use]
     pub fn wait(&self) -> Option<Result<T, String>> {
         self.outcome.recv().ok()

@@ -1,4 +1,4 @@
-//! Threads that compute for the window, so that it never waits.
+//! Threads that compute for the window, so that the window never waits.
 //!
 //! The window states what it wants as a [`Request`]: which network, which tree, which engine, which
 //! evidence. The worker thread compares that with the results it has, and does the missing
@@ -7,7 +7,7 @@
 //! share large data instead of copying it. After the request's own evidence come the posteriors of
 //! its [cases](Request::cases), one step per case.
 //!
-//! Three more threads run next to the worker when they are needed: the [`Explainer`] computes the
+//! More threads run alongside the worker when they are needed: the [`Explainer`] computes the
 //! tables of one message for display, [`Session::improve`] searches for a better junction tree and
 //! pauses while times are measured, and a [`Job`] runs anything else that takes long, such as an
 //! experiment.

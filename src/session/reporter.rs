@@ -24,7 +24,7 @@ impl Reporter {
         self.wake();
     }
 
-    /// Makes the window look at shared state.
+    /// Wakes the window, which then reads shared state.
     pub fn wake(&self) {
         let wake = self.wake.lock().unwrap_or_else(PoisonError::into_inner);
         (*wake)();

@@ -7,7 +7,7 @@ use crate::network::Evidence;
 use crate::propagation::{CompileOptions, MemoryLimit};
 use crate::session::EngineChoice;
 
-/// Everything that the window wants at one time.
+/// Everything that the window wants at the moment.
 ///
 /// The evidence is about the network that `source` gives. As long as that network is not known,
 /// send no evidence; once it was [opened](crate::session::Update::Opened), send another request.
@@ -17,9 +17,9 @@ pub struct Request {
     pub source: NetworkSource,
     /// Increased whenever the source is to be read again, even if it is the same file.
     pub source_serial: u64,
-    /// How to compile it.
+    /// How to compile the network.
     pub compile: CompileOptions,
-    /// What to propagate with.
+    /// The engine to propagate with, and its options.
     pub engine: EngineChoice,
     /// Memory that the engine may use; `None` is half of the memory available when it loads.
     pub memory: Option<MemoryLimit>,
@@ -70,7 +70,7 @@ impl Step {
 }
 
 impl Request {
-    /// The first step whose result differs between `self` and `other`; `None` if none does.
+    /// The first step whose result differs between `self` and `other`; `None` if all results agree.
     #[must_use]
     pub fn first_difference(&self, other: &Self) -> Option<Step> {
         if self.source_serial != other.source_serial || self.source != other.source {

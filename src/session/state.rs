@@ -8,9 +8,10 @@ use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit};
 use crate::session::{EngineChoice, Propagation, Request, Step};
 
-/// The results of the steps, each with the part of the request that it was computed for.
+/// The results of the steps, each with the part of the request for which it was computed.
 ///
-/// A result is dropped as soon as one that it depends on changes, so every result here is valid.
+/// A result is dropped as soon as an earlier result on which it depends changes. So every result
+/// here is valid.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) opened: Option<(u64, Arc<ReadNetwork>)>,
@@ -19,6 +20,7 @@ pub(super) struct State {
     /// The engine that failed with the current network, if one did.
     pub(super) device_failure: Option<DeviceFailure>,
     pub(super) prior: Option<Arc<Propagation>>,
+    /// The evidence and the run serial of the last propagation.
     pub(super) propagated: Option<(Evidence, u64)>,
     /// The last propagation, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,
@@ -33,7 +35,7 @@ pub(super) struct LoadedEngine {
     pub(super) memory: Option<MemoryLimit>,
     /// The engine that was loaded: the requested one or its fallback.
     pub(super) engine: EngineChoice,
-    /// For a fallback: the run at which the requested engine was last tried.
+    /// For a fallback: the serial of the run that last tried the requested engine.
     pub(super) fallback_since: Option<u64>,
     pub(super) propagator: Box<dyn Propagator>,
 }
@@ -41,7 +43,7 @@ pub(super) struct LoadedEngine {
 /// An engine whose device failed.
 pub(super) struct DeviceFailure {
     pub(super) engine: EngineChoice,
-    /// The run at which it failed. In another run it is tried again.
+    /// The serial of the run in which the engine failed. Another run tries the engine again.
     pub(super) run_serial: u64,
     pub(super) reason: String,
 }

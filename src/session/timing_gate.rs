@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::cancel::CancelToken;
 
-/// Longest time that a measurement waits for background work to pause. The search for a better
-/// tree pauses within a few milliseconds. After this time the measurement starts anyway, and the
-/// search can disturb it.
+/// Maximum time that a measurement waits for background work to pause. The search for a better tree
+/// pauses within a few milliseconds. After this time the measurement starts anyway, and the search
+/// can disturb it.
 const MAX_WAIT_FOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// How often paused background work checks whether it was cancelled. Affects only how soon its
@@ -29,10 +29,10 @@ struct Counts {
     background: usize,
 }
 
-/// Something is being measured for as long as this lives.
+/// Something is being measured as long as this value lives.
 pub(super) struct Measurement<'a>(&'a TimingGate);
 
-/// Background work is running for as long as this lives.
+/// Background work is running as long as this value lives.
 pub(super) struct BackgroundWork<'a>(&'a TimingGate);
 
 impl TimingGate {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn background_work_starts_when_the_measurement_ends_or_it_is_cancelled() {
+    fn background_work_waits_until_the_measurement_ends_or_the_work_is_cancelled() {
         let (gate, cancel) = (TimingGate::default(), CancelToken::new());
         let measurement = gate.measure();
         assert!(gate.is_measuring());

@@ -25,8 +25,8 @@ pub struct Propagation {
     pub engine: EngineChoice,
     /// The compiled network that it ran on.
     pub compiled: Arc<CompiledNetwork>,
-    /// Time of the same propagation without timing its messages, which slows it down on a GPU.
-    /// Measured only there, in a second run, and then [reported](Update::Untraced).
+    /// Time of the same propagation when its messages are not timed. Timing them slows a GPU down,
+    /// so on a GPU a second run measures this time, which is then [reported](Update::Untraced).
     pub untraced: Option<Duration>,
 }
 
@@ -62,7 +62,7 @@ pub enum Update {
     Loaded {
         /// The engine.
         engine: EngineChoice,
-        /// The most memory that it uses, in bytes.
+        /// Maximum memory that the engine uses, in bytes.
         peak_bytes: u64,
         /// Time of one propagation's launches and copies with empty kernels, on a GPU.
         launch_overhead: Option<Duration>,
@@ -78,10 +78,9 @@ pub enum Update {
     /// The propagation that was last [reported](Self::Propagated), now with its
     /// [untraced](Propagation::untraced) time. Only from engines on a GPU.
     Untraced(Arc<Propagation>),
-    /// The posteriors of one of the [cases](Request::cases), or why it is impossible.
+    /// The posteriors of one of the [cases](Request::cases), or why the case is impossible.
     Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
-    /// The search for a better junction tree found one. The collection holds only its elimination
-    /// order.
+    /// The search found a better junction tree. The collection holds only its elimination order.
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has ended.
     ImprovementEnded,
@@ -89,7 +88,7 @@ pub enum Update {
     Cancelled(Step),
     /// A step failed; the worker waits for another request.
     Failed(Step, Failure),
-    /// Everything that was requested is done.
+    /// The request is finished.
     Idle,
 }
 
@@ -99,7 +98,7 @@ pub enum Failure {
     /// The network cannot be read.
     #[error(transparent)]
     Open(Arc<OpenError>),
-    /// The engine does not load the network.
+    /// The engine cannot load the network.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The evidence has probability zero.

@@ -54,8 +54,9 @@ impl Worker {
         }
     }
 
-    /// Waits for a request that is not finished. Returns it with the step to do for it, which is
-    /// running from then on; without one if nothing is left to do. `None` once the handle is gone.
+    /// Waits for an unfinished request. Returns the request with its next step, which counts as
+    /// running from then on; without a step if nothing is left to do. `None` once the handle is
+    /// dropped.
     fn next_work(&mut self) -> Option<(Request, Option<(Step, CancelToken)>)> {
         let request = match self.unfinished.take() {
             Some(request) => request,
@@ -127,7 +128,8 @@ impl Worker {
     }
 
     fn open(&mut self, request: &Request) -> Result<(), Interruption> {
-        // The open network is kept until the new one has been read: if that fails, nothing is lost.
+        // The open network is kept until the new one has been read: if reading fails, nothing is
+        // lost.
         let read = request.source.open();
         let read = read.map_err(|error| Interruption::Failed(Failure::Open(Arc::new(error))))?;
         let read = Arc::new(read);

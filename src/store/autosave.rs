@@ -1,8 +1,8 @@
 //! Saving unsaved work continuously, so that it survives a crash.
 //!
 //! Each running program has one entry, which it removes when it ends normally. An entry whose
-//! program no longer runs was left by a crash. A program that runs holds a lock on a second file,
-//! which the operating system releases however the program ends.
+//! program no longer runs was left by a crash. A running program holds a lock on a second file; the
+//! operating system releases the lock however the program ends.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::store::entries::{self, EntryId, Store};
 
-/// Shortest time between two writes. Dragging something changes the content in every frame; a
-/// crash loses at most this much.
+/// Minimum time between two writes. Dragging something changes the content in every frame; a crash
+/// loses at most the changes of about this time.
 const INTERVAL: Duration = Duration::from_millis(300);
 
 /// An entry that exists until this is dropped, or until the next run of the program if this one
@@ -51,7 +51,7 @@ impl Autosave {
         self.store.as_ref().and_then(Store::take_error)
     }
 
-    /// The file that it writes.
+    /// The file of the entry.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.id.path()
@@ -84,7 +84,8 @@ pub struct Abandoned {
 }
 
 impl Abandoned {
-    /// All abandoned entries in `folder`, the newest first. Those of running programs are skipped.
+    /// All abandoned entries in `folder`, the newest first. Entries of running programs are
+    /// skipped.
     #[must_use]
     pub fn find(folder: &Path) -> Vec<Self> {
         let Ok(ids) = entries::list(folder) else { return Vec::new() };
@@ -98,7 +99,7 @@ impl Abandoned {
         files.into_iter().rev().filter_map(read).collect()
     }
 
-    /// Removes it.
+    /// Removes the entry.
     pub fn discard(self) {
         let _ = fs::remove_file(&self.file);
         let _ = fs::remove_file(lock_path(&self.file));
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_content_is_saved_and_it_is_removed_at_the_end() {
+    fn the_newest_content_is_saved_and_removed_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("new");
         let autosave = Autosave::start(&inside).unwrap();

@@ -8,11 +8,12 @@ use std::time::Duration;
 use crate::clock::unix_time;
 use crate::store::writer::Writer;
 
-/// Largest file that is read as an entry, in bytes. Far above the largest result of an experiment;
-/// it only protects against reading a huge file that someone else put into the folder.
+/// Maximum size of an entry, in bytes; larger files are skipped. This is far above the largest
+/// result of an experiment. It only protects against reading a huge file that someone else put into
+/// the folder.
 const MAX_ENTRY_BYTES: u64 = 64 << 20;
 
-/// Names one entry of a [`Store`].
+/// Identifies one entry of a [`Store`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryId(PathBuf);
 
@@ -27,28 +28,28 @@ impl EntryId {
 /// An entry as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The id of the entry.
     pub id: EntryId,
     /// Its content.
     pub content: Vec<u8>,
 }
 
-/// A folder of entries, written on a background thread as they change, so that a crash loses at
-/// most the latest change.
+/// A folder of entries, written on a background thread as they change, so that a crash loses only
+/// the latest changes.
 ///
-/// Several running programs may share a folder: each writes only its own entries, and sees those of
-/// the others that existed when it opened the store. Dropping a store waits until everything is
-/// written.
+/// Several running programs may share a folder: each writes only its own entries, and sees the
+/// entries that the others had written when it opened the store. Dropping a store waits until
+/// everything is written.
 pub struct Store {
     folder: PathBuf,
     writer: Writer,
-    /// Entries that were added by this run.
+    /// Number of entries that this run has added.
     added: u64,
 }
 
 impl Store {
-    /// Opens the store in `folder`, which is created if necessary, and reads its entries in the
-    /// order in which they were added.
+    /// Opens the store in `folder`, which is created if necessary, and reads its entries in
+    /// ascending order of their ids. This is the order in which they were added.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -67,7 +68,7 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), writer: Writer::start(interval)?, added: 0 })
     }
 
-    /// An id for a new entry, which sorts after all earlier ones.
+    /// An id for a new entry. It sorts after all earlier ids, unless the clock was set back.
     pub(super) fn new_id(&mut self) -> EntryId {
         let now = unix_time();
         // Process ids are reused and two processes can see the same time, so the name has both.

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 /// replaced. Anything but a regular file, such as a pipe, is written to directly.
 ///
 /// # Errors
-/// As the operating system reports. The file at `path` is then unchanged.
+/// As the operating system reports. A regular file at `path` is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Replace the file that a link points to, not the link.
     let target = match fs::canonicalize(path) {
@@ -49,7 +49,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// As the operating system reports.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), "it is not a folder"),
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), "not a folder"),
         _ => error,
     })
 }
@@ -116,7 +116,7 @@ mod tests {
             make_folder(&path).unwrap();
         }
         fs::write(path.join("c"), b"").unwrap();
-        assert_eq!(make_folder(&path.join("c")).unwrap_err().to_string(), "it is not a folder");
+        assert_eq!(make_folder(&path.join("c")).unwrap_err().to_string(), "not a folder");
     }
 
     #[cfg(unix)]

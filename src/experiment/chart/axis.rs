@@ -32,7 +32,7 @@ pub struct Tick {
 }
 
 impl Scale {
-    /// The axis coordinate of `value`; `None` if it has no position on this scale.
+    /// The axis coordinate of `value`; `None` if the value has no position on this scale.
     #[must_use]
     pub fn coordinate(&self, value: f64) -> Option<f64> {
         match self {
@@ -63,8 +63,8 @@ impl<'a> AxisRange<'a> {
                 let (low, high) = extremes.unwrap_or_default();
                 let (low, high) = (low.min(0.0), high.max(0.0));
                 let step = round_step(((high - low) / LINEAR_INTERVALS).max(f64::MIN_POSITIVE));
-                let up = |value: f64| (value / step - 1e-9).ceil() * step;
-                Self::new(scale, -up(-low), if high > low { up(high) } else { 1.0 })
+                let round_up = |value: f64| (value / step - 1e-9).ceil() * step;
+                Self::new(scale, -round_up(-low), if high > low { round_up(high) } else { 1.0 })
             }
             Scale::Log => {
                 let Some((low, high)) = extremes else { return Self::new(scale, 0.0, 1.0) };
@@ -114,7 +114,7 @@ impl<'a> AxisRange<'a> {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
+/// Ticks at the multiples of a step, which is 1, 2 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     let step = round_step((high - low) / LINEAR_INTERVALS);
     let first = (low / step - 1e-9).ceil() as i64;
@@ -126,8 +126,8 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     (first..=last).map(tick).collect()
 }
 
-/// Powers of ten, labelled, with minor ticks at their multiples. On a short axis some of the
-/// multiples are labelled too; on a long one every other power is not.
+/// Labelled ticks at powers of ten, and minor ticks at their multiples. On a short axis, some of
+/// the multiples are labelled too. On a long axis, only every other power of ten is labelled.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
     let labelled: &[f64] = if decades < 1.0 {
@@ -157,7 +157,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     ticks
 }
 
-/// `0.25`, `20`, `1.5 k`.
+/// The label of a tick at `value`, such as `0.25`, `20` or `1.5 k`.
 fn tick_label(value: f64) -> String {
     if value.abs() >= 1000.0 {
         return if value < 0.0 { format!("-{}", short(-value)) } else { short(value) };
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_have_a_margin_where_they_need_one() {
+    fn linear_ranges_begin_at_zero_and_logarithmic_ones_have_a_margin() {
         let range = AxisRange::around(&Scale::Linear, [3.0, 10.0].into_iter());
         assert_eq!(range.low, 0.0, "a linear axis begins at zero");
         assert!(range.high >= 10.0 && range.high < 12.0);

@@ -23,12 +23,12 @@ pub struct BarLayout {
     pub top: f64,
 }
 
-/// A bar whose vertical position is still a value, not a coordinate.
+/// A bar whose ends are values, not yet axis coordinates.
 pub(super) struct StackedBar {
     point: PointRef,
     left: f64,
     right: f64,
-    /// Values at the two ends.
+    /// Values at the lower and the upper end, or the reverse for a negative bar.
     from: f64,
     to: f64,
 }
@@ -38,7 +38,7 @@ pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
     let stacks = panel.series.iter().filter_map(|series| series.stack()).max();
     let stacks = stacks.map_or(0, |last| last + 1);
     let thickness = GROUP_WIDTH / stacks.max(1) as f64;
-    // The end of each stack at each x so far.
+    // The value that each stack has reached at each x so far.
     let mut ends: Vec<((usize, f64), f64)> = Vec::new();
     let mut bars = Vec::new();
     for (series_index, series) in panel.series.iter().enumerate() {
@@ -77,10 +77,11 @@ impl StackedBar {
         [self.left, self.right]
     }
 
-    /// The rectangle of the bar on `y`. An end without a position there is at the base.
+    /// The rectangle of the bar on `y`. An end without a coordinate on `y` is at the base of the
+    /// axis.
     pub fn place(&self, y: &AxisRange) -> BarLayout {
-        let place = |value| y.scale().coordinate(value).unwrap_or(y.base()).max(y.low);
-        let (one, other) = (place(self.from), place(self.to));
+        let coordinate = |value| y.scale().coordinate(value).unwrap_or(y.base()).max(y.low);
+        let (one, other) = (coordinate(self.from), coordinate(self.to));
         let Self { point, left, right, .. } = *self;
         BarLayout { point, left, right, bottom: one.min(other), top: one.max(other) }
     }

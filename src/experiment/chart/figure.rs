@@ -112,7 +112,7 @@ pub enum MarkPosition {
     X(f64),
     /// A horizontal line at this y.
     Y(f64),
-    /// The line y = factor · x. Drawn only where both axes are linear or both are logarithmic.
+    /// The line y = factor · x. Drawn only if both axes are linear, or both logarithmic.
     Slope(f64),
 }
 
@@ -150,7 +150,7 @@ impl Series {
         Self { label: label.into(), origin, shape, points: points.into_iter().map(point).collect() }
     }
 
-    /// Number of the stack of its bars; `None` if it has no bars.
+    /// Number of the stack of the series' bars; `None` if it has no bars.
     #[must_use]
     pub fn stack(&self) -> Option<usize> {
         match self.shape {

@@ -1,4 +1,4 @@
-//! Placing the labels of points where they cover neither points nor each other.
+//! Placing the labels of points so that they cover neither dots nor each other.
 
 /// A rectangle in pixels; y grows downward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,15 +25,16 @@ pub struct PointLabel {
 /// Where a label goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placement {
-    /// The place of the text.
+    /// The rectangle of the text.
     pub label: LabelBox,
-    /// Whether it covers nothing else.
+    /// Whether the label is between the edges of the panel and touches no dot and no earlier label.
     pub is_free: bool,
 }
 
-/// Places each label next to its point. Tries right, left, above, below and two diagonals; if none
-/// is free, takes the first one between `left` and `right`, the edges of the panel. `dots` are all
-/// dots of the panel, which labels should not cover.
+/// Places each label next to its point. Tries right, left, above, below and two diagonals. If none
+/// of these positions is free, takes the first between `left` and `right`, the edges of the panel;
+/// if there is none, the position to the right. `dots` are all dots of the panel, which labels
+/// should not cover.
 ///
 /// # Complexity
 /// O(labels · (labels + dots)).
@@ -65,7 +66,7 @@ pub fn place_labels(
     placements
 }
 
-/// Places for a label of this size next to a point, the best first.
+/// Positions for a label of this size next to a point, the preferred one first.
 fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] {
     let offsets = [
         (7.0, 0.5 - height / 2.0),

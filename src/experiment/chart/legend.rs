@@ -72,7 +72,7 @@ impl Legend {
         Self { entries }
     }
 
-    /// The legend of `panel` alone, in the colours of this one.
+    /// The legend of `panel` alone, in the colours of this legend.
     #[must_use]
     pub fn of_panel(&self, panel: &Panel) -> Self {
         let mut legend = Self::of(std::slice::from_ref(panel));
@@ -88,7 +88,7 @@ impl Legend {
         &self.entries
     }
 
-    /// Index of the colour of the series with this label.
+    /// Index of the colour of the series with this label; 0 if there is none.
     #[must_use]
     pub fn colour(&self, label: &str) -> usize {
         let entry = self.entries.iter().find(|entry| entry.label == label);
@@ -127,7 +127,7 @@ impl Origin {
     }
 }
 
-/// `gpu (recorded)`; exact counts need no origin.
+/// A label with its origin, such as `gpu (recorded)`; exact counts need no origin.
 #[must_use]
 pub fn label_with_origin(label: &str, origin: Origin) -> String {
     match origin {

@@ -13,14 +13,14 @@ pub(super) struct RunKind {
     pub is_traced: bool,
     /// Whether the run is one of a series that varies an option or the tree.
     pub is_sweep: bool,
-    /// Whether the network is already loaded by the run before.
+    /// Whether the previous run has already loaded the network.
     pub is_loaded: bool,
 }
 
 /// How many propagations of a run are timed, and for how long.
 ///
-/// All figures compare the times of `gpu` and `cpu`, so these are measured most often. Engines that
-/// pass one message after another are slow and vary little, so a few propagations are enough.
+/// Engines that pass one message after another have a quarter of the time limit: they are slow, and
+/// their times vary little, so a few propagations are enough. A run of a sweep has a twentieth.
 pub(super) fn effort(setup: &RecordingSetup, kind: &RunKind) -> Effort {
     let is_slow = kind.engine.capabilities.algorithm == Algorithm::Hugin;
     let (repeat, time_divisor, min_repeat) = match (kind.is_sweep, is_slow) {
@@ -71,7 +71,7 @@ mod tests {
         RunKind { engine, is_traced, is_sweep: !is_traced, is_loaded: false }
     }
 
-    /// Tree, engine and run of everything that is recorded.
+    /// All runs of the shipped recordings, each with its tree and the name of its engine.
     fn recorded()
     -> impl Iterator<Item = (&'static TreeStatistics, &'static str, &'static RecordedRun)> {
         let networks = Recording::shipped().iter().flat_map(|recording| &recording.networks);
@@ -84,18 +84,21 @@ mod tests {
     fn forecasts_are_within_a_factor_of_two_of_what_was_recorded() {
         let setup = RecordingSetup::new(None);
         for engine in ["sequential", "cpu", "gpu-paper", "gpu"] {
-            let (mut forecast, mut real) = (0.0, 0.0);
+            let (mut forecast, mut measured) = (0.0, 0.0);
             for (tree, engine, run) in recorded().filter(|(_, name, _)| *name == engine) {
                 let kind = RunKind { is_loaded: true, ..kind(engine, run) };
                 let each = run.propagate_us.median / 1e6;
                 let overhead = run.overhead_us.unwrap_or(0.0) / 1e6;
                 let timed = propagations(effort(&setup, &kind), each);
                 let traced = if kind.is_traced { 2.0 } else { 0.0 };
-                real += (timed + traced) * (each + overhead);
+                measured += (timed + traced) * (each + overhead);
                 forecast += seconds(&setup, tree, &kind);
             }
-            let ratio = forecast / real;
-            assert!((0.5..2.0).contains(&ratio), "{engine}: {forecast} s of {real} s");
+            let ratio = forecast / measured;
+            assert!(
+                (0.5..2.0).contains(&ratio),
+                "{engine}: forecast {forecast} s, measured {measured} s"
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! Making a recording of everything that experiments show.
+//! Measures everything that experiments show, as a recording.
 
 mod cost;
 mod resume;
@@ -27,8 +27,8 @@ pub struct RecordingSetup {
     /// Threads of multithreaded engines, which are measured with one thread as well.
     pub threads: usize,
     /// Time limit of a run of a fast engine. Runs of engines that pass one message after another,
-    /// and runs that vary an option or the tree, have a fraction of it. At least two or three
-    /// propagations are timed in any case.
+    /// and runs that vary an option or the tree, get a fraction of this limit. At least two or
+    /// three propagations are timed in any case.
     pub time_limit: Duration,
     /// This program and this machine.
     pub provenance: Provenance,
@@ -49,18 +49,18 @@ impl RecordingSetup {
         }
     }
 
-    /// The settings as the recording holds them.
+    /// The settings, as the recording stores them.
     fn settings(&self) -> RecordingSettings {
         let Self { repeat, threads, time_limit, .. } = *self;
         RecordingSettings { repeat, threads, time_limit }
     }
 }
 
-/// Makes a recording: holds what is measured so far and what remains to be measured.
+/// A recording in progress: what is measured so far, and what remains to be measured.
 pub struct Recorder {
     setup: RecordingSetup,
     recording: Recording,
-    /// The tasks of each network that the recording lacks.
+    /// The tasks of each network that is not in the recording yet.
     remaining: Vec<Vec<TreeTask>>,
 }
 
@@ -69,8 +69,8 @@ impl Recorder {
     /// Engines that cannot run here are left out.
     ///
     /// # Errors
-    /// If `existing` was measured by another program, on another machine or with other settings, if
-    /// it does not say which, or if the work was cancelled.
+    /// If the work was cancelled, or `existing` was measured by another program, on another machine
+    /// or with other settings, or does not name its program and settings.
     pub fn new(
         setup: RecordingSetup,
         existing: Option<Recording>,

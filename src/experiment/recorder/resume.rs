@@ -2,6 +2,7 @@
 
 use super::RecordingSetup;
 use crate::experiment::{Machine, Provenance, Recording, RecordingSettings};
+use crate::numbers::counted;
 
 /// Checks that times measured with `setup` are comparable with those in `existing`.
 ///
@@ -12,8 +13,8 @@ pub(super) fn check(existing: &Recording, setup: &RecordingSetup) -> Result<(), 
     if !before.machine.is_comparable_with(&now.machine) {
         return Err(format!(
             "it was measured on another machine: {}; this is {}",
-            machine(&before.machine),
-            machine(&now.machine)
+            describe_machine(&before.machine),
+            describe_machine(&now.machine)
         ));
     }
     match (&before.commit, &now.commit) {
@@ -21,14 +22,14 @@ pub(super) fn check(existing: &Recording, setup: &RecordingSetup) -> Result<(), 
         (_, None) => {
             return Err(format!(
                 "it was measured from {}; the commit of this program is unknown",
-                program(before)
+                describe_program(before)
             ));
         }
         (a, b) if a != b || before.version != now.version => {
             return Err(format!(
                 "it was measured from {}; this program is {}",
-                program(before),
-                program(now)
+                describe_program(before),
+                describe_program(now)
             ));
         }
         _ => {}
@@ -37,26 +38,26 @@ pub(super) fn check(existing: &Recording, setup: &RecordingSetup) -> Result<(), 
         Some(settings) if *settings == setup.settings() => Ok(()),
         Some(settings) => Err(format!(
             "it was measured with {}; now with {}",
-            options(settings),
-            options(&setup.settings())
+            describe_settings(settings),
+            describe_settings(&setup.settings())
         )),
         None => Err("it does not say with which settings it was measured".to_owned()),
     }
 }
 
-fn program(of: &Provenance) -> String {
-    let commit = of.commit.as_deref().unwrap_or("an unknown commit");
-    format!("version {}, commit {commit}", of.version)
+fn describe_program(provenance: &Provenance) -> String {
+    let commit = provenance.commit.as_deref().unwrap_or("an unknown commit");
+    format!("version {}, commit {commit}", provenance.version)
 }
 
-fn machine(machine: &Machine) -> String {
-    let cpu = format!("{}, {} threads", machine.cpu, machine.threads);
+fn describe_machine(machine: &Machine) -> String {
+    let cpu = format!("{}, {}", machine.cpu, counted(machine.threads, "thread", "threads"));
     let Some(gpu) = &machine.gpu else { return cpu };
     let driver = gpu.driver.as_deref().unwrap_or("unknown");
     format!("{} (driver {driver}), {cpu}", gpu.name)
 }
 
-fn options(settings: &RecordingSettings) -> String {
+fn describe_settings(settings: &RecordingSettings) -> String {
     let RecordingSettings { repeat, threads, time_limit } = settings;
     format!("repeat {repeat}, threads {threads}, at most {} ms a run", time_limit.as_millis())
 }
@@ -129,10 +130,10 @@ mod tests {
     #[test]
     fn a_recording_without_settings_or_commit_cannot_continue() {
         let now = setup();
-        let unsettled = Recording { settings: None, ..existing(&now) };
-        assert!(check(&unsettled, &now).unwrap_err().contains("with which settings"));
-        let mut nameless = existing(&now);
-        nameless.provenance.commit = None;
-        assert!(check(&nameless, &now).unwrap_err().contains("name the commit it was"));
+        let without_settings = Recording { settings: None, ..existing(&now) };
+        assert!(check(&without_settings, &now).unwrap_err().contains("with which settings"));
+        let mut without_commit = existing(&now);
+        without_commit.provenance.commit = None;
+        assert!(check(&without_commit, &now).unwrap_err().contains("name the commit it was"));
     }
 }

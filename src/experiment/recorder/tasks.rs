@@ -29,8 +29,8 @@ pub(super) struct Run {
     pub is_sweep: bool,
 }
 
-/// The trees of a network, each once: the paper's, the smallest known, and the paper's with small
-/// separators merged away.
+/// The trees of a network: the paper's, the smallest known, and the paper's with small separators
+/// merged away, unless an earlier tree is equal.
 pub(super) fn tree_tasks(
     setup: &RecordingSetup,
     subject: &Subject,
@@ -53,7 +53,8 @@ pub(super) fn tree_tasks(
         for threshold in MERGE_THRESHOLDS {
             let tree = tree_name(paper, Some((threshold, rule)));
             let compiled = merged(&plain, threshold, rule);
-            // An equal tree need not be recorded twice: it is found by the sizes of its messages.
+            // An equal tree need not be recorded again: runs are found by the sizes of a tree's
+            // messages.
             if tasks.iter().all(|task| task.compiled.tree() != compiled.tree()) {
                 tasks.push(task(compiled, tree, runs_on_merged_tree(setup)));
             }
@@ -62,7 +63,8 @@ pub(super) fn tree_tasks(
     Ok(tasks)
 }
 
-/// A traced run of each engine that runs here. With `sweep`, also `gpu-paper` in all block sizes.
+/// Traced runs of each engine that runs here and can trace messages; two of an engine that uses
+/// several CPU threads. With `sweep`, also runs of `gpu-paper` with all other block sizes.
 fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
     let memory = MemoryLimit::half_of_available();
     let mut runs = Vec::new();
@@ -98,7 +100,7 @@ fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
     runs
 }
 
-/// The engines that pass one message after another, and `gpu`.
+/// Untraced runs of the engines that pass one message after another, and of `gpu`.
 fn runs_on_merged_tree(setup: &RecordingSetup) -> Vec<Run> {
     let default = PaperOptions::default();
     let is_wanted =
@@ -108,10 +110,11 @@ fn runs_on_merged_tree(setup: &RecordingSetup) -> Vec<Run> {
 }
 
 impl Run {
-    /// What its duration depends on.
+    /// What the duration of the run depends on, besides the tree.
     pub fn kind(&self) -> RunKind {
         let Self { is_traced, is_sweep, .. } = *self;
-        // Runs in other block sizes follow one in the default size, on the loaded network.
+        // Runs with other block sizes follow a run with the default size and reuse its loaded
+        // network.
         let is_loaded = self.options.paper.block_size != PaperOptions::default().block_size;
         RunKind { engine: self.engine.info(), is_traced, is_sweep, is_loaded }
     }

@@ -25,14 +25,14 @@ fn a_recording_has_every_tree_and_engine() {
     let recorder = Recorder::new(setup(&["insurance"]), None, progress.cancel_token()).unwrap();
     let (name, trees) = recorder.remaining().next().unwrap();
     assert!(name == "insurance" && recorder.forecast() > Duration::ZERO);
-    // The two unmerged trees, and each tree that merging makes, once.
+    // The two unmerged trees and at least one merged tree; equal trees are recorded once.
     assert!((3..2 + 2 * MERGE_THRESHOLDS.len()).contains(&trees), "{trees}");
     let recording = recorder.run(&progress, |_| Ok(())).unwrap();
     assert_eq!(recording.networks.len(), trees);
     for tree in ["weighted-min-fill", "auto"] {
         let network = recording.find("insurance", tree).unwrap();
-        let of = |engine: &str| network.runs.iter().filter(|r| r.engine == engine).count();
-        assert_eq!((of("sequential"), of("cpu"), of("reference")), (1, 2, 0));
+        let runs_of = |engine: &str| network.runs.iter().filter(|r| r.engine == engine).count();
+        assert_eq!((runs_of("sequential"), runs_of("cpu"), runs_of("reference")), (1, 2, 0));
         for run in &network.runs {
             let trace = run.trace.as_ref().filter(|t| !t.messages.is_empty());
             assert!(trace.is_some() || run.engine != "sequential");
@@ -90,10 +90,11 @@ fn networks_measured_before_an_interruption_are_kept_and_not_measured_again() {
     );
 
     // Now nothing remains to be measured, and other settings are refused.
-    let again = Recorder::new(setup(&["cancer"]), Some(complete.clone()), progress.cancel_token());
-    let again = again.unwrap();
-    assert_eq!((again.remaining().len(), again.forecast()), (0, Duration::ZERO));
-    assert_eq!(again.run(&progress, |_| panic!("nothing was measured")).unwrap(), complete);
+    let resumed =
+        Recorder::new(setup(&["cancer"]), Some(complete.clone()), progress.cancel_token());
+    let resumed = resumed.unwrap();
+    assert_eq!((resumed.remaining().len(), resumed.forecast()), (0, Duration::ZERO));
+    assert_eq!(resumed.run(&progress, |_| panic!("nothing was measured")).unwrap(), complete);
     let other = RecordingSetup { repeat: 3, ..setup(&["cancer"]) };
     let refused = Recorder::new(other, Some(complete), progress.cancel_token());
     assert!(matches!(refused.err(), Some(ExperimentError::Failed(_))));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The difference of each number from the one before, the first from 0.
+/// The difference between each number and its predecessor; the first number counts from 0.
 fn differences(numbers: impl Iterator<Item = u64>) -> Vec<i64> {
     let mut before = 0;
     numbers.map(|n| (n as i64).wrapping_sub(std::mem::replace(&mut before, n as i64))).collect()
@@ -20,7 +20,7 @@ fn sums(differences: &[i64]) -> impl Iterator<Item = u64> {
 }
 
 /// `column`, or an empty one if it holds only zeros.
-fn unless_zero(column: Vec<u64>) -> Vec<u64> {
+fn empty_if_zero(column: Vec<u64>) -> Vec<u64> {
     if column.iter().all(|&n| n == 0) { Vec::new() } else { column }
 }
 
@@ -86,9 +86,9 @@ pub(super) mod trace {
                 messages: differences(messages.iter().map(|m| m.message.index() as u64)),
                 starts: differences(messages.iter().map(|m| nanoseconds(m.start))),
                 durations: messages.iter().map(|m| nanoseconds(m.duration)).collect(),
-                workers: unless_zero(messages.iter().map(|m| u64::from(m.worker)).collect()),
-                waits: unless_zero(waits),
-                shared: unless_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
+                workers: empty_if_zero(messages.iter().map(|m| u64::from(m.worker)).collect()),
+                waits: empty_if_zero(waits),
+                shared: empty_if_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
                 savings: trace.savings,
                 elapsed: nanoseconds(trace.elapsed),
             }

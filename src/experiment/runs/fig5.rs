@@ -20,7 +20,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// A measurement.
+/// A measured run, with its tree and options.
 struct Row<'t> {
     tree: &'t NamedTree,
     paper: PaperOptions,

@@ -73,8 +73,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Panels of the words that the first warp reads from the mapping tables of the first network's
-/// largest separator, one for each layout. Adds the same numbers to `record` as a table.
+/// A panel for each layout, with the words that the first warp reads. The mapping tables belong to
+/// the largest separator of the first network. Adds the same numbers to `record` as a table.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();
@@ -93,7 +93,8 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
             let name = format!("{layout}_{n}");
             table = table.count(&name, Origin::Exact, words.iter().map(|&word| word as u64));
             let points = words.iter().enumerate().map(|(j, &word)| (j as f64, word as f64));
-            let label = format!("element {n}: {} transactions", sectors(&words));
+            let transactions = numbers::counted(sectors(&words), "transaction", "transactions");
+            let label = format!("element {n}: {transactions}");
             series.push(Series::new(label, Origin::Exact, Shape::Points, points));
         }
         panels.push(Panel {
@@ -121,8 +122,9 @@ fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
         for end in [edge.parent, edge.child] {
             let entries = edge.entries as usize;
             let count = junction_tree[end].entries as usize / entries;
-            // A transaction brings eight elements, so the pattern repeats after eight. All warps
-            // read alike except the last, which may have fewer threads.
+            // A transaction brings eight elements, so the pattern repeats after eight steps. Every
+            // full warp needs as many transactions as the first; the last warp may have fewer
+            // threads.
             for residue in 0..count.min(8) {
                 let steps = (count - residue).div_ceil(8) as f64;
                 let warp_sectors =
@@ -150,16 +152,16 @@ fn times(
     source: TimeSource,
 ) -> Result<[Vec<Option<f64>>; 2], ExperimentError> {
     progress.expect(2.0 * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
-    let mut all = [Vec::new(), Vec::new()];
+    let mut by_layout = [Vec::new(), Vec::new()];
     for tree in trees {
-        for (layout, times) in MappingLayout::ALL.into_iter().zip(&mut all) {
+        for (layout, times) in MappingLayout::ALL.into_iter().zip(&mut by_layout) {
             let paper = PaperOptions { layout, ..setup.paper };
             let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
             let run = source.time(setup, progress, record, tree, &config)?;
             times.push(run.map(|run| run.propagate_us.median));
         }
     }
-    Ok(all)
+    Ok(by_layout)
 }
 
 fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {

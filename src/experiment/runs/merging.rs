@@ -6,6 +6,7 @@ use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, Panel, Parameter,
     Progress, Record, Series, Setup, Shape, Table, Work,
 };
+use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "merging",
@@ -57,8 +58,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     }
     let source = TimeSource::choose(setup, &engines)?;
     let mut thresholds = MERGE_THRESHOLDS.to_vec();
-    if let Err(place) = thresholds.binary_search(&setup.threshold) {
-        thresholds.insert(place, setup.threshold);
+    if let Err(index) = thresholds.binary_search(&setup.threshold) {
+        thresholds.insert(index, setup.threshold);
     }
     let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
     let variants = (engines.len() * (1 + 2 * thresholds.len())) as f64;
@@ -152,8 +153,8 @@ fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -
 fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
     record.note(format!(
         "Merging stops before a table becomes larger than the largest original one, or all tables \
-         together twice as large as originally. 'Paying' merges only where equation 6 predicts a \
-         gain if a message costs as much as {MESSAGE_ENTRIES} entries."
+         together more than twice as large as originally. 'Paying' merges only where equation 6 \
+         predicts a gain if a message costs as much as {MESSAGE_ENTRIES} entries."
     ));
     for tree in trees {
         let time = |row: &&Row| row.times[0];
@@ -168,9 +169,9 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
             let (threshold, rule) = best.merged.unwrap_or((1, MergeRule::All));
             let rule = if rule == MergeRule::All { "all separators" } else { "paying separators" };
             record.note(format!(
-                "{}: at best {gain:.1}% faster on {engine}, with {rule} of at most {threshold} \
-                 entries merged away.",
-                tree.name
+                "{}: at best {gain:.1}% faster on {engine}, with {rule} of at most {} merged away.",
+                tree.name,
+                numbers::counted(threshold as usize, "entry", "entries")
             ));
         }
     }

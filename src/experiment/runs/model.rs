@@ -116,9 +116,10 @@ fn constants(
     threads: u64,
     origin: Origin,
 ) -> Table {
+    let threads = numbers::counted(threads as usize, "thread", "threads");
     let rows = [
         (format!("{engine}: equation 6"), Origin::Predicted, fits.engine),
-        (format!("{engine}: at most {threads} threads"), Origin::Predicted, fits.capped),
+        (format!("{engine}: at most {threads}"), Origin::Predicted, fits.capped),
         (format!("{baseline}: one entry after another"), Origin::Predicted, fits.baseline),
         ("GPU times of Table 1: equation 6".to_owned(), Origin::Predicted, fits.printed),
     ];

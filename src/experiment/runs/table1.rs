@@ -120,8 +120,8 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
     }
 }
 
-/// The times of all engines that run here. If some do not run here, or recordings are preferred,
-/// also those of the first recording.
+/// The times of all engines that run here, and those of the first recording if some engines do not
+/// run here. If recordings are preferred, only those of the first recording.
 fn times(
     setup: &Setup,
     progress: &Progress,

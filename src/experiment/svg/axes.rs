@@ -38,8 +38,8 @@ fn vertical_ticks(body: &mut String, plot: &Plot) {
     }
 }
 
-/// Grid lines and labels of the horizontal axis. Names have no grid lines; long ones are slanted,
-/// and of many short ones only some are written.
+/// Grid lines and labels of the horizontal axis. Categories have no grid lines. Long names are
+/// slanted; if there are too many short names, only some are written.
 fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
     let area = plot.area;
     let bottom = area.y + area.height;
@@ -82,7 +82,7 @@ pub(super) fn label_height(axis: &Axis) -> f64 {
     }
 }
 
-/// Whether a name is too long to be written horizontally.
+/// Whether the names are slanted because one of them is too long to be written horizontally.
 fn is_slanted(names: &[String]) -> bool {
     names.iter().any(|name| name.chars().count() > 4)
 }

@@ -19,7 +19,7 @@ pub(super) struct FigureLayout<'a> {
     /// Whether all panels have the same legend, which is then drawn once, below them.
     shares_legend: bool,
     across: usize,
-    /// Width and height of each panel's axes.
+    /// Width and height of the area between each panel's axes, in pixels.
     panel_size: (f64, f64),
 }
 
@@ -86,7 +86,7 @@ impl<'a> FigureLayout<'a> {
     }
 }
 
-/// Height of the labels below a panel's axes.
+/// Height of the labels below a panel's axes, in pixels.
 fn below(panel: &Panel) -> f64 {
     label_height(&panel.x) + if panel.x.label.is_empty() { 6.0 } else { 20.0 }
 }

@@ -7,32 +7,32 @@ use crate::experiment::chart::{Legend, LegendEntry, Shape};
 /// Height of a line of a legend, in pixels.
 const LINE_HEIGHT: f64 = 16.0;
 
-/// The height of a legend of this width.
+/// The height of a legend of this width, both in pixels.
 pub(super) fn height(legend: &Legend, width: f64) -> f64 {
-    entry_places(legend, width).last().map_or(0.0, |(_, y)| y + LINE_HEIGHT)
+    entry_positions(legend, width).last().map_or(0.0, |(_, y)| y + LINE_HEIGHT)
 }
 
 /// Draws a legend with its upper left corner at `x`, `y`.
 pub(super) fn draw(body: &mut String, legend: &Legend, (x, y): (f64, f64), width: f64) {
-    for (entry, (dx, dy)) in legend.entries().iter().zip(entry_places(legend, width)) {
+    for (entry, (dx, dy)) in legend.entries().iter().zip(entry_positions(legend, width)) {
         draw_entry(body, entry, x + dx, y + dy + LINE_HEIGHT / 2.0);
     }
 }
 
 /// The upper left corner of each entry, in lines of at most this width.
-fn entry_places(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
+fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (0.0, 0.0);
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for entry in legend.entries() {
         let needed = 24.0 + text_width(&entry.text(), 11.0) + 10.0;
         if x > 0.0 && x + needed > width + 10.0 {
             x = 0.0;
             y += LINE_HEIGHT;
         }
-        places.push((x, y));
+        positions.push((x, y));
         x += needed;
     }
-    places
+    positions
 }
 
 fn draw_entry(body: &mut String, entry: &LegendEntry, x: f64, y: f64) {

@@ -19,7 +19,7 @@ const MARGIN: f64 = 16.0;
 /// Space to the left of a panel's axes, for labels, in pixels.
 const LEFT: f64 = 56.0;
 
-/// Width of the narrowest document, in pixels.
+/// Minimum width of a document, in pixels.
 const MIN_WIDTH: f64 = 480.0;
 
 impl Record {
@@ -73,8 +73,8 @@ fn text(body: &mut String, x: f64, y: f64, anchor: &str, attributes: &str, text:
     );
 }
 
-/// Approximate width of text in pixels: a character of Helvetica is 0.56 of the font size wide on
-/// average.
+/// Approximate width of text in pixels: on average, the width of a character of Helvetica is 0.56
+/// times the font size.
 fn text_width(text: &str, font_size: f64) -> f64 {
     0.56 * font_size * text.chars().count() as f64
 }

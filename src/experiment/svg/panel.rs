@@ -22,19 +22,19 @@ pub(super) struct Area {
     pub height: f64,
 }
 
-/// A panel's layout and where it is drawn.
+/// A panel's layout, and the area in which it is drawn.
 pub(super) struct Plot<'p> {
     pub area: Area,
     pub layout: PanelLayout<'p>,
 }
 
 impl Plot<'_> {
-    /// The pixel of a horizontal axis coordinate, within the area.
+    /// The x of a horizontal axis coordinate in pixels, clamped to the area.
     pub fn x(&self, coordinate: f64) -> f64 {
         self.area.x + self.area.width * self.layout.x.fraction(coordinate).clamp(0.0, 1.0)
     }
 
-    /// The pixel of a vertical axis coordinate, within the area.
+    /// The y of a vertical axis coordinate in pixels, clamped to the area.
     pub fn y(&self, coordinate: f64) -> f64 {
         self.area.y + self.area.height * (1.0 - self.layout.y.fraction(coordinate).clamp(0.0, 1.0))
     }

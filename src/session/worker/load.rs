@@ -8,8 +8,8 @@ use crate::session::state::{DeviceFailure, LoadedEngine};
 use crate::session::worker::{Interruption, Worker};
 use crate::session::{EngineChoice, Failure, Request, Step, Update};
 
-/// How often the launches of an engine are timed with empty kernels after it has loaded; the median
-/// is shown. More runs make the time steadier and loading longer.
+/// Number of times that the launches of an engine are timed with empty kernels after it has loaded;
+/// the median is shown. More runs make the time steadier and loading longer.
 const OVERHEAD_RUNS: u32 = 5;
 
 impl Worker {
@@ -20,13 +20,13 @@ impl Worker {
         self.state.forget_from(Step::Load);
         let (engine, run_serial) = (request.engine, request.run_serial);
         let earlier = self.state.device_failure.take();
-        let same =
+        let is_same =
             |failure: &DeviceFailure| failure.engine == engine && failure.run_serial == run_serial;
-        let reason = match earlier.filter(same) {
+        let reason = match earlier.filter(is_same) {
             Some(failure) => failure.reason,
             None => match load_engine(engine, request, &compiled) {
                 Ok(propagator) => {
-                    self.loaded(request, engine, None, propagator);
+                    self.finish_load(request, engine, None, propagator);
                     return Ok(());
                 }
                 Err(error) if error.another_engine_may_load() && engine != engine.fallback() => {
@@ -41,11 +41,12 @@ impl Worker {
         self.report(Update::FellBack { wanted: engine, engine: fallback, reason });
         let propagator = load_engine(fallback, request, &compiled)
             .map_err(|error| Interruption::Failed(Failure::Load(error)))?;
-        self.loaded(request, fallback, Some(run_serial), propagator);
+        self.finish_load(request, fallback, Some(run_serial), propagator);
         Ok(())
     }
 
-    fn loaded(
+    /// Stores the loaded engine and reports it.
+    fn finish_load(
         &mut self,
         request: &Request,
         engine: EngineChoice,

@@ -24,7 +24,7 @@ impl Worker {
         self.state.prior = Some(Arc::clone(&prior));
         self.report(Update::Prior(Arc::clone(&prior)));
         if request.evidence.is_empty() {
-            self.propagated(request, prior);
+            self.store_and_report(request, prior);
         }
         Ok(())
     }
@@ -43,22 +43,23 @@ impl Worker {
         }
         let watch = self.timed_watch(token);
         if let Some(propagation) = self.propagate(&request.evidence, request, &watch)? {
-            self.propagated(request, propagation);
+            self.store_and_report(request, propagation);
         }
         Ok(())
     }
 
     /// Stores and reports the posteriors for the request's evidence.
-    fn propagated(&mut self, request: &Request, propagation: Arc<Propagation>) {
-        // On a GPU, timing messages slows the propagation down, so it is repeated without.
+    fn store_and_report(&mut self, request: &Request, propagation: Arc<Propagation>) {
+        // On a GPU, timing messages slows the propagation down, so it is repeated without timing
+        // them.
         let device = propagation.engine.engine.info().capabilities.device;
         self.state.traced = (device == Device::Gpu).then(|| Arc::clone(&propagation));
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
         self.report(Update::Propagated(propagation));
     }
 
-    /// Repeats the last propagation without timing messages. A failure is not reported here: it
-    /// shows the next time that posteriors are needed.
+    /// Repeats the last propagation without timing messages. A failure is not reported here, but by
+    /// the next propagation, which fails too if the device is still broken.
     pub(super) fn propagate_untraced(&mut self, token: &CancelToken) -> Result<(), Interruption> {
         let traced = self.state.traced.as_ref().expect("an earlier step propagated");
         let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
