@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Instant(web_time::Instant);
 
 impl Instant {
-    /// The present moment.
+    /// The current moment.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now() -> Self {

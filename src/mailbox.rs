@@ -25,19 +25,19 @@ impl<M> Default for Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// Sends `message`, in place of a message that is still waiting.
+    /// Sends `message`. It replaces a message that is still waiting.
     pub fn put(&self, message: M) {
         self.update(|waiting| *waiting = Some(message));
     }
 
-    /// Lets `change` edit the waiting message, which is `None` if there is none, and wakes the
+    /// Lets `change` edit the waiting message, or `None` if no message is waiting, and wakes the
     /// receiver.
     pub fn update(&self, change: impl FnOnce(&mut Option<M>)) {
         change(&mut self.slot().message);
         self.changed.notify_all();
     }
 
-    /// Takes the message, waiting for one. `None` once the mailbox is closed and empty.
+    /// Waits for a message and takes it. `None` once the mailbox is closed and empty.
     pub fn take(&self) -> Option<M> {
         let waiting = |slot: &mut Slot<M>| slot.message.is_none() && !slot.closed;
         let slot = self.changed.wait_while(self.slot(), waiting);

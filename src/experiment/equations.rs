@@ -37,7 +37,7 @@ impl Work {
         if on_gpu { self.parallel } else { self.sequential }
     }
 
-    /// As [`entries`](Self::entries), with the number of threads limited to those of the GPU.
+    /// As [`entries`](Self::entries), with at most as many threads as the GPU runs at once.
     #[must_use]
     pub fn capped_entries(&self, on_gpu: bool) -> f64 {
         if on_gpu { self.capped } else { self.sequential }

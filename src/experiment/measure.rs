@@ -28,7 +28,7 @@ pub(super) struct Effort {
     pub is_traced: bool,
 }
 
-/// The options to load a network with: single precision if the engine has it, as in the paper.
+/// The options for loading a network: single precision if the engine supports it, as in the paper.
 pub(super) fn load_options(
     engine: &dyn Engine,
     threads: usize,

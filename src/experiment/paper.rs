@@ -41,8 +41,8 @@ pub const TABLE_1: [PaperNetwork; 8] = [
     row("water", 20, [995_328, 9, 173_297], [147_456, 3, 26_065], [52.0, 120.0, 2.31]),
 ];
 
-/// A column of Table 1. Sizes are the largest, smallest and mean; times are those of GPU and CPU,
-/// and the speedup.
+/// A column of Table 1. Sizes are the largest, smallest and mean; the last three numbers are the
+/// GPU time, the CPU time and the speedup.
 const fn row(
     name: &'static str,
     cliques: u64,

@@ -19,8 +19,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// This program on this machine, now. `commit` takes precedence over the commit that was given
-    /// to the build.
+    /// This program on this machine, now. `commit` takes precedence over the commit that the build
+    /// recorded.
     #[must_use]
     pub fn here(commit: Option<&str>) -> Self {
         let built = option_env!("CLIQUESCOPE_COMMIT").filter(|commit| !commit.is_empty());

@@ -1,4 +1,4 @@
-//! An experiment as the window asks for it.
+//! An experiment that the window requests.
 
 use crate::engine::PaperOptions;
 use crate::experiment::{ExperimentError, Progress, Record, Setup, Subject, by_name};
@@ -13,7 +13,7 @@ pub struct ExperimentRequest {
     pub experiment: String,
     /// The networks to run it on.
     pub networks: Vec<NetworkSource>,
-    /// How they are triangulated.
+    /// How the networks are triangulated.
     pub triangulation: Triangulation,
     /// Name of the engine under study.
     pub engine: String,

@@ -82,7 +82,7 @@ impl TimeSource {
         }
     }
 
-    /// The machine that the times are from.
+    /// The machine on which the times were measured.
     pub fn machine(self, setup: &Setup) -> &Machine {
         match self {
             Self::ThisMachine => &setup.provenance.machine,

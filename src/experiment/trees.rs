@@ -16,16 +16,17 @@ pub const MERGE_THRESHOLDS: [u64; 5] = [2, 8, 32, 128, 512];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeRule {
-    /// As many as the size limits allow, first those that add the fewest entries.
+    /// As many separators as the size limits allow; a separator that adds fewer entries comes
+    /// first.
     All,
-    /// Those whose merging saves time by equation 6, first those that save most. A message costs as
-    /// much as [`MESSAGE_ENTRIES`] entries.
+    /// The separators that save time by equation 6 when merged; a separator that saves more comes
+    /// first. A message costs as much as [`MESSAGE_ENTRIES`] entries.
     Paying,
 }
 
 /// Cost of a message in entries: the time of a kernel launch over the time in which a thread of
-/// engine `gpu-paper` reads an entry, 2.6 µs / 0.28 µs, as experiment `model` finds them on an
-/// NVIDIA H200. On another GPU, [`MergeRule::Paying`] would choose other separators.
+/// engine `gpu-paper` reads an entry. Experiment `model` finds 2.6 µs / 0.28 µs on an NVIDIA H200,
+/// which is rounded up here. On another GPU, [`MergeRule::Paying`] would choose other separators.
 pub const MESSAGE_ENTRIES: f64 = 10.0;
 
 /// Compiles `network` with the tree that `triangulation` makes.

@@ -82,7 +82,7 @@ fn cooling_factor(ratio: f64) -> f64 {
 
 /// Moves a random vertex up or down, and back again if the total grows by more than `limit`.
 ///
-/// `passed` is a scratch buffer for the vertices that the moved vertex changes places with.
+/// `passed` is a scratch buffer for the vertices with which the moved vertex is exchanged.
 fn step(tree: &mut EliminationTree, limit: f64, random: &mut Pcg64Mcg, passed: &mut Vec<usize>) {
     let v = random_below(tree.len(), random);
     let draw = random.next_u64();

@@ -13,8 +13,8 @@ pub(super) struct Forest {
 /// The centre of one tree of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Centre {
-    /// The vertex whose longest path is shortest; of several, the one with the highest cost, and
-    /// of these the first.
+    /// The vertex with the shortest longest path. Of several such vertices, the one with the
+    /// highest cost, and then the smallest index.
     pub vertex: usize,
     /// The length of the longest path from the centre.
     pub radius: u128,

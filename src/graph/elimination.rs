@@ -7,7 +7,8 @@ use crate::graph::greedy::Greedy;
 use crate::graph::{MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// The score that decides which vertex to eliminate next: a vertex with the smallest score.
+/// The score by which the next vertex is chosen: a vertex with the smallest score is eliminated
+/// next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Heuristic {
     /// The number of neighbours.
@@ -41,7 +42,7 @@ pub struct Elimination {
 
 /// Eliminates all variables of `graph`, each time one with the smallest score by `heuristic`.
 ///
-/// Ties are broken at random, determined by `seed`; seed 0 takes the first in file order.
+/// `seed` determines how ties are broken at random; seed 0 takes the first vertex in file order.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.

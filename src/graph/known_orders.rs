@@ -50,7 +50,7 @@ impl KnownOrders {
     /// The order for the structure of `graph`.
     ///
     /// The order may come from a file, so it is checked first: `None` if it is not an order of this
-    /// graph, or if its cliques do not have the total it claims.
+    /// graph, or if its cliques do not have the recorded total.
     #[must_use]
     pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
         let known = self.0.get(&structure(graph))?;
@@ -59,7 +59,7 @@ impl KnownOrders {
         (elimination.total_entries(graph) == known.entries).then(|| known.order.clone())
     }
 
-    /// The total entries that the order for the structure of `graph` claims. Unlike
+    /// The recorded total entries of the order for the structure of `graph`. Unlike
     /// [`find`](Self::find), this checks nothing.
     #[must_use]
     pub fn entries(&self, graph: &MoralGraph) -> Option<u64> {

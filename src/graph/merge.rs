@@ -1,7 +1,7 @@
 //! Merging cliques over small separators.
 //!
-//! Section 5 of Zheng, Mengshoel and Chong leaves this to future work: a message over a small
-//! separator has little parallel work. Merging the two cliques next to the separator removes the
+//! A message over a small separator has little parallel work, which Section 5 of Zheng, Mengshoel
+//! and Chong leaves to future work. Merging the two cliques next to the separator removes the
 //! message, at the price of a larger table.
 
 use crate::graph::{

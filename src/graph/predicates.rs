@@ -12,7 +12,7 @@ use fixedbitset::FixedBitSet;
 use crate::graph::{Clique, CliqueId, JunctionTree, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// The property that does not hold, and for which variables or cliques.
+/// Names the property that does not hold, and the variables or cliques that violate it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Violation(String);
@@ -64,11 +64,11 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
 ///
 /// By maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit the variable with
-/// the most visited neighbours, until all are visited; the graph is chordal exactly if these
+/// the most visited neighbours, until all are visited; the graph is chordal if and only if these
 /// visited neighbours form a clique each time.
 ///
 /// # Errors
-/// Two neighbours of a variable that have no edge between them, but need one.
+/// Two neighbours of a variable that should be joined by an edge but are not.
 ///
 /// # Complexity
 /// O(n^2) for n variables.
@@ -206,7 +206,7 @@ pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verd
 /// Every separator contains exactly the variables that its two ends share, ascending.
 ///
 /// # Errors
-/// The first separator that does not, with its variables and those that its ends share.
+/// The first separator that does not, with its variables and the variables that its ends share.
 pub fn separators_are_intersections(tree: &JunctionTree) -> Verdict {
     for (index, separator) in tree.separators().iter().enumerate() {
         let (parent, child) = (&tree[separator.parent], &tree[separator.child]);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_chordal_exactly_if_some_order_adds_no_edge() {
+    fn a_graph_is_chordal_if_and_only_if_some_order_adds_no_edge() {
         // All graphs over five vertices, against all orders.
         let pairs: Vec<(usize, usize)> = (0..5).flat_map(|b| (0..b).map(move |a| (a, b))).collect();
         let mut chordal = 0;

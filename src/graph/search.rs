@@ -16,8 +16,8 @@ use crate::network::VariableId;
 /// Searches for the elimination order with the smallest total table size.
 ///
 /// Runs every heuristic once with the seed of `options`, then restarts them in turn. Then removes
-/// simplicial vertices and improves the best order of the rest by random walks of growing length. A
-/// later order replaces an earlier one only if it is strictly better.
+/// simplicial vertices, and improves the best order of the remaining vertices by random walks of
+/// growing length. A later order replaces an earlier one only if it is strictly better.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,

@@ -12,13 +12,13 @@ use crate::network::VariableId;
 
 /// The maximal cliques of `elimination`, joined by a maximum spanning tree over separator sizes.
 ///
-/// A spanning tree has the running intersection property exactly if no other spanning tree has more
-/// variables in its separators in total (Jensen and Jensen 1994), and all such trees have the same
-/// separators. Of these trees, this starts with the one that touches the fewest entries in collect,
-/// and again in distribute: the sum, over all edges, of the table sizes at both ends. Components
-/// are joined by empty separators between their centres. Then subtrees are attached to other
-/// cliques that contain their separator, as long as that shortens the critical path by more than
-/// the work it adds. The root is the clique with the shortest critical path.
+/// A spanning tree has the running intersection property if and only if no other spanning tree has
+/// more variables in its separators in total (Jensen and Jensen 1994), and all such trees have the
+/// same separators. Of these trees, this starts with the one that touches the fewest entries in
+/// collect, and again in distribute: the sum, over all edges, of the table sizes at both ends.
+/// Components are joined by empty separators between their centres. Then subtrees are attached to
+/// other cliques that contain their separator, as long as this shortens the critical path by more
+/// than it adds work. The root is the clique with the shortest critical path.
 ///
 /// The cliques and, up to their order, the separators are the same for every such tree and root, so
 /// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.

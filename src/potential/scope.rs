@@ -80,7 +80,7 @@ impl Scope {
     }
 }
 
-/// One variable in the index of a table: state i adds `i * stride`.
+/// How one variable contributes to the index of a table: state i adds `i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Distance in entries between consecutive states.

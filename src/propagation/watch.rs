@@ -68,7 +68,7 @@ impl WorkerClock {
 }
 
 impl Watch {
-    /// A watch that neither times nor counts messages, for cancellation only.
+    /// A watch for cancellation only. It neither times nor counts messages.
     #[must_use]
     pub fn untimed(cancel: CancelToken) -> Self {
         Self::with_messages(cancel, 0)
@@ -80,8 +80,8 @@ impl Watch {
         Self::with_messages(cancel, plan.messages().len())
     }
 
-    /// An untimed watch that is cancelled with this one, for an additional run that does not count
-    /// as progress.
+    /// An untimed watch that is cancelled together with this watch. It is for an additional run
+    /// that does not count as progress.
     #[must_use]
     pub fn untimed_child(&self) -> Self {
         Self::untimed(self.cancel.clone())

@@ -37,8 +37,8 @@ impl Autosave {
         Ok(Self { store: Some(store), id, lock: Some(lock) })
     }
 
-    /// Saves what `content` returns on the background thread, in place of what was saved before.
-    /// Does not wait for it.
+    /// Calls `content` on the background thread and saves the result, in place of what was saved
+    /// before. Does not wait for it.
     pub fn save(&self, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
         if let Some(store) = &self.store {
             store.write(&self.id, content);

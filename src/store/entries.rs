@@ -77,7 +77,8 @@ impl Store {
         self.named(&name)
     }
 
-    /// Adds an entry with what `content` returns on the background thread. Does not wait for it.
+    /// Adds an entry with the result of `content`, which is called on the background thread. Does
+    /// not wait for the write.
     pub fn add(&mut self, content: impl FnOnce() -> Vec<u8> + Send + 'static) -> EntryId {
         let id = self.new_id();
         self.write(&id, content);
@@ -90,12 +91,13 @@ impl Store {
         EntryId(self.folder.join(format!("{name}.json")))
     }
 
-    /// Writes what `content` returns on the background thread to the entry. Does not wait for it.
+    /// Writes the result of `content`, which is called on the background thread, to the entry. Does
+    /// not wait for the write.
     pub fn write(&self, id: &EntryId, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
         self.writer.change(&id.0, Some(Box::new(content)));
     }
 
-    /// Removes the entry. Does not wait for it.
+    /// Removes the entry. Does not wait for the removal.
     pub fn remove(&self, id: &EntryId) {
         self.writer.change(&id.0, None);
     }

@@ -14,7 +14,7 @@ use crate::store::write_atomically;
 /// Computes the content of a file, on the writer's thread.
 pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
-/// The content that each file is to have; `None` removes the file.
+/// The new content of each file; `None` removes the file.
 type Changes = BTreeMap<PathBuf, Option<Content>>;
 
 /// A thread that writes files. If a file changes several times before it is written, only the

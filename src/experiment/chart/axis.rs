@@ -25,7 +25,7 @@ pub struct Tick {
     /// Its label; empty for a tick without one.
     pub label: String,
     /// Approximate distance between ticks of this kind, in axis coordinates. Renderers may fade
-    /// ticks that are too close.
+    /// ticks that are too close together.
     pub spacing: f64,
     /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,

@@ -72,7 +72,7 @@ pub enum Shape {
     Points,
     /// Dots joined by a line.
     Line,
-    /// A bar for each point. Bars of one stack are drawn on top of each other, different stacks
+    /// A bar for each point. Bars of one stack are drawn on top of each other, and stacks are drawn
     /// side by side.
     Bars {
         /// Number of the stack, from 0.

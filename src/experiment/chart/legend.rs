@@ -3,7 +3,8 @@
 use super::{Panel, Shape};
 use crate::experiment::Origin;
 
-/// The series of some panels: each label has one colour, whatever its origin.
+/// The series of some panels. All series with the same label have the same colour, whatever their
+/// origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,

@@ -1,9 +1,9 @@
 //! Figures as data, and their layout.
 //!
 //! A [`Figure`] says what to draw: panels with axes, series of points and reference lines. The
-//! layout of a panel ([`PanelLayout`]) says where everything goes: the range of each axis, its
-//! ticks, and the bars and dots. The SVG files (`experiment/svg`) and the window
-//! (`app/widgets/figure`) draw the same layout.
+//! layout of a panel ([`PanelLayout`]) gives all positions: the range of each axis, its ticks, and
+//! the bars and dots. The SVG files (`experiment/svg`) and the window (`app/widgets/figure`) draw
+//! the same layout.
 //!
 //! Positions are in *axis coordinates*: the value itself, or its decimal logarithm on a
 //! logarithmic axis. Each renderer maps them to its own pixels.

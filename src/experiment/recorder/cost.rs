@@ -1,4 +1,4 @@
-//! How often a time is measured, and a forecast of how long that takes.
+//! How often a time is measured, and a forecast of how long measuring takes.
 
 use super::RecordingSetup;
 use crate::engine::{Algorithm, Capabilities, Device, EngineInfo};
@@ -32,8 +32,8 @@ pub(super) fn effort(setup: &RecordingSetup, kind: &RunKind) -> Effort {
     Effort { repeat, time_limit, min_repeat, is_traced: kind.is_traced }
 }
 
-/// Approximate duration of a run in seconds, on a machine like those of the shipped recordings. The
-/// constants were fitted to these recordings and serve only this forecast.
+/// Approximate duration of a run in seconds, on a machine like the one of the shipped recordings.
+/// The constants were fitted to these recordings and serve only this forecast.
 pub(super) fn seconds(setup: &RecordingSetup, tree: &TreeStatistics, kind: &RunKind) -> f64 {
     let entries = tree.total_clique_entries as f64;
     let messages = 2.0 * tree.cliques.saturating_sub(1) as f64;

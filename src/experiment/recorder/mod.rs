@@ -108,7 +108,7 @@ impl Recorder {
         self.remaining.iter().map(|tasks| (tasks[0].network.as_str(), tasks.len()))
     }
 
-    /// Approximate duration of [`run`](Self::run) on a machine like those of the shipped
+    /// Approximate duration of [`run`](Self::run) on a machine like the one of the shipped
     /// recordings.
     #[must_use]
     pub fn forecast(&self) -> Duration {

@@ -4,7 +4,7 @@ use super::RecordingSetup;
 use crate::experiment::{Machine, Provenance, Recording, RecordingSettings};
 use crate::numbers::counted;
 
-/// Checks that times measured with `setup` are comparable with those in `existing`.
+/// Checks that times measured with `setup` are comparable with the times in `existing`.
 ///
 /// # Errors
 /// A message that says what differs.

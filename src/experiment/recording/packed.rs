@@ -19,7 +19,7 @@ fn sums(differences: &[i64]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// `column`, or an empty one if it holds only zeros.
+/// `column`, or an empty column if it holds only zeros.
 fn empty_if_zero(column: Vec<u64>) -> Vec<u64> {
     if column.iter().all(|&n| n == 0) { Vec::new() } else { column }
 }

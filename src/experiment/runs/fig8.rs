@@ -46,7 +46,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .text("network", trees.iter().map(|tree| tree.name.as_str()))
         .number("naive_transactions", Origin::Exact, naive_sectors)
         .number("interleaved_transactions", Origin::Exact, interleaved_sectors);
-    // The addresses are known without a GPU and without a recording.
+    // The addresses above need neither a GPU nor a recording; the times do.
     match TimeSource::choose(setup, &[GPU_PAPER.name]) {
         Ok(source) => {
             let [naive, interleaved] = times(setup, progress, record, &trees, source)?;

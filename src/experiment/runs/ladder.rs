@@ -91,7 +91,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// The median time in the default block size and this layout, in microseconds.
+/// The median time with the default block size and this layout, in microseconds.
 fn default_size_us(runs: &[RecordedRun], layout: MappingLayout) -> Option<f64> {
     let paper = PaperOptions { layout, ..PaperOptions::default() };
     let run = runs.iter().find(|run| run.paper == Some(paper));

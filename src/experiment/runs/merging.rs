@@ -44,7 +44,8 @@ impl Row {
         self.network == network && self.merged.is_none_or(|(_, used)| used == rule)
     }
 
-    /// The threshold; 1 for the original tree, because no separator has fewer entries.
+    /// The threshold in entries; 1 for the original tree, because a separator has at least one
+    /// entry.
     fn threshold(&self) -> u64 {
         self.merged.map_or(1, |(threshold, _)| threshold)
     }

@@ -40,7 +40,7 @@ struct Row<'t> {
 struct Fits {
     /// Equation 6 for the engine.
     engine: Option<Fit>,
-    /// As `engine`, with no more threads at once than the GPU can run.
+    /// As `engine`, with at most as many threads as the GPU runs at once.
     capped: Option<Fit>,
     /// Equation 6 for the baseline, which reads one entry after another.
     baseline: Option<Fit>,

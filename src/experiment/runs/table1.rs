@@ -1,4 +1,4 @@
-//! Table 1: junction trees and times, ours and those that the paper prints.
+//! Table 1: junction trees and times, ours next to the numbers that the paper prints.
 
 use crate::engine::{self, Algorithm, CPU, Device, EngineInfo, GPU, GPU_PAPER, SEQUENTIAL};
 use crate::experiment::paper::{self, PaperNetwork};
@@ -81,9 +81,9 @@ fn tree_table(trees: &[NamedTree]) -> Table {
         .count("depth", exact, ours(|s| s.depth as u64))
 }
 
-/// A note on where our tree differs from the paper's, and why.
+/// A note that lists the sizes in which our tree differs from the paper's, and says why.
 fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
-    // The paper may round means up or down.
+    // The paper's means may be rounded up or down.
     let is_near = |mean: f64, printed: u64| (mean.round() as i64 - printed as i64).abs() <= 1;
     let fields = [
         ("cliques", ours.cliques as u64, printed.cliques),
@@ -120,8 +120,8 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
     }
 }
 
-/// The times of all engines that run here, and those of the first recording if some engines do not
-/// run here. If recordings are preferred, only those of the first recording.
+/// The times of all engines that run here. If some engines do not run here, the times of the first
+/// recording follow. If recordings are preferred, only the recorded times are returned.
 fn times(
     setup: &Setup,
     progress: &Progress,
