@@ -144,7 +144,7 @@ fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
     assert!((sum - 1.0).abs() < 1e-15);
     assert_eq!(
         read.warnings[0].to_string(),
-        "t.bif: 2 of 3 rows did not sum to 1 and were normalised (lines 7, 8); \
+        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); \
          the worst, in line 8, was off by 8.00e-4"
     );
     let rounding =
@@ -416,7 +416,7 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     let read = read(&rounded);
     assert_eq!(
         read.warnings[0].to_string(),
-        "t.bif: 2 of 3 rows did not sum to 1 and were normalised (lines 7, 8); the worst, in line 7, \
+        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, in line 7, \
          was off by 1.00e-2"
     );
     let third = values(&read.network, "b")[..3].to_vec();

@@ -182,7 +182,7 @@ fn errors_have_a_position() {
             "rain,wind\nyes,low\nyes,lo\n",
             "a.csv:3:5: case 2: variable 'wind' has no state 'lo'; its states are low, mid, high",
         ),
-        ("a.csv", "rain,wind\nyes\n", "a.csv:2:1: case 1: the row has 1 cells, expected 2"),
+        ("a.csv", "rain,wind\nyes\n", "a.csv:2:1: case 1: the row has 1 cell, expected 2"),
         ("a.csv", "rain,wind\nyes,low,3\n", "a.csv:2:9: case 1: the row has 3 cells, expected 2"),
         ("a.csv", "rain,rain\n", "a.csv:1:6: column 'rain' occurs twice"),
         (
@@ -216,7 +216,7 @@ fn errors_have_a_position() {
         (
             "a.evid",
             "3 0 1",
-            "a.evid:1:1: 2 numbers follow the number of findings, 3; expected two for each finding: the indices of the variable and the state",
+            "a.evid:1:1: found 2 numbers after the number of findings, 3; expected two for each finding: the indices of the variable and the state",
         ),
         ("a.evid", "1 5 0", "a.evid:1:3: there is no variable 5, expected 0 to 4"),
         (

@@ -1,7 +1,7 @@
-//! What every fuzz target checks: a reader returns a valid network or evidence, or an error with a
-//! place and a reason. It never panics.
+//! The fuzz targets. They check that a reader never panics, and returns valid networks and evidence
+//! or an error with a message. A mistake in a network file must have a line and a column.
 //!
-//! `tests/fuzz_smoke.rs` of the program includes this file, so every test run covers it.
+//! `tests/fuzz_smoke.rs` of the program includes this file, so every test run covers the targets.
 
 use cliquescope::format::cases::{self, CaseFormat};
 use cliquescope::format::{OpenError, open_bytes};
@@ -10,7 +10,7 @@ use cliquescope::network::{Cpt, Network, Variable, VariableId};
 /// Reads bytes and panics if the result is not valid.
 pub type Target = fn(&[u8]);
 
-/// The fuzz targets by name. Each is a file in `fuzz_targets/`.
+/// The fuzz targets by name. Each has a file in `fuzz_targets/`.
 pub const TARGETS: [(&str, Target); 10] = [
     ("any", |bytes| network("a.unknown", bytes)),
     ("bif", |bytes| network("a.bif", bytes)),
@@ -27,7 +27,7 @@ pub const TARGETS: [(&str, Target); 10] = [
 /// Runs the target called `name` on `bytes`.
 ///
 /// # Panics
-/// If there is no such target, or it finds a mistake in a reader or writer.
+/// If there is no such target, or the target finds a mistake in a reader or writer.
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a known target");
     target(bytes);
@@ -74,8 +74,8 @@ fn evidence(bytes: &[u8]) {
             assert_eq!(read.format, format);
             for format in CaseFormat::ALL {
                 let Ok(text) = cases::write(format, &network, &read.cases) else { continue };
-                let again = cases::read(&name(format), text.clone(), &network);
-                assert_eq!(again.expect(&text).cases, read.cases, "{text}");
+                let reread = cases::read(&name(format), text.clone(), &network);
+                assert_eq!(reread.expect(&text).cases, read.cases, "{text}");
             }
         }
     }

@@ -11,16 +11,16 @@ use flate2::write::GzEncoder;
 
 use crate::format::OpenError;
 
-/// The maximum size of a file in bytes, compressed or not. Networks that can be solved are far
-/// smaller.
+/// The maximum size of a file in bytes, compressed or not. The files of networks that can be solved
+/// are far smaller.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. A small
-/// file that unpacks without end must not exhaust the memory.
+/// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. Without a
+/// limit, a small file could unpack to any size and exhaust the memory.
 const MAX_UNPACKED: u64 = 1 << 26;
 
-/// The maximum compression ratio of a gzip file larger than [`MAX_UNPACKED`]. The shipped networks
-/// have ratios below 30.
+/// The maximum compression ratio of a gzip file that unpacks to more than [`MAX_UNPACKED`] bytes.
+/// The shipped networks have ratios below 20.
 const MAX_RATIO: u64 = 100;
 
 /// Reads the file at `path`, and unpacks it if it is gzip.
@@ -28,7 +28,7 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     let name = path.display().to_string();
     let unreadable = |reason: String| OpenError::Unreadable { file: name.clone(), reason };
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
-    if file.metadata().is_ok_and(|what| what.is_dir()) {
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(unreadable("this is a folder, expected a file".to_owned()));
     }
     unpack_all(&name, read_limited(&name, file, MAX_BYTES, false)?)
@@ -76,14 +76,14 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// `name` without a `.gz` extension.
 pub(super) fn without_gz(name: &str) -> &str {
     match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
-        Some((plain, ending)) if ending.eq_ignore_ascii_case(".gz") => plain,
+        Some((plain, extension)) if extension.eq_ignore_ascii_case(".gz") => plain,
         _ => name,
     }
 }
 
-/// Decodes `bytes` as UTF-16 if they begin with its byte order mark or every second one of the
-/// first four is zero, else as UTF-8, else as Latin-1, which accepts any bytes and occurs in files
-/// of the 1990s.
+/// Decodes `bytes` as UTF-16 if they begin with its byte order mark or with two characters below
+/// U+0100 in UTF-16. Otherwise decodes them as UTF-8 if they are valid UTF-8, else as Latin-1,
+/// which accepts any bytes and occurs in files of the 1990s.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
@@ -103,11 +103,13 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The byte order mark. A file begins with several if several programs each added one. All are
-/// removed here: the XML parser would remove one itself, and its byte offsets would then be wrong.
+/// The byte order mark. A file may begin with several, if each of several programs added one. All
+/// are removed here: the XML parser would otherwise remove one, and its byte offsets would be
+/// wrong.
 const MARK: char = '\u{feff}';
 
-/// The characters that DOS programs append to a text: end-of-file, and zeros up to a full block.
+/// The characters that DOS programs append to a text: the end-of-file character, and zeros that
+/// fill the last block.
 const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
 /// Decodes UTF-16. Invalid code units become replacement characters; an odd last byte is ignored.
@@ -131,7 +133,7 @@ mod tests {
         let bomb = gzip(&vec![b'x'; 1 << 20]);
         assert!(bomb.len() < 10_000);
         let error = unpack("f", bomb, 1000).unwrap_err();
-        assert_eq!(error.to_string(), "f: larger than 1000 bytes when unpacked, the maximum");
+        assert_eq!(error.to_string(), "f: larger than the maximum of 1000 bytes when unpacked");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! DSL, the format of GeNIe and SMILE before XDSL.
 //!
-//! Source: the manual of GeNIe, *DSL file format*. In tables and lists of resulting states the node
-//! varies fastest, then its last parent.
+//! Source: the manual of GeNIe, *DSL file format*. In tables the node varies fastest, then its last
+//! parent; a list of resulting states has one state per row of such a table.
 
 use crate::format::braces::{self, Block, Field, FieldValue, ListEntry, Parser};
 use crate::format::language::{Features, Language};
@@ -128,8 +128,8 @@ fn node<'s>(
     Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
-/// Title, comment, position and colour in the block of the network or node called `name`. A title
-/// that repeats the name is left out.
+/// The title, comment, position and colour in `block`, which describes the network or node called
+/// `name`. A title that repeats the name is left out.
 fn note(block: &Block<'_>, name: &str) -> Annotation {
     let text = |part: &str| {
         let word = block.block("HEADER")?.word(part)?;
@@ -162,7 +162,7 @@ fn text<'e>(
         .ok_or_else(|| source.error(entry.offset, format!("expected {what}, found ','")))
 }
 
-/// The words of `list`; none if it is missing. `what` describes the expected words, for the error.
+/// The words of `list`; none if the list is missing. `what` describes a word, for the error.
 fn words<'s>(
     source: SourceText<'_>,
     list: Option<(&[ListEntry<'s>], usize)>,

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 
-/// A mistake in a file, with its place.
+/// A mistake in a file, with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct FormatError {
@@ -35,7 +35,7 @@ pub enum OpenError {
     )]
     NotFound(String),
     /// The file is too large.
-    #[error("{file}: larger than {limit} bytes{}, the maximum",
+    #[error("{file}: larger than the maximum of {limit} bytes{}",
         if *.unpacked { " when unpacked" } else { "" })]
     TooLarge {
         /// The file.
@@ -53,7 +53,7 @@ pub enum OpenError {
         /// How the content begins, as a clause for the message.
         found: String,
     },
-    /// The format is known, and the file has a mistake.
+    /// The format is known, but the file has a mistake.
     #[error(transparent)]
     Format(#[from] FormatError),
 }
@@ -77,7 +77,7 @@ pub enum Warning {
         /// The number of rows whose sum differed from one by more than
         /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
         off: usize,
-        /// The number of rows in the file.
+        /// The number of rows in the tables of the file.
         rows: usize,
         /// The largest deviation of a sum from one.
         worst: f64,
@@ -106,12 +106,12 @@ pub enum Warning {
     NodesLeftOut {
         /// The file name, as the user gave it.
         file: String,
-        /// Their kind: `utility`, `constant`.
+        /// The kind of these nodes, such as `utility` or `constant`.
         kind: &'static str,
         /// The nodes.
         nodes: Vec<String>,
     },
-    /// Variables without a table in the file were given a uniform distribution.
+    /// Variables for which the file has no table were given a uniform distribution.
     TablesMissing {
         /// The file name, as the user gave it.
         file: String,
@@ -136,14 +136,14 @@ pub enum Warning {
         /// The lines of the first of these tables, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// Rows of zeros, for states that the parents cannot be in together, were given a uniform
-    /// distribution.
+    /// Rows of zeros were given a uniform distribution, because the parents cannot be in their
+    /// states together.
     ZeroRows {
         /// The file name, as the user gave it.
         file: String,
-        /// The number of rows.
+        /// The number of such rows.
         rows: usize,
-        /// The line of the first, counted from one.
+        /// The line of the first such row, counted from one.
         line: usize,
     },
     /// Tables were estimated: their expressions were evaluated at points in the intervals of the
@@ -158,9 +158,9 @@ pub enum Warning {
     RowsUndefined {
         /// The file name, as the user gave it.
         file: String,
-        /// The number of rows.
+        /// The number of such rows.
         rows: usize,
-        /// The line of the first, counted from one.
+        /// The line of the first such row, counted from one.
         line: usize,
     },
 }
@@ -170,8 +170,8 @@ impl std::fmt::Display for Warning {
         match self {
             Self::RowsNormalised { file, off, rows, worst, line, lines } => write!(
                 f,
-                "{file}: {off} of {rows} rows did not sum to 1 and were normalised ({}); the worst, \
-                 in line {line}, was off by {worst:.2e}",
+                "{file}: rows that did not sum to 1 were normalised: {off} of {rows} ({}); the \
+                 worst, in line {line}, was off by {worst:.2e}",
                 list_lines(lines, *off)
             ),
             Self::TablesRescaled { file, percent, nodes, lines } => write!(
@@ -192,8 +192,8 @@ impl std::fmt::Display for Warning {
             ),
             Self::ZeroRows { file, rows, line } => write!(
                 f,
-                "{file}: {rows} rows of zeros, the first in line {line}, were made uniform: their \
-                 parents cannot be in these states"
+                "{file}: rows of zeros were made uniform, because the parents cannot be in their \
+                 states: {rows}, the first in line {line}"
             ),
             Self::UnexpectedFormat { file, extension, found } => write!(
                 f,
@@ -219,23 +219,28 @@ impl std::fmt::Display for Warning {
             }
             Self::RowsUndefined { file, rows, line } => write!(
                 f,
-                "{file}: {rows} undefined rows, the first in line {line}, were made uniform"
+                "{file}: undefined rows were made uniform: {rows}, the first in line {line}"
             ),
         }
     }
 }
 
-/// Formats `lines`, the first of `all` lines, as `lines 3, 5, ...`.
-fn list_lines(lines: &[usize], all: usize) -> String {
+/// Formats `lines`, the first lines of `total` ones, as `lines 3, 5, ...`.
+fn list_lines(lines: &[usize], total: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
-    let more = if all > lines.len() && lines.len() > 1 { ", ..." } else { "" };
+    let more = if total > lines.len() && lines.len() > 1 { ", ..." } else { "" };
     let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
     format!("{word} {}{more}", lines.join(", "))
 }
 
-/// The first `names`, and the number of the others.
+/// A `count` with its regular `noun`, in the plural unless the count is one.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A list of the first of `names`, and how many more there are.
 fn list_names(names: &[String]) -> String {
-    const SHOWN: usize = 6; // names
+    const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => shown,

@@ -1,12 +1,13 @@
 //! Tables of canonical nodes: noisy-MAX and noisy-adder.
 //!
 //! Source: the manual of SMILE, *Canonical nodes*; F. J. Diez, *Parameter adjustment in Bayes
-//! networks: the generalized noisy OR-gate*, UAI 1993. The parameters are columns: one for each
-//! state of each parent, and a last one for the leak. Each column is a distribution over the states
-//! of the node.
+//! networks: the generalized noisy OR-gate*, UAI 1993. The parameters form columns: one column for
+//! each state of each parent, and a last column for the leak. Each column is a distribution over
+//! the states of the node.
 //!
-//! In the tables returned here the states of the node vary fastest, then those of the last parent.
+//! In the tables returned here the node varies fastest, then its last parent.
 
+use crate::format::error::plural;
 use crate::format::nodes::{Node, Number};
 use crate::format::source::ErrorAt;
 use crate::network::normalise_row;
@@ -14,8 +15,9 @@ use crate::network::normalise_row;
 /// The table of a noisy-MAX node: each parent and the leak independently causes a state of the
 /// node, and the strongest of these states occurs. The first state of the node is the strongest.
 ///
-/// `strengths` lists the states of each parent in the order of that parent's columns, from the
-/// strongest state to the one without effect. If it is empty, that is the order of the states.
+/// For each parent, `strengths` lists its states in the order of its columns, from the strongest
+/// state to the state without effect. If `strengths` is empty, the columns are in the order of the
+/// states.
 ///
 /// # Errors
 /// If there are too few or too many parameters or strengths, the strengths of a parent do not list
@@ -50,7 +52,7 @@ pub(super) fn noisy_max(
 /// The table of a noisy-adder node: the weighted mean of the columns of the parents and the leak
 /// (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
 ///
-/// `weights` has one number for each parent and one for the leak. If it is empty, all weights are
+/// `weights` has one number for each parent and one for the leak, or is empty if all weights are
 /// equal.
 ///
 /// # Errors
@@ -66,8 +68,8 @@ pub(super) fn noisy_adder(
     let name = &node.name.text;
     if !weights.is_empty() && weights.len() != cards.len() + 1 {
         let message = format!(
-            "'{name}' has {} weights, expected {}, one for each parent and the leak",
-            weights.len(),
+            "'{name}' has {}, expected {}, one for each parent and the leak",
+            plural(weights.len(), "weight"),
             cards.len() + 1
         );
         return Err((weights[0].offset, message));
@@ -107,13 +109,13 @@ impl Columns {
         let states = node.states.len();
         let columns = cards.iter().sum::<usize>() + 1;
         let name = &node.name.text;
-        // Some files omit the leak. Then it has no effect: the last state is certain.
+        // Some files omit the leak. Its column then makes the last state certain: no effect.
         let complete = numbers.len() == columns * states;
         if !complete && numbers.len() != (columns - 1) * states {
             let message = format!(
-                "'{name}' has {} parameters, expected {}: {states} for each state of each parent \
+                "'{name}' has {}, expected {}: {states} for each state of each parent \
                  and for the leak",
-                numbers.len(),
+                plural(numbers.len(), "parameter"),
                 columns * states
             );
             return Err((node.offset, message));
@@ -121,7 +123,7 @@ impl Columns {
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
         for (values, numbers) in values.chunks_mut(states).zip(numbers.chunks(states)) {
             normalise_row(values).map_err(|error| {
-                (numbers[0].offset, format!("these {states} parameters of '{name}': {error}"))
+                (numbers[0].offset, format!("a column of the parameters of '{name}': {error}"))
             })?;
         }
         if !complete {
@@ -143,8 +145,8 @@ impl Columns {
         let total: usize = cards.iter().sum();
         if strengths.len() != total {
             let message = format!(
-                "'{name}' has {} strengths, expected {total}, one for each state of each parent",
-                strengths.len()
+                "'{name}' has {}, expected {total}, one for each state of each parent",
+                plural(strengths.len(), "strength")
             );
             return Err((first.offset, message));
         }
@@ -154,8 +156,8 @@ impl Columns {
             let mut seen = vec![false; card];
             for (column, strength) in strengths[base..base + card].iter().enumerate() {
                 let state = strength.value;
-                let fits = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
-                if !fits || std::mem::replace(&mut seen[state as usize], true) {
+                let is_state = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
+                if !is_state || std::mem::replace(&mut seen[state as usize], true) {
                     let message = format!(
                         "the strengths of parent '{}' of '{name}' contain {state}, expected each of \
                          0 to {} once",
@@ -173,8 +175,8 @@ impl Columns {
         Ok(())
     }
 
-    /// Builds one row for each configuration of parents with `cards` states. `combine` fills a row
-    /// of zeros from the columns of the parents' states and of the leak.
+    /// Builds one row for each configuration of the parents, which have `cards` states. `combine`
+    /// gets the columns of the parents' states and of the leak, and a row of zeros to fill.
     fn combine(&self, cards: &[usize], combine: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
         let states = self.states;
         let rows: usize = cards.iter().product();

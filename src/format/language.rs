@@ -1,6 +1,6 @@
 //! What the module of a format provides.
 //!
-//! To add a format, copy the module that is most like it:
+//! To add a format, copy the module of the most similar format:
 //!
 //! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the
 //!   text into words and punctuation, with line and column;
@@ -31,10 +31,10 @@ pub(super) type Writer = fn(&Network) -> Result<String, WriteError>;
 pub(super) struct Language {
     /// The name of the format.
     pub name: &'static str,
-    /// The extensions of its files in lower case, without the dot, the usual one first.
+    /// The file extensions in lower case, without the dot, the usual one first.
     pub extensions: &'static [&'static str],
-    /// Whether the beginning of a text looks like this format. A mistake further on does not
-    /// matter. If a text looks like several formats, its file extension decides, else their order
+    /// Whether the beginning of a text looks like this format; later mistakes do not matter. If a
+    /// text looks like several formats, the file extension decides, else the order of the formats
     /// in [`Format::ALL`](super::Format::ALL).
     pub recognise: fn(&str) -> bool,
     /// Reads a network with its annotations, and returns warnings about corrections.

@@ -1,27 +1,28 @@
 //! Limits on what a file may demand, so that a short file cannot exhaust the memory.
 
 use crate::format::FormatError;
+use crate::format::error::plural;
 use crate::format::source::SourceText;
 
-/// The most entries that all tables of a file may have together, 1 GiB of `f64`.
+/// Maximum number of entries in all tables of a file together: 1 GiB of `f64`.
 const MAX_ENTRIES: usize = 1 << 27;
 
-/// The most entries, 32 MiB of `f64`, that a file may have without writing them out: a default row
-/// or a noisy-OR stands for any number of rows.
+/// Maximum number of entries, 32 MiB of `f64`, in a file that does not write its entries out: a
+/// default row or a noisy-OR represents any number of rows.
 const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
 
-/// The most states that all nodes of a file may have together without writing them out: the file
-/// gives only their number, or a node inherits them.
+/// Maximum number of states in a file that does not write its states out: it gives only their
+/// number, or nodes inherit them.
 const MAX_UNWRITTEN_STATES: usize = 1 << 18;
 
-/// The most entries that all tables of `source` may have together. An entry that is written out
-/// takes at least two bytes, so a file may have half as many entries as bytes.
+/// Maximum number of entries in all tables of `source` together. An entry that is written out takes
+/// at least two bytes, so a long file may have half as many entries as bytes.
 pub(super) fn max_entries(source: SourceText<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }
 
-/// Adds the entries of the table of `child` to `counted`, the entries of the file so far, and
-/// returns the number of rows of the table. Call this before allocating the table.
+/// Adds the number of entries in the table of `child` to `counted`, the number in the file so far,
+/// and returns the number of rows of the table. Call this before allocating the table.
 ///
 /// `offset` is the byte offset of the table, `states` the number of states of the child, and
 /// `cards` the number of states of each parent.
@@ -47,16 +48,16 @@ pub(super) fn count_entries(
         _ => Err(source.error(
             offset,
             format!(
-                "with the table of '{child}', which has {} parents, the file has more than {limit} \
-                 table entries, the maximum",
-                cards.len()
+                "with the table of '{child}', which has {}, the file has more than the maximum of \
+                 {limit} table entries",
+                plural(cards.len(), "parent")
             ),
         )),
     }
 }
 
-/// Adds `more`, the states of the node at byte `offset`, to `states`, the states of the file so
-/// far.
+/// Adds `more`, the number of states of the node at byte `offset`, to `states`, the number of
+/// states in the file so far.
 ///
 /// # Errors
 /// If the file has too many states.
@@ -69,7 +70,8 @@ pub(super) fn count_states(
     *states = states.saturating_add(more);
     let limit = (source.text.len() / 2).max(MAX_UNWRITTEN_STATES);
     if *states > limit {
-        let message = format!("with this node the file has more than {limit} states, the maximum");
+        let message =
+            format!("with this node the file has more than the maximum of {limit} states");
         return Err(source.error(offset, message));
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! Reading and writing networks and evidence, and the shipped networks.
 //!
-//! Each format has its own module, which provides a `Language`; `language.rs` says how to add one.
-//! A reader gets the whole text, and returns a network with warnings about corrections, or an error
-//! with its line and column. The format of a file is recognised by its content first and by its
-//! extension second.
+//! Each format has its own module, which provides a `Language`; `language.rs` says how to add a
+//! format. A reader gets the whole text, and returns a network with warnings about corrections, or
+//! an error with its line and column. The format of a file is recognised by its content first and
+//! by its extension second.
 
 mod bif;
 mod braces;
@@ -110,11 +110,11 @@ impl Format {
     /// The format with this name or file extension, ignoring ASCII case.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let is = |known: &str| known.eq_ignore_ascii_case(name);
+        let matches = |known: &str| known.eq_ignore_ascii_case(name);
         Self::ALL
             .iter()
             .copied()
-            .find(|format| is(format.name()) || format.extensions().iter().any(|known| is(known)))
+            .find(|format| matches(format.name()) || format.extensions().iter().any(|e| matches(e)))
     }
 
     /// The format with the extension of `file`, ignoring `.gz` and ASCII case; `None` if the
@@ -129,9 +129,9 @@ impl Format {
 
     /// The format of a file called `file` with this `text`; `None` if it is unknown.
     ///
-    /// The content decides. If it looks like several formats, the extension chooses among them,
-    /// else their order in [`Self::ALL`]. If it looks like none, the extension decides, and its
-    /// reader then reports the mistake at the start of the content.
+    /// If the content looks like the format of the extension, that format is chosen, else the
+    /// first format in [`Self::ALL`] that the content looks like. If there is none, the extension
+    /// decides, and the reader of its format then reports the mistake at the start of the content.
     fn detect(file: &str, text: &str) -> Option<Self> {
         let by_extension = Self::by_extension(file);
         let looks_like = |format: &Self| (format.language().recognise)(text);

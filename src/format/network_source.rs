@@ -13,7 +13,7 @@ pub enum NetworkSource {
     Named(String),
     /// A file.
     File(PathBuf),
-    /// Bytes that were not read from a file, such as those of a file dropped onto the window.
+    /// Bytes in memory, such as the content of a file dropped onto the window.
     Bytes {
         /// The name of the file.
         name: String,

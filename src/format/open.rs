@@ -44,7 +44,7 @@ pub struct ReadNetwork {
     pub network: Arc<Network>,
     /// Corrections made while reading.
     pub warnings: Vec<Warning>,
-    /// Where it came from.
+    /// Where the network came from.
     pub origin: NetworkOrigin,
     /// The format of the file.
     pub format: Format,
@@ -55,7 +55,7 @@ pub struct ReadNetwork {
 /// An existing file takes precedence over a sample of the same name; a folder does not.
 ///
 /// # Errors
-/// If there is neither, or as for [`open_path`].
+/// If there is neither such a file nor such a sample, or as for [`open_path`].
 pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
     let path = Path::new(spec);
     match sample(spec) {
@@ -68,7 +68,7 @@ pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
 /// Opens the file at `path`.
 ///
 /// # Errors
-/// If the file cannot be read or is too large, its format is unknown, or it has a mistake.
+/// If the file cannot be read or is too large, its format is unknown, or its content has a mistake.
 pub fn open_path(path: &Path) -> Result<ReadNetwork, OpenError> {
     let bytes = decode::read_path(path)?;
     read(&path.display().to_string(), &bytes, NetworkOrigin::File(path.to_owned()))
@@ -112,9 +112,9 @@ fn read(name: &str, bytes: &[u8], origin: NetworkOrigin) -> Result<ReadNetwork, 
     Ok(ReadNetwork { network: Arc::new(network), warnings, origin, format })
 }
 
-/// How a text in an unknown format begins, for a message.
+/// A clause for a message that says how `text`, whose format is unknown, begins.
 fn beginning(text: &str) -> String {
-    const SHOWN: usize = 32; // characters
+    const SHOWN: usize = 32; // in characters
     let start = text.trim_start();
     match start.lines().next() {
         None => "it is empty".to_owned(),

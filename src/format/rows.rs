@@ -1,8 +1,9 @@
 //! The rows of the tables of a file: rescaled, normalised, and counted for the warnings.
 //!
-//! All formats follow one rule. A row must sum to one up to rounding ([`normalise_row`]). A table
-//! in percent or of counts is divided by 100 or by the sums of its rows, with a warning
-//! ([`Scale`]). A row of zeros is accepted if the parents cannot be in its states together: see
+//! All formats follow the same rules. A row of probabilities must sum to one up to rounding
+//! ([`normalise_row`]); a row of weights may have any sum above zero. A table in percent or of
+//! counts is divided by 100 or by the sums of its rows, with a warning ([`Scale`]). A row of zeros
+//! is accepted if the parents cannot be in its states together: see
 //! [`zero_rows`](super::zero_rows). Any other row is refused.
 
 use crate::format::Warning;
@@ -11,7 +12,7 @@ use crate::network::{
     ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Scale, VariableId, normalise_row,
 };
 
-/// The most lines that a warning lists.
+/// Maximum number of lines that a warning lists.
 const LISTED: usize = 6;
 
 /// Normalises the rows of a file one by one, and collects the corrections for the warnings.
@@ -20,8 +21,9 @@ pub(super) struct RowAudit {
     rows: usize,
     /// The number of rows whose sum was off by more than rounding.
     off: usize,
-    /// The largest deviation of a sum from one, and the byte offset of its row.
+    /// The largest deviation of a sum from one.
     worst: f64,
+    /// The byte offset of the row with that deviation.
     worst_at: usize,
     /// The byte offsets of the rows that were off.
     off_at: Vec<usize>,
@@ -32,7 +34,7 @@ pub(super) struct RowAudit {
     zeros: Vec<ZeroRow>,
 }
 
-/// A row of nothing but zeros.
+/// A row that consists of zeros only.
 #[derive(Debug)]
 pub(super) struct ZeroRow {
     pub child: VariableId,
@@ -85,7 +87,7 @@ impl RowAudit {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
-            // In some formats all rows of a table have the offset of the table: list it once.
+            // In some formats all rows of a table have the offset of the table. List that once.
             if self.off_at.last() != Some(&offset) {
                 self.off_at.push(offset);
             }
@@ -110,8 +112,8 @@ impl RowAudit {
         self.normalise(row, Scale::Probabilities, offset)
     }
 
-    /// Passes on `result`, except that a row of zeros is recorded as `row` instead of being
-    /// refused.
+    /// Returns `result`, but replaces the error about a row of zeros with success, and records the
+    /// row as `row`.
     pub fn allow_zeros(
         &mut self,
         result: Result<(), RowError>,

@@ -11,7 +11,7 @@ pub struct Sample {
     pub variables: usize,
     /// The number of arcs.
     pub arcs: usize,
-    /// The content of the gzip file.
+    /// The network as a BIF file, compressed with gzip.
     pub(super) packed: &'static [u8],
 }
 

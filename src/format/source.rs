@@ -1,8 +1,8 @@
-//! The text of a file, and the line and column of each place in it.
+//! The text of a file, and the line and column of each byte.
 
 use crate::format::FormatError;
 
-/// An error message, and the byte offset in the text that it is about.
+/// The byte offset of a mistake in the text, and the error message.
 pub(super) type ErrorAt = (usize, String);
 
 /// The text of a file and its name.
@@ -26,7 +26,7 @@ impl SourceText<'_> {
         1 + before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count()
     }
 
-    /// An error with `message` at the byte at `offset`.
+    /// An error with `message` at byte `offset`.
     pub fn error(&self, offset: usize, message: impl Into<String>) -> FormatError {
         FormatError {
             file: self.file.to_owned(),
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_from_one_in_characters() {
+    fn lines_and_columns_are_counted_from_one() {
         let source = SourceText { file: "f", text: "ab\n\u{e9}\u{e9}x\n" };
         let place = |offset| (source.line(offset), source.column(offset));
         assert_eq!(place(0), (1, 1));

@@ -8,7 +8,8 @@ use crate::network::{Cpt, Network, NetworkError, Variable};
 
 /// Builds a network from `variables` and `cpts`, whose rows `audit` has normalised.
 ///
-/// `place` returns the byte offset of the table of a variable, or of the variable if it has none.
+/// `offset_of` returns the byte offset of the table of a variable, or of its declaration if it has
+/// no table.
 ///
 /// # Errors
 /// If a row of zeros cannot be resolved, or the tables do not form a network, for example because
@@ -19,7 +20,7 @@ pub(super) fn network(
     variables: Vec<Variable>,
     mut cpts: Vec<Cpt>,
     audit: &RowAudit,
-    place: impl Fn(&str) -> usize,
+    offset_of: impl Fn(&str) -> usize,
 ) -> Result<Network, FormatError> {
     zero_rows::resolve(source, &variables, &mut cpts, audit.zeros())?;
     Network::new(name, variables, cpts).map_err(|error| {
@@ -36,6 +37,6 @@ pub(super) fn network(
             | NetworkError::FactorSize { .. }
             | NetworkError::FactorValue { .. } => None,
         };
-        source.error(variable.map_or(0, |variable| place(variable)), error.to_string())
+        source.error(variable.map_or(0, |variable| offset_of(variable)), error.to_string())
     })
 }

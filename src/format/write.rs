@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::format::Format;
+use crate::format::error::plural;
 use crate::format::language::Features;
 use crate::network::{Annotation, Network};
 
@@ -45,9 +46,9 @@ fn written_formats() -> String {
 
 /// Writes `network` in `format`.
 ///
-/// Reading the text gives the same variables and states in the same order, and the same numbers up
-/// to the rounding of rows, which are normalised again. Annotations are written as far as the
-/// format can hold them.
+/// Reading the text gives the variables and states in the same order, and the same numbers up to
+/// rounding, because the reader normalises rows again. Names and annotations are written as far as
+/// the format can hold them.
 ///
 /// # Errors
 /// If the format cannot be written or cannot hold this network.
@@ -78,7 +79,7 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
     for (what, supported, has) in parts {
         let count = network.ids().filter(|&variable| has(annotations.of(variable))).count();
         if !supported && count > 0 {
-            lost.push(format!("{what} of {count} variables"));
+            lost.push(format!("{what} of {}", plural(count, "variable")));
         }
     }
     for &other in Format::ALL {
@@ -86,7 +87,7 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
         let count: usize =
             annotations.all().map(|each| each.attributes_of(other.name()).count()).sum();
         if !supported && count > 0 {
-            lost.push(format!("{count} attributes that only {} has", other.name()));
+            lost.push(format!("{} that only {} has", plural(count, "attribute"), other.name()));
         }
     }
     lost

@@ -1,4 +1,4 @@
-//! Rows of nothing but zeros.
+//! Rows that consist of zeros only.
 //!
 //! Some programs write such a row, which is not a distribution, for states that the parents cannot
 //! be in together. Where the parents indeed cannot be in these states, any distribution gives the
@@ -6,10 +6,10 @@
 //! in the file and is refused.
 //!
 //! Whether the parents can be in these states is decided without inference, by arc consistency: the
-//! parents are fixed to their states, and states that no entry above zero supports are removed from
-//! all their ancestors until nothing changes. If a variable loses all its states, the states of the
-//! parents exclude each other. Arc consistency does not find every contradiction; a row that it
-//! cannot prove impossible is refused.
+//! parents are fixed to their states. Then each state of the parents and their ancestors that no
+//! entry above zero supports is removed, until nothing changes. If a variable loses all its states,
+//! the states of the parents exclude each other. Arc consistency does not find every contradiction;
+//! a row that it cannot prove impossible is refused.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ use crate::format::rows::ZeroRow;
 use crate::format::source::SourceText;
 use crate::network::{Cpt, Variable, VariableId};
 
-/// The most table entries that are visited for one file, counting repetitions; this takes well
-/// under a second. Rows of zeros that are not resolved by then are refused.
+/// Maximum number of table entries visited for one file, counting repetitions; visiting them takes
+/// well under a second. Rows of zeros that are not resolved by then are refused.
 const MAX_VISITED: usize = 1 << 24;
 
-/// Replaces the rows of zeros in `cpts`, which `zeros` lists, with uniform distributions.
+/// Replaces the rows of `cpts` that `zeros` lists with uniform distributions.
 ///
 /// # Errors
 /// If it cannot be shown that the parents of such a row are never in its states.
@@ -36,9 +36,9 @@ pub(super) fn resolve(
         return Ok(());
     }
     let cards: Vec<usize> = variables.iter().map(Variable::cardinality).collect();
-    let mut by_place = HashMap::with_capacity(zeros.len());
+    let mut by_row = HashMap::with_capacity(zeros.len());
     for zero in zeros {
-        by_place.entry((zero.child, zero.row)).or_insert(zero);
+        by_row.entry((zero.child, zero.row)).or_insert(zero);
     }
     let mut replaced = Vec::new();
     let mut supports = Supports::new(cards.clone(), cpts);
@@ -47,10 +47,10 @@ pub(super) fn resolve(
         let states = cards[child.index()];
         let mut values = Vec::new();
         for (row, _) in cpt.values().chunks(states).enumerate().filter(|(_, row)| is_zero(row)) {
-            let default = || by_place.get(&(child, None));
-            let Some(zero) = by_place.get(&(child, Some(row))).or_else(default) else { continue };
+            let default = || by_row.get(&(child, None));
+            let Some(zero) = by_row.get(&(child, Some(row))).or_else(default) else { continue };
             let fixed = parent_states(row, cpt.parents(), &cards);
-            if !supports.exclude(&fixed) {
+            if !supports.excludes(&fixed) {
                 return Err(refusal(source, variables, &fixed, zero));
             }
             if values.is_empty() {
@@ -141,14 +141,14 @@ impl<'c> Supports<'c> {
         supports
     }
 
-    /// Whether the variables in `fixed` are shown to be unable to have these states together.
-    /// `false` if the budget is spent.
-    fn exclude(&mut self, fixed: &[(VariableId, usize)]) -> bool {
+    /// Whether the variables in `fixed` provably cannot have these states together. `false` if the
+    /// budget is spent before there is a proof.
+    fn excludes(&mut self, fixed: &[(VariableId, usize)]) -> bool {
         if fixed.iter().any(|(parent, state)| !self.possible[parent][*state]) {
             return true;
         }
-        // Only the parents and their ancestors matter: rows of descendants sum to one, which
-        // excludes nothing.
+        // Only the parents and their ancestors matter: the rows of all other variables sum to one,
+        // so they exclude nothing.
         let mut open: Vec<VariableId> = fixed.iter().map(|(parent, _)| *parent).collect();
         let mut domains = Domains::new();
         let mut order = Vec::new();
@@ -165,10 +165,10 @@ impl<'c> Supports<'c> {
         self.prune(&order, &mut domains)
     }
 
-    /// Removes from `domains` the states that some table of the variables in `order` does not
-    /// support. Returns whether a variable has lost all its states; `false` if the budget is spent.
+    /// Removes states from `domains` until the table of each variable in `order` supports all that
+    /// remain. Returns whether a variable has lost all its states; `false` if the budget is spent.
     fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
-        /// The cost of visiting a table, in entries, in addition to its entries.
+        /// The fixed cost of visiting a table, expressed in entries.
         const TABLE: usize = 64;
         let mut changed = true;
         while changed {
@@ -180,7 +180,7 @@ impl<'c> Supports<'c> {
                     None => return false,
                 }
                 let scope: Vec<VariableId> = table.scope().collect();
-                let supported = supports(table, &scope, &self.cards, domains);
+                let supported = supported_states(table, &scope, &self.cards, domains);
                 for (variable, supported) in scope.iter().zip(supported) {
                     if !supported.contains(&true) {
                         return true;
@@ -196,16 +196,16 @@ impl<'c> Supports<'c> {
     }
 }
 
-/// For each variable of `scope`, which of its states occur in an entry above zero whose states are
-/// all in `domains`. A row of zeros counts as entries above zero.
-fn supports(
+/// For each variable in `scope`, which of its states some entry supports: an entry above zero for
+/// states that are all in `domains`. The entries of a row of zeros count as above zero.
+fn supported_states(
     table: &Cpt,
     scope: &[VariableId],
     cards: &[usize],
     domains: &Domains,
 ) -> Vec<Vec<bool>> {
     let (child, parents) = scope.split_last().expect("a table has a child");
-    let mut found: Vec<Vec<bool>> =
+    let mut supported: Vec<Vec<bool>> =
         scope.iter().map(|variable| vec![false; cards[variable.index()]]).collect();
     let allowed = &domains[child];
     for (row, values) in table.values().chunks(cards[child.index()]).enumerate() {
@@ -217,15 +217,15 @@ fn supports(
         let mut any = false;
         for (state, p) in values.iter().enumerate() {
             if allowed[state] && (zero || *p > 0.0) {
-                found[parents.len()][state] = true;
+                supported[parents.len()][state] = true;
                 any = true;
             }
         }
         if any {
             for (position, (_, state)) in states.iter().enumerate() {
-                found[position][*state] = true;
+                supported[position][*state] = true;
             }
         }
     }
-    found
+    supported
 }

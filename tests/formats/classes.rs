@@ -84,7 +84,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { node z { states = (\"a\"); } instance i : C (y = z) { } }",
-            "2:58: 'y' is bound to 'z', which has 1 states, expected 2",
+            "2:58: 'y' is bound to 'z', which has 1 state, expected 2",
         ),
         (
             "class M { instance i : C { } node z { states = (\"a\"); } potential (z | i) { } }",
@@ -139,13 +139,13 @@ fn too_many_copies_are_refused_before_they_are_allocated() {
         refused("a.net", &format!("class C0 {{ {first} }}\n{links}"))
     };
     let node = "node x { states = (\"a\" \"b\"); }";
-    assert!(chain(node, 31).contains("more than 262144 states, the maximum"));
-    assert!(chain("", 31).contains("more than 262144 states, the maximum"));
+    assert!(chain(node, 31).contains("more than the maximum of 262144 states"));
+    assert!(chain("", 31).contains("more than the maximum of 262144 states"));
     assert!(chain(node, 40).contains("the maximum") || chain(node, 40).contains("nested"));
     let numbers = "0.5 ".repeat(1 << 12);
     let table = format!("{node} potential (x) {{ data = ({numbers}); }}");
-    assert!(chain(&table, 12).contains("more than 4194304 table entries, the maximum"));
+    assert!(chain(&table, 12).contains("more than the maximum of 4194304 table entries"));
     let name = "x".repeat(1 << 16);
     let long = format!("node {name} {{ states = (\"a\"); }}");
-    assert!(chain(&long, 12).contains("more than 33554432 characters, the maximum"));
+    assert!(chain(&long, 12).contains("more than the maximum of 33554432 bytes"));
 }

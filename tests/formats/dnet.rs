@@ -78,7 +78,7 @@ fn impossible_and_undefined_rows_become_uniform() {
     assert_close(values(&read.network, "E"), &[0.5, 0.5, 1.0, 0.0]);
     assert_eq!(
         warnings(&read),
-        ["t.dne: 3 undefined rows, the first in line 9, were made uniform"]
+        ["t.dne: undefined rows were made uniform: 3, the first in line 9"]
     );
 }
 
@@ -138,7 +138,7 @@ fn mistakes_are_reported_with_their_position() {
                   #11, #12, #13, #14, #15, #16, #17, #18, #19, #20, #21, #22, #23, #24, #25, #26, \
                   #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, #42); };",
             ),
-            "t.dne:9:6: with 'B' the rows given by one word have more than 2097152 numbers, the maximum",
+            "t.dne:9:6: with 'B' the rows given by one word have more than the maximum of 2097152 numbers",
         ),
         (with("node B { states = (); probs = (#75); };"), "t.dne:9:6: 'B' has no states"),
         (

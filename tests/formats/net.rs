@@ -79,7 +79,7 @@ fn rows_are_weights_and_missing_tables_become_uniform() {
         warnings(&read),
         [
             "a.net: variables without a table were given uniform distributions: b",
-            "a.net: 2 of 2 rows did not sum to 1 and were normalised (line 4); the worst, in line 4, was \
+            "a.net: rows that did not sum to 1 were normalised: 2 of 2 (line 4); the worst, in line 4, was \
              off by 3.90e1"
         ]
     );

@@ -71,7 +71,7 @@ fn bif_properties_are_unchanged() {
         written.lost,
         [
             "the names of variables and states",
-            "positions of 1 variables",
+            "positions of 1 variable",
             "3 attributes that only BIF has"
         ]
     );

@@ -145,7 +145,7 @@ fn mistakes_are_reported_with_their_position() {
             with(
                 "<deterministic id='d'><state id='s'/><parents>a</parents><resultingstates>s</resultingstates></deterministic>",
             ),
-            "t.xdsl:5:58: the function of 'd' has 1 values, expected 2, one for each configuration of the \
+            "t.xdsl:5:58: the function of 'd' has 1 value, expected 2, one for each configuration of the \
              parents",
         ),
         (
@@ -155,7 +155,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             noisy("<parameters>.8 .2 0 1 .1 .8</parameters>"),
-            "t.xdsl:6:23: these 2 parameters of 'n': the row sums to 0.9, not to 1 (within 0.01)",
+            "t.xdsl:6:23: a column of the parameters of 'n': the row sums to 0.9, not to 1 (within 0.01)",
         ),
         (
             noisy(&format!("<strengths>0 0</strengths>{good}")),
@@ -167,7 +167,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             noisy(&format!("<strengths>0</strengths>{good}")),
-            "t.xdsl:6:12: 'n' has 1 strengths, expected 2, one for each state of each parent",
+            "t.xdsl:6:12: 'n' has 1 strength, expected 2, one for each state of each parent",
         ),
         (
             with(

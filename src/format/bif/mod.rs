@@ -13,14 +13,14 @@
 //!   probabilities of its first state come first. This is the order of the definition; JavaBayes
 //!   writes it and aGrUM reads it.
 //! * A row lists the states of the parents in the order of the header, and then one number for
-//!   each state of the variable. Rows may come in any order; `default` fills those not given.
+//!   each state of the variable. Rows may come in any order; `default` fills the rows not given.
 //!   Without parents, `default` and `table` are the same.
 //! * A property ends at the first semicolon outside double quotes. `position = (x, y)`, in quotes
 //!   or not, is where JavaBayes draws the node; all other properties are kept word for word.
 //! * Variables may be declared after the blocks that name them.
 //!
-//! Names and labels that are not words are written in double quotes. One that contains a double
-//! quote cannot be written.
+//! Names and labels that are not words are written in double quotes. A name or label that contains
+//! a double quote cannot be written.
 
 mod parser;
 mod properties;

@@ -1,4 +1,4 @@
-//! The grammar of BIF: from a text to nodes and distributions, names not yet looked up.
+//! The grammar of BIF: from a text to nodes and distributions. Names are not looked up here.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -75,11 +75,13 @@ impl<'s> Parser<'s> {
             Token::OpenBrace => ("", 0),
             _ => self.name("the network's name")?,
         };
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::OpenBrace)?;
         loop {
             let (token, offset) = self.tokens.next()?;
             match keyword(token) {
-                Token::Word("property") => properties::note(note, PROPERTY, self.property(offset)?),
+                Token::Word("property") => {
+                    properties::annotate(note, PROPERTY, self.property(offset)?)
+                }
                 Token::CloseBrace => return Ok(name),
                 _ => return Err(self.tokens.expected("'property' or '}'", token, offset)),
             }
@@ -89,13 +91,13 @@ impl<'s> Parser<'s> {
     /// `variable NAME { type discrete [ N ] { STATES }; }`
     fn variable(&mut self) -> Result<Node<'s>, FormatError> {
         let (name, name_at) = self.name("the variable's name")?;
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::OpenBrace)?;
         let (mut states, mut note) = (None, Annotation::default());
         loop {
             let (token, offset) = self.tokens.next()?;
             match keyword(token) {
                 Token::Word("property") => {
-                    properties::note(&mut note, PROPERTY, self.property(offset)?);
+                    properties::annotate(&mut note, PROPERTY, self.property(offset)?);
                 }
                 Token::Word("type") => {
                     if states.replace(self.states()?).is_some() {
@@ -126,7 +128,7 @@ impl<'s> Parser<'s> {
         if keyword(token) != Token::Word("discrete") {
             return Err(self.tokens.expected("'discrete'", token, offset));
         }
-        self.tokens.sign(Token::OpenBracket)?;
+        self.tokens.expect(Token::OpenBracket)?;
         let (token, offset) = self.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
@@ -134,11 +136,11 @@ impl<'s> Parser<'s> {
         };
         let count =
             count.ok_or_else(|| self.tokens.expected("the number of states", token, offset))?;
-        self.tokens.sign(Token::CloseBracket)?;
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::CloseBracket)?;
+        self.tokens.expect(Token::OpenBrace)?;
         let mut states = Vec::new();
         self.names_until(Token::CloseBrace, "the label of a state", |state| states.push(state))?;
-        self.tokens.sign(Token::Semicolon)?;
+        self.tokens.expect(Token::Semicolon)?;
         if states.len() != count {
             let message = format!("expected {count} states, found {}", states.len());
             return Err(self.source.error(offset, message));
@@ -148,7 +150,7 @@ impl<'s> Parser<'s> {
 
     /// `probability ( CHILD | PARENTS ) { ENTRIES }`
     fn probability(&mut self) -> Result<Distribution<'s>, FormatError> {
-        self.tokens.sign(Token::OpenParenthesis)?;
+        self.tokens.expect(Token::OpenParenthesis)?;
         let (child, block_at) = self.name("the name of a variable")?;
         if self.tokens.peek()?.0 == Token::Bar {
             self.tokens.next()?;
@@ -156,7 +158,7 @@ impl<'s> Parser<'s> {
         let mut parents = Vec::new();
         let what = "the name of a parent";
         self.names_until(Token::CloseParenthesis, what, |parent| parents.push(parent))?;
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::OpenBrace)?;
         let mut note = Annotation::default();
         let mut rows = LabelledRows::default();
         let mut table: Option<(Vec<Number>, usize)> = None;
@@ -164,7 +166,7 @@ impl<'s> Parser<'s> {
             let (token, offset) = self.tokens.next()?;
             let labels = match keyword(token) {
                 Token::Word("property") => {
-                    properties::note(&mut note, TABLE_PROPERTY, self.property(offset)?);
+                    properties::annotate(&mut note, TABLE_PROPERTY, self.property(offset)?);
                     continue;
                 }
                 Token::CloseBrace => break,

@@ -11,7 +11,7 @@ pub(super) const PROPERTY: &str = "property";
 pub(super) const TABLE_PROPERTY: &str = "property of the table";
 
 /// Adds `property` to `annotation`, as a position or as an attribute called `kind`.
-pub(super) fn note(annotation: &mut Annotation, kind: &str, property: &str) {
+pub(super) fn annotate(annotation: &mut Annotation, kind: &str, property: &str) {
     match position(property) {
         Some(position) if kind == PROPERTY => annotation.position = Some(position),
         _ => annotation.attributes.push(Attribute {

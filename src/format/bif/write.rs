@@ -10,6 +10,9 @@ use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Cpt, Network};
 
 /// The content of a BIF file with `network`.
+///
+/// # Errors
+/// If a name or label contains a double quote.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("network ");
     if !network.name().is_empty() {

@@ -1,5 +1,5 @@
-//! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them: fields, which are
-//! written `name = value;`, lists in parentheses, and nested blocks.
+//! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them. A block has fields,
+//! `name = value;`. A value is a word, a list in parentheses, or a nested block.
 
 mod tree;
 

@@ -9,12 +9,11 @@ use crate::format::tokens::{Dialect, Token, Tokens};
 
 static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// The maximum depth of nested blocks. Real files nest less than ten deep; this bounds the
-/// recursion.
+/// Maximum depth of nested blocks, which bounds the recursion. Real files nest less than ten deep.
 const MAX_DEPTH: usize = 100;
 
-/// The most entries that all lists of a file may have together: 1 GiB, as each takes 32 bytes even
-/// if its text is shorter.
+/// Maximum number of entries in all lists of a file together. A [`ListEntry`] takes 32 bytes, so
+/// this many take 1 GiB.
 const MAX_LIST_ENTRIES: usize = 1 << 25;
 
 /// The content of a pair of braces.
@@ -43,7 +42,7 @@ pub(in crate::format) enum FieldValue<'s> {
     Block(Block<'s>),
 }
 
-/// One entry of a list; the word is `None` if there is nothing between two commas.
+/// One entry of a list. The word is `None` if the entry is empty, as between two commas.
 #[derive(Debug)]
 pub(in crate::format) struct ListEntry<'s> {
     pub word: Option<Cow<'s, str>>,
@@ -97,9 +96,9 @@ pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
 #[derive(Debug)]
 pub(in crate::format) struct Parser<'s> {
     source: SourceText<'s>,
-    /// The rest of the text.
+    /// The tokens that have not been read.
     pub tokens: Tokens<'s, 'static>,
-    /// The entries of all lists so far.
+    /// The number of entries in all lists so far.
     list_entries: usize,
 }
 
@@ -109,7 +108,7 @@ impl<'s> Parser<'s> {
         Self { source, tokens: Tokens::new(source, &DIALECT), list_entries: 0 }
     }
 
-    /// Reads `keyword name { ... }` up to the end of the file: a whole Netica or GeNIe file.
+    /// Reads a whole Netica or GeNIe file: `keyword name { ... }`.
     pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
         let (token, offset) = self.tokens.next()?;
         match token {
@@ -134,7 +133,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The rest of a block. Its brace, at byte `open_at`, has been read.
+    /// The rest of a block. Its opening brace, at byte `open_at`, has been read.
     fn block(&mut self, open_at: usize, depth: usize) -> Result<Block<'s>, FormatError> {
         if depth == MAX_DEPTH {
             let message = format!("blocks are nested more than {MAX_DEPTH} deep");
@@ -220,8 +219,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The entries up to the parenthesis that closes the one at byte `open_at`. Inner parentheses
-    /// group entries whose order already says the same, and are ignored.
+    /// Reads the entries of a list. Its opening parenthesis, at byte `open_at`, has been read.
+    /// Inner parentheses only group the entries and are ignored.
     pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;
@@ -231,7 +230,7 @@ impl<'s> Parser<'s> {
             let (token, offset) = self.tokens.next()?;
             if self.list_entries + entries.len() > MAX_LIST_ENTRIES {
                 let message = format!(
-                    "the lists of this file have more than {MAX_LIST_ENTRIES} entries, the maximum"
+                    "the file has more than the maximum of {MAX_LIST_ENTRIES} list entries"
                 );
                 return Err(self.source.error(offset, message));
             }
@@ -280,9 +279,8 @@ impl<'s> Parser<'s> {
 
 /// Resolves the escapes of a quoted text.
 ///
-/// A backslash at the end of a line joins it with the next line without its indentation. A
-/// backslash before a bar is removed together with the bar: it marks where the text of such a line
-/// begins.
+/// A backslash at the end of a line joins the next line to it, without the next line's indentation.
+/// `\|` marks where the text of a joined line begins, and is removed.
 fn unquote(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;

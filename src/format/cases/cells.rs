@@ -8,8 +8,8 @@ use crate::format::source::SourceText;
 /// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// This character. There is an empty cell between two consecutive ones.
-    Sign(char),
+    /// This character. There is an empty cell between two consecutive separators.
+    Character(char),
     /// Any amount of white space.
     Space,
 }
@@ -19,7 +19,7 @@ pub(super) enum Separator {
 pub(super) struct Cell<'t> {
     /// The content, without quotes and trimmed.
     pub text: Cow<'t, str>,
-    /// Its byte offset.
+    /// The byte offset of the cell.
     pub offset: usize,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Cell<'t> {
 pub(super) struct Rows<'t> {
     source: SourceText<'t>,
     separator: Separator,
-    /// What starts a line comment.
+    /// The text that starts a line comment, if the format has comments.
     comment: Option<&'static str>,
     offset: usize,
 }
@@ -69,10 +69,10 @@ impl<'t> Rows<'t> {
             cells.push(if self.rest().starts_with('"') { self.quoted()? } else { self.plain() });
             self.skip_blanks();
             match self.separator {
-                Separator::Sign(sign) if self.rest().starts_with(sign) => {
-                    self.offset += sign.len_utf8()
+                Separator::Character(c) if self.rest().starts_with(c) => {
+                    self.offset += c.len_utf8()
                 }
-                Separator::Sign(_) => break,
+                Separator::Character(_) => break,
                 Separator::Space => {}
             }
         }
@@ -107,10 +107,10 @@ impl<'t> Rows<'t> {
         Ok(Cell { text, offset: start })
     }
 
-    /// A cell without quotes. Separators inside brackets do not end it.
+    /// A cell without quotes. Separators inside brackets that open the cell do not end it.
     fn plain(&mut self) -> Cell<'t> {
         let line = self.line();
-        let opens = |sign: &str| line.starts_with(sign);
+        let opens = |bracket: &str| line.starts_with(bracket);
         let close = match self.separator {
             _ if opens("{") || opens("~{") => Some('}'),
             Separator::Space if opens("(") => Some(')'),
@@ -120,7 +120,7 @@ impl<'t> Rows<'t> {
         let group = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
         let after = &line[group..];
         let ends = |c: char| match self.separator {
-            Separator::Sign(sign) => c == sign,
+            Separator::Character(separator) => c == separator,
             Separator::Space => c.is_whitespace(),
         };
         let mut end = group + after.find(ends).unwrap_or(after.len());
@@ -139,7 +139,7 @@ impl<'t> Rows<'t> {
 
     fn skip_blanks(&mut self) {
         let blank = |c: char| match self.separator {
-            Separator::Sign(sign) => (c == ' ' || c == '\t') && c != sign,
+            Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,
             Separator::Space => c.is_whitespace() && c != '\n',
         };
         let rest = self.rest();
@@ -150,7 +150,7 @@ impl<'t> Rows<'t> {
         &self.source.text[self.offset..]
     }
 
-    /// The rest of the line, without its end.
+    /// The rest of the line, without the line end.
     fn line(&self) -> &'t str {
         let rest = self.rest();
         &rest[..rest.find('\n').unwrap_or(rest.len())]
@@ -168,7 +168,7 @@ pub(super) fn quote_where_needed(
         && !text.contains(['"', '\n', '\r'])
         && comment.is_none_or(|comment| !text.contains(comment))
         && match separator {
-            Separator::Sign(sign) => !text.contains(sign),
+            Separator::Character(separator) => !text.contains(separator),
             Separator::Space => {
                 !text.contains(char::is_whitespace) && !text.starts_with(['(', '[', '{', '~'])
             }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn separators_split_cells_unless_quoted() {
-        let comma = Separator::Sign(',');
+        let comma = Separator::Character(',');
         let text = "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n,,\n{x 1, y 2},~{x, z},(1,2)\nlast,";
         assert_eq!(
             rows(text, comma, None),
@@ -202,7 +202,7 @@ mod tests {
                 vec!["last", ""],
             ]
         );
-        assert_eq!(rows("a\t\tb c", Separator::Sign('\t'), None), [["a", "", "b c"]]);
+        assert_eq!(rows("a\t\tb c", Separator::Character('\t'), None), [["a", "", "b c"]]);
         assert!(rows("", comma, None).is_empty() && rows("\n \r\n", comma, None).is_empty());
     }
 
@@ -225,7 +225,7 @@ mod tests {
     fn errors_have_a_position() {
         let error = |text: &str| {
             let source = SourceText { file: "f", text };
-            let mut rows = Rows::new(source, Separator::Sign(','), None);
+            let mut rows = Rows::new(source, Separator::Character(','), None);
             loop {
                 match rows.next_row() {
                     Ok(row) => assert!(row.is_some(), "no mistake in {text}"),
@@ -244,8 +244,8 @@ mod tests {
     fn quoted_cells_are_read_back() {
         for text in ["a", "", " a", "a b", "a,b", "a\"b", "a\nb", "{a", "(a", "//a", "a%b", "*"] {
             for (separator, comment) in [
-                (Separator::Sign(','), None),
-                (Separator::Sign(','), Some("%")),
+                (Separator::Character(','), None),
+                (Separator::Character(','), Some("%")),
                 (Separator::Space, Some("//")),
             ] {
                 let cell = quote_where_needed(text, separator, comment);

@@ -9,9 +9,9 @@ use crate::format::{FormatError, OpenError};
 pub struct CaseError {
     /// The file name, as the user gave it.
     pub file: String,
-    /// The case, counted from one, if it is known.
+    /// The number of the case, counted from one, if it is known.
     pub case: Option<usize>,
-    /// Line and column, counted from one, if they are known.
+    /// The line and column, counted from one, if they are known.
     pub place: Option<(usize, usize)>,
     /// What is wrong.
     pub message: String,

@@ -6,6 +6,7 @@
 
 use super::CaseError;
 use crate::format::FormatError;
+use crate::format::error::plural;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
@@ -26,25 +27,27 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
         let message = "the file is empty, expected the number of findings";
         return Err(source.error(0, message).into());
     };
-    let whole =
+    let is_complete =
         |numbers: &[PlacedInteger]| numbers.len().checked_sub(1) == numbers[0].0.checked_mul(2);
-    // Try in turn: the number of cases on a line of its own, and then one case per line; a single
-    // case; several cases, however they are broken into lines.
+    // Three layouts are tried in turn: the number of cases on a line of its own and then one case
+    // per line; a single case; the number of cases and then the cases, broken into lines in any
+    // way.
     let one_per_line = lines[0].len() == 1
         && lines.len() > 1
         && lines.len() - 1 == first
-        && lines[1..].iter().all(|line| whole(line));
+        && lines[1..].iter().all(|line| is_complete(line));
     let cases: Vec<&[PlacedInteger]> = if one_per_line {
         lines[1..].iter().map(Vec::as_slice).collect()
-    } else if whole(&all) {
+    } else if is_complete(&all) {
         vec![&all]
     } else if let Some(cases) = split(&all[1..], first) {
         cases
     } else {
-        let (last, offset) = (all.len() - 1, all[0].1);
+        let (following, offset) = (all.len() - 1, all[0].1);
         let message = format!(
-            "{last} numbers follow the number of findings, {first}; expected two for each finding: \
-             the indices of the variable and the state"
+            "found {} after the number of findings, {first}; expected two for each finding: \
+             the indices of the variable and the state",
+            plural(following, "number")
         );
         return Err(source.error(offset, message).into());
     };
@@ -76,7 +79,7 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
     Ok(lines)
 }
 
-/// Splits `numbers` into `count` cases; `None` if they do not form exactly as many.
+/// Splits `numbers` into `count` cases; `None` if the numbers do not form exactly as many cases.
 fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInteger]>> {
     let mut cases = Vec::new();
     for _ in 0..count {
@@ -119,7 +122,8 @@ fn case(
     Ok(evidence)
 }
 
-/// The content of a file with `cases`: a single case as in 2014, several as in 2008.
+/// The content of a file with `cases`: a single case in the format of 2014, several cases in the
+/// format of 2008.
 ///
 /// # Errors
 /// If there is no case, or a finding is a likelihood. The error is a sentence for the user.

@@ -28,7 +28,7 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence
     let mut reader = Reader { source, offset: 0 };
     let mut evidence = Evidence::none();
     let mut seen = std::collections::HashSet::new();
-    while !reader.skip_to_end() {
+    while !reader.skip_blanks() {
         let offset = reader.offset;
         let name = reader.name()?;
         let Some(variable) = network.find(&name) else {
@@ -53,8 +53,8 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    /// Skips white space and comments. Returns whether this is the end of the file.
-    fn skip_to_end(&mut self) -> bool {
+    /// Skips white space and comments. Returns whether the end of the file is reached.
+    fn skip_blanks(&mut self) -> bool {
         loop {
             let rest = &self.source.text[self.offset..];
             self.offset += rest.len() - rest.trim_start().len();
@@ -72,7 +72,7 @@ impl Reader<'_> {
 
     /// Consumes the colon and returns the byte offset of the value.
     fn after_colon(&mut self, name: &str) -> Result<usize, FormatError> {
-        let end = self.skip_to_end();
+        let end = self.skip_blanks();
         if !self.source.text[self.offset..].starts_with(':') {
             let found = self.source.text[self.offset..].chars().next();
             let found = found.map_or("the end of the file".to_owned(), |c| format!("'{c}'"));
@@ -81,7 +81,7 @@ impl Reader<'_> {
         }
         debug_assert!(!end);
         self.offset += 1;
-        if self.skip_to_end() {
+        if self.skip_blanks() {
             let message = format!("expected a value for '{name}', found the end of the file");
             return Err(self.source.error(self.offset, message));
         }
@@ -100,8 +100,8 @@ impl Reader<'_> {
         self.word(|c| c.is_whitespace() || c == '%')
     }
 
-    /// A word: up to a character that `ends` it, or in double quotes, in which two consecutive
-    /// quotes stand for one.
+    /// Reads a word, up to a character for which `ends` returns true, or a text in double quotes,
+    /// in which two consecutive quotes represent one.
     fn word(&mut self, ends: impl Fn(char) -> bool) -> Result<String, FormatError> {
         let rest = &self.source.text[self.offset..];
         let Some(inside) = rest.strip_prefix('"') else {
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 }
 
-/// The content of a file with the only case in `cases`.
+/// The content of a file with `cases`, which must be a single case.
 ///
 /// # Errors
 /// If there is not exactly one case. The error is a sentence for the user.

@@ -2,8 +2,8 @@
 //!
 //! A case is an object with optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE},
 //! "likelihood": {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of
-//! cases. A variable that is both observed and given a likelihood gets the likelihood with every
-//! other state's weight set to zero, so that ln P(e) counts both.
+//! cases. If a variable is both observed and given a likelihood, the weights of all states but the
+//! observed one are set to zero, so that ln P(e) counts both findings.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ use crate::format::cases::CaseError;
 use crate::network::{Evidence, EvidenceError, Finding, Network};
 
 /// A case and its name, if it has one.
-pub(super) type Named = (Option<String>, Evidence);
+pub(super) type NamedCase = (Option<String>, Evidence);
 
 /// Reads the cases in `text`, the content of `file`, with their names.
 ///
 /// # Errors
-/// If the text is not JSON, has other keys than a case has, or names a variable or state that
-/// `network` does not have.
-pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<Named>, CaseError> {
+/// If the text is not JSON, has an unknown key, or names a variable or state that `network` does
+/// not have.
+pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<NamedCase>, CaseError> {
     if text.trim().is_empty() {
         let message = "the file is empty, expected a case (an object) or an array of cases";
         return Err(CaseError::without_place(file, message));
@@ -80,35 +80,38 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
-/// Reads one case or an array of cases. Findings are checked while reading, because their place is
-/// not known later.
+/// Reads one case or an array of cases. Findings are checked while reading, because their line and
+/// column are not known later.
 struct Cases<'a> {
     network: &'a Network,
-    /// The number of the current case, counted from one, for errors.
+    /// The number of the current case for errors, counted from one.
     case: &'a mut Option<usize>,
 }
 
 impl<'de> DeserializeSeed<'de> for Cases<'_> {
-    type Value = Vec<Named>;
+    type Value = Vec<NamedCase>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Named>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Vec<NamedCase>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Cases<'_> {
-    type Value = Vec<Named>;
+    type Value = Vec<NamedCase>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a case (an object) or an array of cases")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Named>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<NamedCase>, A::Error> {
         *self.case = Some(1);
         Ok(vec![Case { network: self.network }.visit_map(map)?])
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Named>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<NamedCase>, A::Error> {
         let mut cases = Vec::new();
         loop {
             *self.case = Some(cases.len() + 1);
@@ -128,15 +131,15 @@ struct Case<'a> {
 }
 
 impl<'de> DeserializeSeed<'de> for Case<'_> {
-    type Value = Named;
+    type Value = NamedCase;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Named, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<NamedCase, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Case<'_> {
-    type Value = Named;
+    type Value = NamedCase;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
@@ -144,7 +147,7 @@ impl<'de> Visitor<'de> for Case<'_> {
         )
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NamedCase, A::Error> {
         let (mut observed, mut likelihood, mut title) = (None, None, None);
         while let Some(key) = map.next_key::<String>()? {
             let (name, slot) = match key.as_str() {
@@ -183,7 +186,7 @@ impl<'de> Visitor<'de> for Case<'_> {
     }
 }
 
-/// Reads the value of the key `likelihood` or, if `likelihood` is false, of the key `evidence`.
+/// Reads the value of the key `likelihood` or `evidence`, depending on the field `likelihood`.
 struct Findings<'a> {
     network: &'a Network,
     likelihood: bool,
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_observed_variable_keeps_the_weight_of_its_state_only() {
+    fn an_observed_variable_keeps_only_the_weight_of_the_observed_state() {
         let network = asia();
         for text in [
             r#"{"evidence": {"tub": "no"}, "likelihood": {"tub": [1, 0.5]}}"#,
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_case_and_the_place() {
+    fn errors_give_the_case_the_line_and_the_column() {
         assert_eq!(
             refused("[{},\n {\"evidence\": {\"smoke\": \"maybe\"}}]"),
             "e.json:2:32: case 2: variable 'smoke' has no state 'maybe'; its states are yes, no"

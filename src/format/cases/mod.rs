@@ -9,9 +9,9 @@
 //! | Netica cases | `cas` | any number | yes |
 //! | UAI evidence | `evid` | any number | no |
 //!
-//! A name that the network does not have is an error, because ignoring a misspelt finding would
-//! give wrong posteriors. Only a column of a table that is not a variable is ignored, with a
-//! warning, because tables have columns of numbers and comments.
+//! An unknown name is an error, because ignoring a misspelt finding would give wrong posteriors.
+//! Only the columns of a table may have unknown names: tables also have columns of numbers and
+//! comments. Such columns are ignored with a warning.
 
 mod cells;
 mod error;
@@ -101,7 +101,7 @@ impl CaseFormat {
     }
 
     /// The format of a file called `file` with this `text`. A known extension decides, so that
-    /// mistakes are reported in terms of that format; otherwise the beginning of the text does.
+    /// mistakes are reported in terms of that format; otherwise the beginning of the text decides.
     fn detect(file: &str, text: &str) -> Self {
         Self::by_extension(file).unwrap_or_else(|| {
             let start = text.trim_start();
@@ -179,9 +179,9 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
     }
 }
 
-/// Writes `cases` to the file at `path`, in the format of its extension, or in JSON if that is
-/// unknown. `names` are the names of the first cases; only JSON keeps them, and there may be fewer
-/// names than cases.
+/// Writes `cases` to the file at `path`, in the format of its extension, or in JSON if the
+/// extension is unknown. `names` are the names of the first cases; only JSON keeps them, and there
+/// may be fewer names than cases.
 ///
 /// # Errors
 /// If the format cannot hold the cases, or the file cannot be written. The file is then unchanged.

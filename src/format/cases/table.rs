@@ -9,13 +9,14 @@
 
 use super::cells::{Cell, Rows, Separator, quote_where_needed};
 use super::{CaseError, CaseFormat, value};
+use crate::format::error::plural;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// Netica writes this in one of the first three lines of a file.
+/// The mark that Netica writes in one of the first three lines of a file.
 const NETICA_MARK: &str = "~->[CASE-1]->~";
 
-/// The most names that a message lists.
+/// Maximum number of names that a message lists.
 const LISTED: usize = 5;
 
 /// Whether `text` begins like a Netica file.
@@ -26,7 +27,7 @@ pub(super) fn is_netica(text: &str) -> bool {
 /// The content of a column.
 enum ColumnKind {
     Variable(VariableId),
-    /// How often the case occurred; with the name of the column, for a warning.
+    /// The number of times that the case occurred, with the name of the column for a warning.
     Count(String),
     /// Anything else, ignored.
     Other,
@@ -71,26 +72,26 @@ pub(super) fn read(
     Ok(cases)
 }
 
-/// Infers the separator: the one that splits the header into the most names of variables.
+/// Infers the separator: the one with which the most cells of the header are names of variables.
 fn separator(
     source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
 ) -> Result<Separator, CaseError> {
-    use Separator::{Sign, Space};
+    use Separator::{Character, Space};
     let candidates = match format {
-        CaseFormat::Csv => [Sign(','), Sign(';'), Sign('\t'), Space],
-        _ => [Space, Sign('\t'), Sign(','), Sign(';')],
+        CaseFormat::Csv => [Character(','), Character(';'), Character('\t'), Space],
+        _ => [Space, Character('\t'), Character(','), Character(';')],
     };
-    let known = |separator: Separator| {
+    let known_names = |separator: Separator| {
         let header = Rows::new(source, separator, comment(format)).next_row();
         let mut cells = header.ok().flatten().unwrap_or_default();
         split_off_count(&mut cells);
         cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
     };
-    // `max_by_key` returns the last of several maxima; in reverse order that is the first
-    // candidate.
-    let best = candidates.into_iter().rev().max_by_key(|&separator| known(separator));
+    // `max_by_key` returns the last of several maxima; in reverse order that is the first of the
+    // best candidates.
+    let best = candidates.into_iter().rev().max_by_key(|&separator| known_names(separator));
     Ok(best.expect("there are four candidates"))
 }
 
@@ -167,7 +168,7 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The case in `row`. Sets `counted` to the name of a count column with a count other than one.
+/// The case in `row`. If a count is not one, sets `counted` to the name of its column.
 fn case(
     source: SourceText<'_>,
     format: CaseFormat,
@@ -177,7 +178,8 @@ fn case(
     counted: &mut Option<String>,
 ) -> Result<Evidence, CaseError> {
     if row.len() != columns.len() {
-        let message = format!("the row has {} cells, expected {}", row.len(), columns.len());
+        let message =
+            format!("the row has {}, expected {}", plural(row.len(), "cell"), columns.len());
         let offset = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.offset);
         return Err(source.error(offset, message).into());
     }
@@ -206,12 +208,13 @@ pub(super) fn write(
 ) -> Result<String, String> {
     let (separator, between) = match format {
         CaseFormat::Netica => (Separator::Space, "\t"),
-        CaseFormat::HuginData => (Separator::Sign(','), ", "),
-        _ => (Separator::Sign(','), ","),
+        CaseFormat::HuginData => (Separator::Character(','), ", "),
+        _ => (Separator::Character(','), ","),
     };
     let comment = comment(format);
-    let known = |variable: &VariableId| cases.iter().any(|case| case.get(*variable).is_some());
-    let mut columns: Vec<VariableId> = network.ids().filter(known).collect();
+    let has_finding =
+        |variable: &VariableId| cases.iter().any(|case| case.get(*variable).is_some());
+    let mut columns: Vec<VariableId> = network.ids().filter(has_finding).collect();
     if columns.is_empty() {
         // A table has at least one column.
         columns.extend(network.ids().next());

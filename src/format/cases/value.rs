@@ -1,4 +1,4 @@
-//! The value of a cell or of a finding on one variable.
+//! The value of a variable in an evidence file, as text.
 //!
 //! A value is the label of a state, `#` and the index of a state counted from zero, a mark for "not
 //! observed", or uncertain: Hugin's `(0.3 0.7)`, one weight per state; Netica's likelihood
@@ -54,7 +54,8 @@ fn state(variable: &Variable, text: &str) -> Option<usize> {
     })
 }
 
-/// The state whose index is `text`: after `#`, or if `bare` also without it. `None` for other text.
+/// The state whose index is `text`: digits after `#`, or digits alone if `bare`. `None` for other
+/// text.
 fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, String> {
     let digits = match text.strip_prefix('#') {
         Some(digits) => digits,
@@ -75,7 +76,7 @@ fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, S
     }
 }
 
-/// The weights in a bracketed value; `None` if it is not bracketed.
+/// The weights in a bracketed value; `None` if the value is not bracketed.
 fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> {
     let inside = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
     if let Some(list) = inside("(", ")") {
@@ -100,7 +101,8 @@ fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> 
     Ok(None)
 }
 
-/// The weights in braces: weights in the order of the states, or states with or without weights.
+/// The weights in braces. The items are weights in the order of the states, or states, each with or
+/// without a weight.
 fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     let items = items(list);
     let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
@@ -168,7 +170,8 @@ fn unknown_state(variable: &Variable, text: &str) -> String {
     error.to_string()
 }
 
-/// `finding` on `variable` as text that [`enter`] reads back; a likelihood as Netica writes it.
+/// `finding` on `variable` as text that [`enter`] reads back. A likelihood is written in Netica's
+/// way.
 pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
     match finding {
         Finding::Observed(state) => label(variable, *state),

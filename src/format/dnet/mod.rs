@@ -3,12 +3,13 @@
 //! Source: Norsys Software Corp., *DNET-1 File Format*, 1998, and files written by Netica.
 //!
 //! * In tables the node varies fastest, then its last parent. Inner parentheses are optional.
-//! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only these and zeros
-//!   becomes uniform; if it is indeed impossible, that changes no posterior. `#2` is the third
-//!   state, as an entry of a function or as a whole row of probabilities.
+//! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only such marks and
+//!   zeros becomes uniform, which changes no posterior if the row is indeed impossible. `#2` is the
+//!   third state: as an entry of a function, or as a row of probabilities in which that state is
+//!   certain.
 //! * The intervals given by `levels` are the states of a continuous node.
-//! * A node with neither table nor equation gets a uniform distribution, as in Netica. A node given
-//!   only by an equation is refused, and so are links with a delay in time.
+//! * A node with neither a table nor an equation gets a uniform distribution, as in Netica. A node
+//!   with only an equation is refused, and so are links with a delay in time.
 //! * A node may inherit fields from a class: `node A (class)`.
 
 mod node;
@@ -46,7 +47,7 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     for field in &block.fields {
         let FieldValue::Block(inner) = &field.value else { continue };
         let labels = &field.labels;
-        let (named, class) = if field.name.eq_ignore_ascii_case("node") {
+        let (node_name, is_class) = if field.name.eq_ignore_ascii_case("node") {
             (labels.first(), false)
         } else if field.name.eq_ignore_ascii_case("define")
             && labels.first().is_some_and(|word| word.text.eq_ignore_ascii_case("node"))
@@ -55,19 +56,19 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
         } else {
             continue;
         };
-        let named =
-            named.ok_or_else(|| source.error(field.offset, "expected the name of this node"))?;
-        let parent = labels.get(if class { 2 } else { 1 });
-        classes.insert(named.text.as_ref(), (inner, parent));
-        if !class {
-            blocks.push((field, named, inner, parent));
+        let node_name = node_name
+            .ok_or_else(|| source.error(field.offset, "expected the name of this node"))?;
+        let base = labels.get(if is_class { 2 } else { 1 });
+        classes.insert(node_name.text.as_ref(), (inner, base));
+        if !is_class {
+            blocks.push((field, node_name, inner, base));
         }
     }
     let mut partial_nodes = Vec::with_capacity(blocks.len());
     let mut states = 0;
-    for (field, named, inner, parent) in blocks {
-        let fields = NodeFields::new(source, &classes, named, inner, parent)?;
-        let partial = node::partial(source, field, named, fields)?;
+    for (field, node_name, inner, base) in blocks {
+        let fields = NodeFields::new(source, &classes, node_name, inner, base)?;
+        let partial = node::partial(source, field, node_name, fields)?;
         limits::count_states(source, &mut states, partial.states(), field.offset)?;
         partial_nodes.push(partial);
     }
@@ -91,7 +92,7 @@ struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }
 
-/// The block of each class and node by name, and the class that it inherits from.
+/// For each class and node by name, its block and the class that it inherits from.
 type Classes<'b, 's> = HashMap<&'b str, (&'b Block<'s>, Option<&'b Word<'s>>)>;
 
 impl<'b, 's> NodeFields<'b, 's> {
@@ -102,7 +103,7 @@ impl<'b, 's> NodeFields<'b, 's> {
         block: &'b Block<'s>,
         mut class: Option<&'b Word<'s>>,
     ) -> Result<Self, FormatError> {
-        // These bound the time: looking up a field of a node visits all fields of all its classes.
+        // These bound the time: looking up a field may visit all fields of all classes of a node.
         const MAX_ANCESTORS: usize = 32;
         const MAX_CLASS_FIELDS: usize = 1000;
         let mut blocks = vec![block];

@@ -1,4 +1,4 @@
-//! Reads the nodes of a Netica file: kinds, parents, tables and functions.
+//! Reads the nodes of a Netica file: their kinds, parents, tables and functions.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,12 @@ use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Wo
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// The most numbers of a file in rows that are given by a single word, such as `#2`. A short file
-/// could otherwise demand any amount of memory.
+/// Maximum number of table entries in the rows of a file that are given by a single word, such as
+/// `#2`. A short file could otherwise demand any amount of memory.
 const MAX_EXPANDED: usize = 1 << 21;
 
-/// A node without its table, whose length is unknown until the states of all nodes are known.
+/// A node without its table. The length of the table is unknown until the states of all nodes are
+/// known.
 pub(super) struct PartialNode<'b, 's> {
     node: Node<'s>,
     levels: Levels,
@@ -114,7 +115,7 @@ fn note(fields: &NodeFields<'_, '_>) -> Annotation {
     Annotation { title: text("title"), comment: text("comment"), position, ..Annotation::default() }
 }
 
-/// Reads the tables. The states of all nodes are known now.
+/// Completes the nodes with their tables. The states of all nodes are known now.
 pub(super) fn complete<'s>(
     source: SourceText<'_>,
     partial_nodes: Vec<PartialNode<'_, 's>>,
@@ -170,9 +171,9 @@ fn definition(
     }
 }
 
-/// A table of probabilities, which has `rows` rows. `#2` is a whole row. A mark for an undefined
-/// entry is one entry, or a whole row if the table would otherwise have a wrong length. `expanded`
-/// counts the numbers in rows given by one word, over the whole file.
+/// A table of probabilities with this many `rows`. `#2` gives a whole row. A mark for an undefined
+/// entry gives one entry, or a whole row if the table would otherwise have a wrong length.
+/// `expanded` counts the entries of the file that are in rows given by a single word.
 fn probabilities(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -181,17 +182,17 @@ fn probabilities(
     expanded: &mut usize,
 ) -> Result<Definition<'static>, FormatError> {
     let states = node.states.len();
-    let begins = |sign: char| entries.iter().filter(|entry| word(entry).starts_with(sign)).count();
-    let (row_words, marks) = (begins('#'), begins('@'));
+    let count = |first: char| entries.iter().filter(|entry| word(entry).starts_with(first)).count();
+    let (row_words, marks) = (count('#'), count('@'));
     let plain = entries.len() - row_words - marks;
     let length = plain + marks + row_words.saturating_mul(states);
-    let whole = marks > 0 && length != rows.saturating_mul(states);
-    let expanded_rows = row_words + if whole { marks } else { 0 };
+    let marks_are_rows = marks > 0 && length != rows.saturating_mul(states);
+    let expanded_rows = row_words + if marks_are_rows { marks } else { 0 };
     *expanded = expanded.saturating_add(expanded_rows.saturating_mul(states));
     if *expanded > MAX_EXPANDED {
         let message = format!(
-            "with '{}' the rows given by one word have more than {MAX_EXPANDED} numbers, the \
-             maximum",
+            "with '{}' the rows given by one word have more than the maximum of {MAX_EXPANDED} \
+             numbers",
             node.name.text
         );
         return Err(source.error(node.name.offset, message));
@@ -212,7 +213,7 @@ fn probabilities(
             let row = (0..states).map(|other| f64::from(u8::from(other == state)));
             numbers.extend(row.map(|value| Number { value, offset }));
         } else if is_undefined(text) {
-            let count = if whole { states } else { 1 };
+            let count = if marks_are_rows { states } else { 1 };
             numbers.extend(std::iter::repeat_n(Number { value: UNDEFINED, offset }, count));
         } else {
             let value = number(text).ok_or_else(|| {
@@ -226,7 +227,8 @@ fn probabilities(
     Ok(Definition::Table(numbers))
 }
 
-/// A state for each configuration of the parents: by label, index (`#2`) or value.
+/// A function: the state for each configuration of the parents, given by label, index (`#2`) or
+/// value.
 fn outcomes(
     source: SourceText<'_>,
     node: &Node<'_>,

@@ -1,25 +1,28 @@
-//! The states of a Netica node: with labels, by number, or as intervals of a continuous range.
+//! The states of a Netica node. They have labels, or are only counted, or are intervals of a
+//! continuous range.
 
 use crate::format::FormatError;
 use crate::format::braces::ListEntry;
+use crate::format::error::plural;
 use crate::format::nodes::{MAX_UNNAMED_STATES, Word, number};
 use crate::format::source::SourceText;
 
 use super::NodeFields;
 
-/// The `levels` of a node: values of its states, or bounds of intervals.
+/// The `levels` of a node: the values of its states, or the bounds of its intervals.
 pub(super) enum Levels {
     /// The file gives none.
     None,
-    /// One for each state.
+    /// One value for each state.
     Points(Vec<f64>),
     /// The bounds of the intervals, one more than there are states, increasing or decreasing.
     Bounds(Vec<f64>),
 }
 
 impl Levels {
-    /// The state that has `value`, or whose interval contains it. An interval contains its lower
-    /// bound; the last one contains both.
+    /// The state that has this `value` or whose interval contains it. An interval contains its
+    /// lower bound but not its upper bound; the last bound belongs to the last interval in any
+    /// case.
     pub fn state_of(&self, value: f64) -> Option<usize> {
         match self {
             Self::None => None,
@@ -42,7 +45,7 @@ pub(super) fn states<'s>(
     name: &Word<'_>,
     fields: &NodeFields<'_, 's>,
 ) -> Result<Option<(Vec<Word<'s>>, Levels)>, FormatError> {
-    let discrete =
+    let is_discrete =
         fields.word("discrete").is_none_or(|word| !word.text.eq_ignore_ascii_case("FALSE"));
     let levels = levels(source, name, fields)?;
     let labels = match fields.list("states") {
@@ -52,20 +55,20 @@ pub(super) fn states<'s>(
     let levels = match levels {
         None => Levels::None,
         Some((levels, _))
-            if discrete && labels.as_ref().is_none_or(|l| l.len() == levels.len()) =>
+            if is_discrete && labels.as_ref().is_none_or(|l| l.len() == levels.len()) =>
         {
             Levels::Points(levels)
         }
-        // Two levels without labels only give the range of a continuous node.
+        // Fewer than three levels without labels only give the range of a continuous node.
         Some((levels, _)) if levels.len() < 3 && labels.is_none() => Levels::None,
         Some((levels, offset)) => {
             if let Some(labels) = &labels
                 && labels.len() + 1 != levels.len()
             {
                 let message = format!(
-                    "'{}' has {} levels, expected {}, one more than its states",
+                    "'{}' has {}, expected {}, one more than its states",
                     name.text,
-                    levels.len(),
+                    plural(levels.len(), "level"),
                     labels.len() + 1
                 );
                 return Err(source.error(offset, message));
@@ -83,8 +86,8 @@ pub(super) fn states<'s>(
             bounds.windows(2).map(|pair| interval(pair[0], pair[1])).collect()
         }
         Levels::None => match fields.word("numstates") {
-            Some(count) if discrete => unnamed(source, name, count)?,
-            _ if discrete => {
+            Some(count) if is_discrete => unnamed(source, name, count)?,
+            _ if is_discrete => {
                 let message = format!("'{}' has neither 'states' nor 'numstates'", name.text);
                 return Err(source.error(offset, message));
             }
@@ -182,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_belongs_to_the_interval_that_it_begins() {
+    fn an_interval_contains_its_lower_bound() {
         let rising = Levels::Bounds(vec![f64::NEG_INFINITY, 0.0, 5.0]);
         assert_eq!(
             [-1.0, 0.0, 4.9, 5.0, 6.0].map(|v| rising.state_of(v)),

@@ -3,10 +3,11 @@
 //! Source: Decision Theory Group, Microsoft Research, *Proposal for a Bayesian Network Interchange
 //! Format*, 1996. A value follows its name after `:`, `=` or `is`. A row gives the states of the
 //! parents by index, counted from zero, or by label. Rows may come in any order; `default` fills
-//! those not given.
+//! the rows not given.
 //!
-//! A node whose block or type is called `decision` gets a uniform distribution, one called
-//! `utility` is left out, both with a warning. Rows given by a `function` are refused.
+//! A node whose block or type is called `decision` gets a uniform distribution. A node whose block
+//! or type is called `utility` is left out. Both cause a warning. A `function` instead of rows is
+//! refused.
 
 mod parser;
 

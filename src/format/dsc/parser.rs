@@ -1,4 +1,4 @@
-//! The grammar of DSC: from a text to nodes and distributions, names not yet looked up.
+//! The grammar of DSC: from a text to nodes and distributions. Names are not looked up here.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
             Token::Word(word) if word.eq_ignore_ascii_case("belief") => {}
             Token::Word(word) if word.eq_ignore_ascii_case("network") => reader.network()?,
             Token::Word(word) if word.eq_ignore_ascii_case("properties") => {
-                let open = reader.parser.tokens.sign(Token::OpenBrace)?;
+                let open = reader.parser.tokens.expect(Token::OpenBrace)?;
                 reader.skip_to_brace(open)?;
             }
             Token::Word(word) if let Some(role) = role(word, "node") => {
@@ -54,10 +54,11 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     Ok(Document { name: reader.name, nodes: found, distributions })
 }
 
-/// The role of a node whose block or type begins with `word`. `plain` is the word for chance nodes.
-fn role(word: &str, plain: &str) -> Option<Role> {
+/// The role of a node whose block or type begins with `word`; `None` if the word gives no role.
+/// `chance` is the word for chance nodes.
+fn role(word: &str, chance: &str) -> Option<Role> {
     let roles = [
-        (plain, Role::Chance),
+        (chance, Role::Chance),
         ("decision", Role::Decision),
         ("utility", Role::LeftOut("utility")),
     ];
@@ -92,7 +93,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Skips to the brace that closes the one at byte `open`.
+    /// Skips the rest of a block. Its opening brace, at byte `open`, has been read.
     fn skip_to_brace(&mut self, open: usize) -> Result<(), FormatError> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -106,8 +107,8 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Consumes `:`, `=` or `is`.
-    fn conjunction(&mut self, after: &str) -> Result<(), FormatError> {
+    /// Consumes a colon, or `=` or `is`, which mean the same. `after` says where, for the error.
+    fn expect_colon(&mut self, after: &str) -> Result<(), FormatError> {
         match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
             (Token::Word(word), _) if word.eq_ignore_ascii_case("is") => Ok(()),
@@ -117,11 +118,11 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A node. `role` is the role that the first word of its block gives. A chance node may still
-    /// be declared a decision or a utility by its type.
+    /// Reads a node. The first word of its block, which has been read, gives it this `role`. The
+    /// type of a chance node may still make it a decision or a utility.
     fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
-        let open = self.parser.tokens.sign(Token::OpenBrace)?;
+        let open = self.parser.tokens.expect(Token::OpenBrace)?;
         let mut states = None;
         let mut note = Annotation::default();
         loop {
@@ -130,7 +131,7 @@ impl<'s> Reader<'s> {
                 Token::CloseBrace => break,
                 Token::Semicolon => {}
                 Token::Word(word) if word.eq_ignore_ascii_case("type") => {
-                    self.conjunction("'type'")?;
+                    self.expect_colon("'type'")?;
                     let (by_type, found) = self.states(&name.text)?;
                     if role == Role::Chance {
                         role = by_type;
@@ -138,19 +139,19 @@ impl<'s> Reader<'s> {
                     states = Some(found);
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("name") => {
-                    self.conjunction("'name'")?;
+                    self.expect_colon("'name'")?;
                     let title = self.parser.word("the node's full name")?.text.into_owned();
                     note.title = Some(title).filter(|title| *title != name.text);
-                    self.parser.tokens.sign(Token::Semicolon)?;
+                    self.parser.tokens.expect(Token::Semicolon)?;
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("position") => {
-                    self.conjunction("'position'")?;
-                    let open = self.parser.tokens.sign(Token::OpenParenthesis)?;
+                    self.expect_colon("'position'")?;
+                    let open = self.parser.tokens.expect(Token::OpenParenthesis)?;
                     let entries = self.parser.list(open)?;
                     let coordinates = entries.iter().map(|entry| number(entry.word.as_deref()?));
                     let coordinates: Option<Vec<f64>> = coordinates.collect();
                     note.position = coordinates.and_then(|pair| pair.try_into().ok());
-                    self.parser.tokens.sign(Token::Semicolon)?;
+                    self.parser.tokens.expect(Token::Semicolon)?;
                 }
                 Token::Word(_) => self.skip_value(open)?,
                 found => {
@@ -171,7 +172,7 @@ impl<'s> Reader<'s> {
         Ok(Node { name, role, states, parents: Vec::new(), definition, offset, note })
     }
 
-    /// Skips to the end of an attribute in the block that begins at byte `open`.
+    /// Skips the rest of an attribute in the block that begins at byte `open`.
     fn skip_value(&mut self, open: usize) -> Result<(), FormatError> {
         loop {
             match self.parser.tokens.next()?.0 {
@@ -182,7 +183,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The role and states in `discrete [ N ] = { "a", "b" };`, the type of the node `name`. The
+    /// The role and states in the type of the node `name`: `discrete [ N ] = { "a", "b" };`. Its
     /// first word may also be `decision` or `utility`; a utility needs no states.
     fn states(&mut self, name: &str) -> Result<(Role, Vec<Word<'s>>), FormatError> {
         let role = match self.parser.tokens.next()? {
@@ -199,7 +200,7 @@ impl<'s> Reader<'s> {
             self.parser.tokens.next()?;
             return Ok((role, Vec::new()));
         }
-        self.parser.tokens.sign(Token::OpenBracket)?;
+        self.parser.tokens.expect(Token::OpenBracket)?;
         let (token, offset) = self.parser.tokens.next()?;
         let count = match token {
             Token::Word(digits) => digits.parse::<usize>().ok(),
@@ -207,7 +208,7 @@ impl<'s> Reader<'s> {
         };
         let count = count
             .ok_or_else(|| self.parser.tokens.expected("the number of states", token, offset))?;
-        self.parser.tokens.sign(Token::CloseBracket)?;
+        self.parser.tokens.expect(Token::CloseBracket)?;
         if let (Token::Equals | Token::Colon, _) = self.parser.tokens.peek()? {
             self.parser.tokens.next()?;
         }
@@ -234,13 +235,13 @@ impl<'s> Reader<'s> {
             let message = format!("expected at most {MAX_UNNAMED_STATES} states, found {count}");
             return Err(self.source.error(offset, message));
         }
-        self.parser.tokens.sign(Token::Semicolon)?;
+        self.parser.tokens.expect(Token::Semicolon)?;
         Ok((role, states))
     }
 
     /// `probability(CHILD | PARENTS) { ROWS }`. Its keyword, at byte `block_at`, has been read.
     fn distribution(&mut self, block_at: usize) -> Result<Distribution<'s>, FormatError> {
-        self.parser.tokens.sign(Token::OpenParenthesis)?;
+        self.parser.tokens.expect(Token::OpenParenthesis)?;
         let child = self.parser.word("the name of a node")?;
         let mut parents = Vec::new();
         loop {
@@ -253,7 +254,7 @@ impl<'s> Reader<'s> {
             }
         }
         self.parser.tokens.next()?;
-        self.parser.tokens.sign(Token::OpenBrace)?;
+        self.parser.tokens.expect(Token::OpenBrace)?;
         let definition = self.rows(&child)?;
         let note = Annotation::default();
         Ok(Distribution { child, parents, definition, block_at, offset: block_at, note })
@@ -274,12 +275,12 @@ impl<'s> Reader<'s> {
                 Token::OpenParenthesis => {
                     self.parser.tokens.next()?;
                     let labels = self.row_labels(&mut rows.labels)?;
-                    self.conjunction("the states of the parents")?;
+                    self.expect_colon("the states of the parents")?;
                     Some(labels)
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("default") => {
                     self.parser.tokens.next()?;
-                    self.conjunction("'default'")?;
+                    self.expect_colon("'default'")?;
                     None
                 }
                 Token::Word(word) if word.eq_ignore_ascii_case("function") => {

@@ -1,4 +1,4 @@
-//! The blocks of a NET file, names not yet looked up.
+//! The blocks of a NET file. Names in them are not looked up.
 
 use crate::format::FormatError;
 use crate::format::nodes::{Number, Word};
@@ -20,7 +20,7 @@ pub(super) struct NetAttribute<'s> {
 pub(super) enum AttributeValue<'s> {
     /// A single word.
     Word(&'s str),
-    /// A quoted text, or several in a row joined, escapes resolved.
+    /// A quoted text with escapes resolved. Several texts in a row are joined.
     Text(String),
     /// A list in parentheses. Inner parentheses are ignored.
     List(Vec<ListItem<'s>>),
@@ -36,7 +36,7 @@ pub(super) struct ListItem<'s> {
     pub offset: usize,
 }
 
-/// The kind of a node, which the words before its name give.
+/// The kind of a node, given by the words before its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Chance,
@@ -77,17 +77,17 @@ pub(super) enum PotentialData {
 /// `instance NAME : CLASS (INPUT = ACTUAL, ...; ALIAS = OUTPUT, ...) { ATTRIBUTES }`
 #[derive(Debug)]
 pub(super) struct Instance<'s> {
-    /// Its number among the instances of the file, counted from one.
+    /// The number of this instance in the file, counted from one.
     pub number: usize,
     pub name: Word<'s>,
     pub class: Word<'s>,
-    /// Inputs of the class, and the nodes of the surrounding class that they are bound to.
+    /// Pairs of an input of the class and the node of the surrounding class that it is bound to.
     pub inputs: Vec<(Word<'s>, Word<'s>)>,
-    /// Aliases in the surrounding class, and the nodes of this class that they stand for.
+    /// Pairs of an alias in the surrounding class and the node of the instance that it names.
     pub outputs: Vec<(Word<'s>, Word<'s>)>,
 }
 
-/// The content of a class. `net` and what follows it form a class without a name.
+/// The content of a class. Everything outside a class forms a class without a name.
 #[derive(Debug, Default)]
 pub(super) struct Class<'s> {
     pub name: &'s str,

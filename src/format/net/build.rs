@@ -55,7 +55,8 @@ fn nodes<'b, 's: 'b>(
     mut potentials: HashMap<String, PotentialBlock<'s>>,
     models: &mut Models<'s, impl Fn(&str) -> Option<&'b NodeBlock<'s>>>,
 ) -> Result<Vec<Node<'s>>, FormatError> {
-    // A function is not a dimension of a table: Hugin uses its value at the time of computation.
+    // A function node is not a dimension of a table: Hugin uses its value when it computes the
+    // table.
     let functions: HashSet<&str> = class
         .nodes
         .iter()
@@ -92,7 +93,7 @@ fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
     text(&block.attributes, NAME).map_or_else(|| block.name.text.clone(), Cow::Owned)
 }
 
-/// The potentials by their child.
+/// The potentials by the name of their child.
 ///
 /// # Errors
 /// If a potential is for an unknown node or several nodes, or a node has two potentials.
@@ -156,7 +157,7 @@ fn node<'b, 's: 'b>(
         Role::LeftOut(_) => Vec::new(),
         _ => states::labels(source, block)?,
     };
-    let missing = |states, parents| Node {
+    let without_table = |states, parents| Node {
         name: name.clone(),
         role,
         states,
@@ -166,20 +167,21 @@ fn node<'b, 's: 'b>(
         note: annotation(&block.attributes, &["states"]),
     };
     let Some(potential) = potential.filter(|_| role == Role::Chance) else {
-        return Ok(missing(states, Vec::new()));
+        return Ok(without_table(states, Vec::new()));
     };
     match potential.data {
         Some((PotentialData::Numbers(numbers), offset)) if !numbers.is_empty() => {
             let definition = Definition::Weights(numbers);
-            Ok(Node { definition, offset, ..missing(states, potential.parents) })
+            Ok(Node { definition, offset, ..without_table(states, potential.parents) })
         }
         Some((PotentialData::Malformed(error), _)) => Err(error),
         _ => match model(&potential) {
             Some(model) => {
                 let definition = Definition::Weights(models.table(block, &potential, model)?);
-                Ok(Node { definition, offset: model.offset, ..missing(states, potential.parents) })
+                let offset = model.offset;
+                Ok(Node { definition, offset, ..without_table(states, potential.parents) })
             }
-            None => Ok(missing(states, potential.parents)),
+            None => Ok(without_table(states, potential.parents)),
         },
     }
 }
@@ -199,8 +201,8 @@ fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     })
 }
 
-/// The annotation in `attributes`, leaving out those named in `without`.
-fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
+/// The annotation in `attributes`, except those named in `excluded`.
+fn annotation(attributes: &[NetAttribute<'_>], excluded: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {
         match (field.name, &field.value) {
@@ -216,7 +218,7 @@ fn annotation(attributes: &[NetAttribute<'_>], without: &[&str]) -> Annotation {
                 annotation.position = coordinate(0).zip(coordinate(1)).map(|(x, y)| [x, -y]);
             }
             (NAME | states::EMPTY_LABELS, _) => {}
-            (name, _) if without.contains(&name) => {}
+            (name, _) if excluded.contains(&name) => {}
             (name, _) => annotation.attributes.push(network::Attribute {
                 format: super::LANGUAGE.name,
                 name: name.to_owned(),

@@ -2,25 +2,27 @@
 //!
 //! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs"
 //! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` is a copy of
-//! the nodes of class C, called `I.node`. An input is the node that it is bound to; an unbound
-//! input has its own table. An alias is the name by which the surrounding class refers to a node of
-//! the instance. The network is the class that has no instance in another class of the file.
+//! the nodes of class C, called `I.node`. A bound input is not copied: the actual node replaces it.
+//! An unbound input is copied with its own table. An alias is the name by which the surrounding
+//! class refers to a node of the instance. The network is the class that has no instance in another
+//! class of the file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::blocks::{Class, Instance, NodeBlock};
 use crate::format::FormatError;
+use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::{Definition, Node, Word};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// The maximum depth of nested instances, and of chains of aliases. It bounds the recursion.
+/// Maximum depth of nested instances, and length of chains of aliases. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// The most bytes that names and labels of the copies may have together. A short file could
-/// otherwise demand any amount of memory.
+/// Maximum length in bytes of all names, labels and titles of the copies together. A short file
+/// could otherwise demand any amount of memory.
 const MAX_TEXT: usize = 1 << 25;
 
 /// The classes of a file, with their names, aliases and bindings looked up.
@@ -32,7 +34,7 @@ pub(super) struct Classes<'c, 's> {
     nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
     /// For each class, its aliases: the instance and the name of the node in it.
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
-    /// For each instance, by number, what its inputs are bound to.
+    /// For each instance, by number, the nodes that its inputs are bound to.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
     /// The class that is the network.
     pub network: usize,
@@ -80,8 +82,8 @@ impl<'c, 's> Classes<'c, 's> {
         let mut used = vec![false; self.classes.len()];
         for (index, class) in self.classes.iter().enumerate() {
             for instance in &class.instances {
-                let of = self.class_of(instance)?;
-                used[of] |= of != index;
+                let class = self.class_of(instance)?;
+                used[class] |= class != index;
             }
         }
         let mut roots = (0..used.len()).filter(|&class| !used[class]);
@@ -134,40 +136,40 @@ impl<'c, 's> Classes<'c, 's> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
         };
-        let mut copies = Unfolder {
+        let mut unfolder = Unfolder {
             classes: self,
             built,
             states: built.iter().map(states).collect(),
             unfolded: Unfolded::default(),
         };
-        copies.copy(&InstanceScope {
+        unfolder.copy(&InstanceScope {
             index: self.network,
             instance: None,
             outer: None,
             depth: 0,
         })?;
-        Ok(copies.unfolded.nodes)
+        Ok(unfolder.unfolded.nodes)
     }
 
-    /// What the input `name` of the instance `scope` is bound to.
+    /// The node that the input `name` of the instance `scope` is bound to.
     fn binding(&self, scope: &InstanceScope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
         self.bindings.get(&scope.instance?.number)?.get(name).copied()
     }
 
-    /// Finds the node called `name` in `scope`, through bindings and aliases: its class, its full
-    /// name and its name in that class. `fuel` bounds the number of steps.
+    /// Finds the node called `name` in `scope`, through bindings and aliases. Returns its class,
+    /// its full name and its name in that class. Takes at most `max_steps` bindings and aliases.
     fn find(
         &self,
         scope: &InstanceScope<'_, 'c, 's>,
         name: &'c str,
-        fuel: usize,
+        max_steps: usize,
     ) -> Option<(usize, String, &'c str)> {
-        let fuel = fuel.checked_sub(1)?;
+        let steps_left = max_steps.checked_sub(1)?;
         if let Some(actual) = self.binding(scope, name) {
-            return self.find(scope.outer?, &actual.text, fuel);
+            return self.find(scope.outer?, &actual.text, steps_left);
         }
         if self.nodes[scope.index].contains_key(name) {
-            return Some((scope.index, scope.full(name), name));
+            return Some((scope.index, scope.full_name(name), name));
         }
         let &(instance, inner) = self.aliases[scope.index].get(name)?;
         let index = *self.by_name.get(&*instance.class.text)?;
@@ -175,25 +177,25 @@ impl<'c, 's> Classes<'c, 's> {
         self.find(
             &InstanceScope { index, instance: Some(instance), outer: Some(scope), depth },
             inner,
-            fuel,
+            steps_left,
         )
     }
 }
 
 /// An instance of a class in the scope that contains it, or the network itself.
 struct InstanceScope<'o, 'c, 's> {
-    /// The index of its class.
+    /// The index of the class.
     index: usize,
     /// `None` for the network.
     instance: Option<&'c Instance<'s>>,
-    /// The scope that contains it.
+    /// The scope that contains this instance.
     outer: Option<&'o InstanceScope<'o, 'c, 's>>,
     depth: usize,
 }
 
 impl InstanceScope<'_, '_, '_> {
-    /// `name` prefixed with the names of the instances that it is in.
-    fn full(&self, name: &str) -> String {
+    /// `name`, prefixed with the names of this instance and of the instances that contain it.
+    fn full_name(&self, name: &str) -> String {
         let mut parts = vec![name];
         let mut scope = Some(self);
         while let Some(InstanceScope { instance, outer, .. }) = scope {
@@ -209,7 +211,7 @@ impl InstanceScope<'_, '_, '_> {
 struct Unfolder<'k, 'c, 's> {
     classes: &'k Classes<'c, 's>,
     built: &'c [Vec<Node<'s>>],
-    /// For each class, the number of states of its nodes.
+    /// For each class, the number of states of each node.
     states: Vec<HashMap<String, usize>>,
     unfolded: Unfolded<'s>,
 }
@@ -223,7 +225,10 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                 continue;
             }
             let mut copy = Node {
-                name: Word { text: scope.full(&node.name.text).into(), offset: node.name.offset },
+                name: Word {
+                    text: scope.full_name(&node.name.text).into(),
+                    offset: node.name.offset,
+                },
                 role: node.role,
                 states: node.states.clone(),
                 parents: Vec::with_capacity(node.parents.len()),
@@ -270,7 +275,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
         Ok(())
     }
 
-    /// Checks that the inputs of the instance `scope` are bound to nodes with as many states.
+    /// Checks that each input of the instance `scope` is bound to a node with as many states.
     fn check_bindings(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         let (Some(instance), Some(outer)) = (scope.instance, scope.outer) else { return Ok(()) };
         let source = self.classes.source;
@@ -292,8 +297,9 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             let states = self.states[class].get(inner).copied().unwrap_or(0);
             if states != expected {
                 let message = format!(
-                    "'{}' is bound to '{name}', which has {states} states, expected {expected}",
-                    formal.text
+                    "'{}' is bound to '{name}', which has {}, expected {expected}",
+                    formal.text,
+                    plural(states, "state")
                 );
                 return Err(source.error(actual.offset, message));
             }
@@ -302,15 +308,15 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
     }
 }
 
-/// The copies so far, and what is counted against the limits on memory.
+/// The copies so far, and the counts that are limited to bound the memory.
 #[derive(Default)]
 struct Unfolded<'s> {
     nodes: Vec<Node<'s>>,
-    /// States, plus one for each node, instance and binding.
+    /// The number of states, plus one for each node, instance and binding.
     states: usize,
-    /// Numbers in tables.
+    /// The number of numbers in tables.
     numbers: usize,
-    /// Bytes of names, labels and titles.
+    /// The total length of names, labels and titles in bytes.
     text: usize,
 }
 
@@ -325,8 +331,8 @@ impl<'s> Unfolded<'s> {
         let limit = limits::max_entries(source);
         if self.numbers > limit {
             let message = format!(
-                "with the tables of its instances the file has more than {limit} table entries, the \
-                 maximum"
+                "with the tables of its instances the file has more than the maximum of {limit} \
+                 table entries"
             );
             return Err(source.error(offset, message));
         }
@@ -344,7 +350,7 @@ impl<'s> Unfolded<'s> {
         self.text += words.map(owned).sum::<usize>() + title;
         if self.text > MAX_TEXT {
             let message = format!(
-                "the names in its instances have more than {MAX_TEXT} characters, the maximum"
+                "the names and labels in instances have more than the maximum of {MAX_TEXT} bytes"
             );
             return Err(source.error(node.name.offset, message));
         }

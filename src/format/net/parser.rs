@@ -1,4 +1,4 @@
-//! The grammar of Hugin NET: from a text to blocks, names not yet looked up.
+//! The grammar of Hugin NET: from a text to blocks. Names are not looked up here.
 
 use std::borrow::Cow;
 
@@ -42,7 +42,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
         if token == Token::Word("class") {
             let name = parser.plain_name("the name of the class")?;
             classes.push(Class { name, offset, ..Class::default() });
-            parser.tokens.sign(Token::OpenBrace)?;
+            parser.tokens.expect(Token::OpenBrace)?;
             parser.body(classes.last_mut().expect("it was just pushed"))?;
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
             classes.len() - 1
         });
         if token == Token::Word("net") {
-            parser.tokens.sign(Token::OpenBrace)?;
+            parser.tokens.expect(Token::OpenBrace)?;
             parser.body(&mut classes[index])?;
         } else {
             parser.element(token, offset, &mut classes[index])?;
@@ -106,7 +106,7 @@ impl<'s> Parser<'s> {
 
     fn instance(&mut self) -> Result<Instance<'s>, FormatError> {
         let name = self.name("the name of the instance")?;
-        self.tokens.sign(Token::Colon)?;
+        self.tokens.expect(Token::Colon)?;
         let class = self.name("the class of the instance")?;
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         if self.tokens.peek()?.0 == Token::OpenParenthesis {
@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
                     (Token::Comma, _) => {}
                     _ => {
                         let left = self.name("a name, ';' or ')'")?;
-                        self.tokens.sign(Token::Equals)?;
+                        self.tokens.expect(Token::Equals)?;
                         let right = self.name("the node that it is bound to")?;
                         let side = if after_semicolon { &mut outputs } else { &mut inputs };
                         side.push((left, right));
@@ -164,14 +164,14 @@ impl<'s> Parser<'s> {
             }
             word = Token::Word(&self.source.text[name.offset..name.offset + name.text.len()]);
         };
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::OpenBrace)?;
         let attributes = self.attributes(|_, _, _| Ok(false))?;
         Ok(NodeBlock { kind, name, attributes })
     }
 
     /// `(CHILD | PARENTS) { ... }`
     fn potential(&mut self, offset: usize) -> Result<PotentialBlock<'s>, FormatError> {
-        self.tokens.sign(Token::OpenParenthesis)?;
+        self.tokens.expect(Token::OpenParenthesis)?;
         let (mut children, mut parents) = (Vec::new(), Vec::new());
         let mut after_bar = false;
         loop {
@@ -197,7 +197,7 @@ impl<'s> Parser<'s> {
         if children.is_empty() {
             return Err(self.source.error(offset, "this potential names no node"));
         }
-        self.tokens.sign(Token::OpenBrace)?;
+        self.tokens.expect(Token::OpenBrace)?;
         let mut data = None;
         let attributes = self.attributes(|parser, name, _| {
             if name == "data" {
@@ -208,8 +208,8 @@ impl<'s> Parser<'s> {
         Ok(PotentialBlock { children, parents, offset, data, attributes })
     }
 
-    /// Attributes up to '}'. `special` may read the value of an attribute itself, including '=' and
-    /// ';', and returns whether it has; such attributes are not returned.
+    /// The attributes up to '}'. `special` may itself read the rest of an attribute, from '=' to
+    /// ';', and returns whether it did; the result lacks these attributes.
     fn attributes(
         &mut self,
         mut special: impl FnMut(&mut Self, &'s str, usize) -> Result<bool, FormatError>,
@@ -235,9 +235,9 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `= VALUE;` of the attribute `name`, which is at byte `offset`.
+    /// `= VALUE;` after `name`, which is at byte `offset`.
     fn attribute(&mut self, name: &'s str, offset: usize) -> Result<NetAttribute<'s>, FormatError> {
-        self.tokens.sign(Token::Equals)?;
+        self.tokens.expect(Token::Equals)?;
         let (first, start) = self.tokens.peek()?;
         let is_list = first == Token::OpenParenthesis;
         let (mut depth, mut tokens, mut end) = (0_usize, 0_usize, start);
@@ -272,7 +272,7 @@ impl<'s> Parser<'s> {
                         item_at,
                     ));
                 }
-                // Other punctuation of an expression.
+                // Other punctuation occurs in expressions.
                 _ => {}
             }
             tokens += 1;
@@ -282,7 +282,7 @@ impl<'s> Parser<'s> {
 
     /// `= ( NUMBERS );`, with or without inner parentheses.
     fn data(&mut self) -> Result<(PotentialData, usize), FormatError> {
-        self.tokens.sign(Token::Equals)?;
+        self.tokens.expect(Token::Equals)?;
         let start = self.tokens.peek()?.1;
         let (mut depth, mut numbers, mut malformed) = (0_usize, Vec::new(), None);
         loop {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quoted_texts_are_restored() {
+    fn unquote_reverses_quote() {
         for text in ["", "a\"b", "back\\slash", "two\nlines\tand a tab", "\\n", "\u{e6} \u{1f600}"]
         {
             let quoted = quote(text);

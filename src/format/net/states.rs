@@ -12,8 +12,9 @@ use crate::format::source::SourceText;
 /// The attribute that says that empty labels are meant to be empty.
 pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 
-/// The labels of `node`: those in the file, else its values, else `false` and `true` if it is
-/// boolean. All labels are different: a repeated one gets a number appended.
+/// The labels of `node`. A state without a label in the file is called by its value or interval,
+/// else `false` or `true` if the node is boolean, else by its number. All labels are different: a
+/// repeated label gets a number appended.
 ///
 /// # Errors
 /// If the node has no states, or its states or values are not a list.
@@ -43,27 +44,27 @@ pub(super) fn labels<'s>(
         }
         (None, values) => values.len() - usize::from(is_interval),
     };
-    let keeps_empty = field(EMPTY_LABELS).is_some();
+    let keep_empty = field(EMPTY_LABELS).is_some();
     let mut taken = HashSet::with_capacity(count);
     let mut labels = Vec::with_capacity(count);
     for index in 0..count {
         let item = given.and_then(|items| items.get(index));
         let offset = item.map_or(node.name.offset, |item| item.offset);
-        let mut text = match item {
+        let mut label = match item {
             Some(ListItem { text, quoted: true, .. }) if text.contains('\\') => {
                 Cow::Owned(unquote(text))
             }
-            Some(item) if keeps_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
+            Some(item) if keep_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
             _ => Cow::Owned(default_label(&values, is_interval, subtype(node), index)),
         };
-        let plain = text.clone();
+        let plain = label.clone();
         for number in 2.. {
-            if taken.insert(text.clone()) {
+            if taken.insert(label.clone()) {
                 break;
             }
-            text = Cow::Owned(format!("{plain} #{number}"));
+            label = Cow::Owned(format!("{plain} #{number}"));
         }
-        labels.push(Word { text, offset });
+        labels.push(Word { text: label, offset });
     }
     Ok(labels)
 }
@@ -73,7 +74,7 @@ pub(super) fn field<'n, 's>(node: &'n NodeBlock<'s>, name: &str) -> Option<&'n N
     node.attributes.iter().rfind(|field| field.name == name)
 }
 
-/// The `subtype` of `node`: what its states stand for.
+/// The `subtype` of `node`, which says what its states represent.
 pub(super) fn subtype<'s>(node: &NodeBlock<'s>) -> Option<&'s str> {
     match &field(node, "subtype")?.value {
         AttributeValue::Word(word) => Some(*word),

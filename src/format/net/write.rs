@@ -10,7 +10,7 @@ use crate::format::WriteError;
 use crate::format::write::push_numbers;
 use crate::network::{Annotation, Cpt, Network, VariableId};
 
-/// Words of the language, which cannot be names.
+/// Keywords of the language, which cannot be names.
 const RESERVED: [&str; 13] = [
     "net",
     "class",
@@ -58,9 +58,9 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// For each variable, its name if that is a word of the language, else a unique word made from it.
+/// For each variable, its name if that is an identifier, else a unique identifier made from it.
 fn names(network: &Network) -> Vec<String> {
-    let is_word = |name: &str| {
+    let is_identifier = |name: &str| {
         let mut characters = name.chars();
         characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
             && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -68,9 +68,9 @@ fn names(network: &Network) -> Vec<String> {
     };
     let own = network.variables().iter().map(|variable| variable.name());
     let mut taken: HashSet<String> =
-        own.clone().filter(|name| is_word(name)).map(str::to_owned).collect();
+        own.clone().filter(|name| is_identifier(name)).map(str::to_owned).collect();
     let words = own.map(|name| {
-        if is_word(name) {
+        if is_identifier(name) {
             return name.to_owned();
         }
         let plain: String =
@@ -114,8 +114,8 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // Each parent has a pair of parentheses around all of its states: it opens at the row of the
-    // first and closes after the row of the last.
+    // Each parent has a pair of parentheses around all of its states: the pair opens before the row
+    // of the first state and closes after the row of the last.
     let states = network[cpt.child()].cardinality();
     let sizes: Vec<usize> = cpt.parents().iter().rev().map(|&p| network[p].cardinality()).collect();
     let rows = cpt.values().len() / states;
@@ -132,8 +132,8 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
     text.push_str(");\n}\n");
 }
 
-/// The number of parents whose states start over at `row`. `sizes` are their numbers of states, the
-/// fastest first.
+/// The number of parents whose states start over at `row`. `sizes` has the number of states of each
+/// parent, the parent that varies fastest first.
 fn restarts(mut row: usize, sizes: &[usize]) -> usize {
     let mut restarts = 0;
     for &size in sizes {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::labelled::LabelledTable;
 use super::{Definition, IfMissing, Node, Number, Role};
+use crate::format::error::plural;
 use crate::format::expand;
 use crate::format::limits;
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -32,9 +33,9 @@ pub(in crate::format) fn network(
         let node = &nodes[index];
         Variable::new(node.name.text.as_ref(), node.states.iter().map(|state| state.text.as_ref()))
     });
-    let place = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].offset);
+    let offset_of = |name: &str| builder.by_name.get(name).map_or(0, |&index| nodes[index].offset);
     let network =
-        validate::network(source, name, variables.collect(), cpts, &builder.audit, place)?;
+        validate::network(source, name, variables.collect(), cpts, &builder.audit, offset_of)?;
     let mut annotations = Annotations::default();
     annotations.network = note;
     for (variable, &index) in network.ids().zip(&builder.variables) {
@@ -51,13 +52,13 @@ struct Builder<'n, 's> {
     by_name: HashMap<&'n str, usize>,
     /// For each variable, the index of its node.
     variables: Vec<usize>,
-    /// For each node, its variable; `None` if it is left out.
+    /// For each node, its variable; `None` if the node is left out.
     variable_of: Vec<Option<VariableId>>,
     audit: RowAudit,
-    /// Entries of all tables so far.
+    /// The number of entries of all tables so far.
     entries: usize,
     without_table: Vec<String>,
-    /// The number of rows left undefined, and the byte offset of the first.
+    /// The number of rows that the file leaves undefined, and the byte offset of the first.
     undefined: Option<(usize, usize)>,
 }
 
@@ -177,7 +178,8 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(parents)
     }
 
-    /// The number of rows of the table of `node`. Call this before allocating the table.
+    /// Counts the entries of the table of `node`, and returns the number of its rows. Call this
+    /// before allocating the table.
     ///
     /// # Errors
     /// If the file has too many table entries.
@@ -210,8 +212,8 @@ impl<'n, 's> Builder<'n, 's> {
                     rows * states
                 )
             };
-            let message =
-                format!("the table of '{name}' has {} numbers, expected {expected}", numbers.len());
+            let numbers = plural(numbers.len(), "number");
+            let message = format!("the table of '{name}' has {numbers}, expected {expected}");
             return Err(self.source.error(node.offset, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
@@ -255,10 +257,10 @@ impl<'n, 's> Builder<'n, 's> {
     ) -> Result<Vec<f64>, FormatError> {
         if outcomes.len() != rows {
             let message = format!(
-                "the function of '{}' has {} values, expected {rows}, one for each configuration \
-                 of the parents",
+                "the function of '{}' has {}, expected {rows}, one for each configuration of the \
+                 parents",
                 node.name.text,
-                outcomes.len()
+                plural(outcomes.len(), "value")
             );
             return Err(self.source.error(node.offset, message));
         }
@@ -325,9 +327,8 @@ fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatErr
     }
 }
 
-/// Reorders the `numbers` of the table of a node with this many `states`: the node varies slowest
-/// in `numbers`, and fastest in the result. An incomplete table is returned as it is; the caller
-/// refuses it.
+/// Reorders a table of a node with this many `states`: the node varies slowest in `numbers`, and
+/// fastest in the result. An incomplete table is returned unchanged; the caller refuses it.
 fn by_row(numbers: &[Number], states: usize) -> Vec<Number> {
     if !numbers.len().is_multiple_of(states) {
         return numbers.to_vec();

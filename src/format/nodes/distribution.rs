@@ -7,7 +7,7 @@ use crate::format::FormatError;
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// A probability block: the distribution of one variable, names not yet looked up.
+/// A probability block: the distribution of one variable. Names in it are not looked up.
 #[derive(Debug)]
 pub(in crate::format) struct Distribution<'s> {
     pub child: Word<'s>,
@@ -23,10 +23,10 @@ pub(in crate::format) struct Distribution<'s> {
 
 /// Gives every distribution to the node that it defines.
 ///
-/// Distributions of nodes that are not chance nodes are ignored, except for their attributes.
+/// Of a distribution for a node that is not a chance node, only the attributes are used.
 ///
 /// # Errors
-/// If there is no such node, or it has a distribution already.
+/// If a distribution is for an unknown node, or for a chance node that already has one.
 pub(in crate::format) fn assign<'s>(
     source: SourceText<'_>,
     nodes: &mut [Node<'s>],

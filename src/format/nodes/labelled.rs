@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Labels, Node, Word};
 use crate::format::FormatError;
+use crate::format::error::plural;
 use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::SourceText;
 use crate::network::{RowError, Scale, VariableId};
@@ -49,8 +50,7 @@ pub(super) struct LabelledTable<'t, 's> {
 }
 
 impl LabelledTable<'_, '_> {
-    /// The table, which has `rows` rows. The states of the node vary fastest, then those of the
-    /// last parent.
+    /// The table, which has this many `rows`. The node varies fastest, then its last parent.
     ///
     /// # Errors
     /// If a row is malformed, given twice or missing without a default.
@@ -111,9 +111,9 @@ impl LabelledTable<'_, '_> {
             return Ok(numbers);
         }
         let message = format!(
-            "the row of '{}' has {} numbers, expected {states}",
+            "the row of '{}' has {}, expected {states}",
             self.node.name.text,
-            numbers.len()
+            plural(numbers.len(), "number")
         );
         Err(self.source.error(row.offset, message))
     }
@@ -128,8 +128,8 @@ impl LabelledTable<'_, '_> {
         let given = &self.given.labels[range.clone()];
         if given.len() != self.parents.len() {
             let message = format!(
-                "the row names {} states, expected {}, one for each parent of '{}'",
-                given.len(),
+                "the row names {}, expected {}, one for each parent of '{}'",
+                plural(given.len(), "state"),
                 self.parents.len(),
                 self.node.name.text
             );
@@ -152,7 +152,7 @@ impl LabelledTable<'_, '_> {
         Ok(Some(index))
     }
 
-    /// Normalises the numbers of `row`; returns whether all of them are zero.
+    /// Normalises `values`, the numbers of `row`. Returns whether all of them are zero.
     fn normalise(
         &self,
         row: &LabelledRow,

@@ -32,7 +32,7 @@ impl<'n> Labels<'n> {
 
     /// The error for a label, at byte `offset`, that no state has.
     pub fn unknown(&self, source: SourceText<'_>, label: &str, offset: usize) -> FormatError {
-        /// Labels that the message lists.
+        /// Maximum number of labels that the message lists.
         const LISTED: usize = 20;
         let mut known: Vec<_> =
             self.states.iter().take(LISTED).map(|state| state.text.as_ref()).collect();

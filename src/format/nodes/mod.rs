@@ -1,9 +1,9 @@
 //! The nodes of a file, as a reader collects them, and the network that is built from them.
 //!
-//! A reader creates [`Node`]s and looks no names up: [`network`] does, so a file may declare its
-//! nodes in any order. Utility nodes and the like are left out, decisions become chance variables,
-//! and definitions other than tables are expanded into tables. A format that gives distributions
-//! apart from the declarations creates [`Distribution`]s and calls [`assign`] first.
+//! A reader creates [`Node`]s without looking up names. [`network`] looks them up, so a file may
+//! declare its nodes in any order. It leaves out utility nodes and the like, makes decisions chance
+//! variables, and expands definitions other than tables into tables. A format that gives
+//! distributions apart from the declarations creates [`Distribution`]s and calls [`assign`] first.
 
 mod build;
 mod distribution;
@@ -19,7 +19,7 @@ pub(super) use distribution::{Distribution, assign};
 pub(super) use labelled::{LabelledRow, LabelledRows, RowLabel};
 pub(super) use labels::Labels;
 
-/// The most states that a node may have if the file gives their number and no labels. A short file
+/// Maximum number of states of a node if the file gives their number but no labels. A short file
 /// could otherwise demand any amount of memory.
 pub(super) const MAX_UNNAMED_STATES: usize = 1 << 16;
 
@@ -46,11 +46,11 @@ pub(super) const UNDEFINED: f64 = f64::NAN;
 pub(super) enum Role {
     Chance,
     Decision,
-    /// A kind that a Bayesian network does not have, for messages: `"utility"`, `"constant"`.
+    /// A kind that a Bayesian network does not have, with its name for messages: `"utility"`.
     LeftOut(&'static str),
 }
 
-/// The distribution of a node, as the file gives it. Of the parents, the last varies fastest.
+/// The distribution of a node, as the file gives it. The last parent varies fastest of the parents.
 #[derive(Debug)]
 pub(super) enum Definition<'s> {
     /// The file gives none.
@@ -69,14 +69,14 @@ pub(super) enum Definition<'s> {
     Function(Vec<(Option<usize>, usize)>),
     /// Parameters of a noisy-MAX: one column for each state of each parent, and one for the leak.
     NoisyMax {
-        /// For each parent in turn, its states from the strongest to the one without effect; empty
-        /// if that is the order of its states.
+        /// For each parent in turn, its states from the strongest to the one without effect. Empty
+        /// if every parent has its states in that order.
         strengths: Vec<Number>,
         columns: Vec<Number>,
     },
     /// Parameters of a noisy adder, which averages the columns.
     NoisyAdder {
-        /// One for each parent and one for the leak; empty if all are equal.
+        /// One weight for each parent and one for the leak; empty if all are equal.
         weights: Vec<Number>,
         columns: Vec<Number>,
     },
@@ -90,7 +90,7 @@ pub(super) struct Node<'s> {
     pub states: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
     pub definition: Definition<'s>,
-    /// The byte offset of the definition, or of the node if it has none.
+    /// The byte offset of the definition, or of the node if it has no definition.
     pub offset: usize,
     /// Title, position and other attributes of the node.
     pub note: Annotation,
@@ -104,8 +104,8 @@ pub(super) enum IfMissing {
     Uniform,
 }
 
-/// Parses `word` as a number. Unlike Rust, refuses `inf` and `nan`, and accepts a Java type suffix
-/// (`5e-1f`), as JavaBayes and its successors do.
+/// Parses `word` as a number. Unlike Rust, this refuses `inf` and `nan`, and accepts a type suffix
+/// of Java (`5e-1f`), which JavaBayes and its successors also accept.
 pub(super) fn number(word: &str) -> Option<f64> {
     let digits = word.trim_start_matches(['+', '-']);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {

@@ -21,19 +21,19 @@ pub(super) enum ByteClass {
     Word,
     /// White space between words.
     Space,
-    /// Punctuation, and the double quote.
-    Sign,
-    /// The sign that starts a line comment, other than `//`.
+    /// Punctuation, including the double quote.
+    Punctuation,
+    /// A character that starts a line comment, such as `%`.
     LineComment,
-    /// Possibly the start of a comment.
+    /// A slash, which may start a comment.
     Slash,
 }
 
 impl Dialect {
-    /// A dialect with these punctuation signs.
+    /// A dialect with these punctuation characters.
     pub const fn new(punctuation: &[u8]) -> Self {
         let mut bytes = [ByteClass::Word; 256];
-        // The last is the end-of-file character of DOS.
+        // 0x1a is the end-of-file character of DOS.
         let spaces = [b' ', b'\t', b'\r', b'\n', 0x0b, 0x0c, 0x1a];
         let mut index = 0;
         while index < spaces.len() {
@@ -42,11 +42,11 @@ impl Dialect {
         }
         index = 0;
         while index < punctuation.len() {
-            assert!(Token::from_sign(punctuation[index]).is_some());
-            bytes[punctuation[index] as usize] = ByteClass::Sign;
+            assert!(Token::from_punctuation(punctuation[index]).is_some());
+            bytes[punctuation[index] as usize] = ByteClass::Punctuation;
             index += 1;
         }
-        bytes[b'"' as usize] = ByteClass::Sign;
+        bytes[b'"' as usize] = ByteClass::Punctuation;
         bytes[b'/' as usize] = ByteClass::Slash;
         Self { bytes, escapes: true, nested_comments: false }
     }
@@ -76,7 +76,7 @@ impl Dialect {
     }
 
     /// Whether a slash followed by `next` starts a comment.
-    pub(super) fn is_comment(&self, next: Option<&u8>) -> bool {
+    pub(super) fn starts_comment(&self, next: Option<&u8>) -> bool {
         matches!(next, Some(b'/' | b'*')) || (self.nested_comments && next == Some(&b'#'))
     }
 }

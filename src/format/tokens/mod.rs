@@ -11,7 +11,7 @@ use dialect::ByteClass;
 
 pub(super) use dialect::Dialect;
 
-/// A word, a quoted text or a punctuation sign.
+/// A word, a quoted text, a punctuation character or the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'s> {
     OpenBrace,
@@ -25,7 +25,7 @@ pub(super) enum Token<'s> {
     Comma,
     Colon,
     Bar,
-    /// The text between double quotes, escapes not resolved; it may span several lines.
+    /// The text between double quotes, before escapes are resolved. It may span several lines.
     Quoted(&'s str),
     /// A name, label, number or keyword.
     Word(&'s str),
@@ -34,8 +34,8 @@ pub(super) enum Token<'s> {
 }
 
 impl Token<'_> {
-    /// The punctuation sign `byte`, in any dialect.
-    const fn from_sign(byte: u8) -> Option<Self> {
+    /// The token of the punctuation character `byte`; `None` if it is not one in any dialect.
+    const fn from_punctuation(byte: u8) -> Option<Self> {
         Some(match byte {
             b'{' => Self::OpenBrace,
             b'}' => Self::CloseBrace,
@@ -79,7 +79,7 @@ impl std::fmt::Display for Token<'_> {
 pub(super) struct Tokens<'s, 'd> {
     source: SourceText<'s>,
     dialect: &'d Dialect,
-    /// The byte offset of the end of the last token.
+    /// The byte offset of the end of the last token that was read or peeked.
     offset: usize,
     peeked: Option<(Token<'s>, usize)>,
 }
@@ -90,7 +90,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         Self { source, dialect, offset: 0, peeked: None }
     }
 
-    /// The next token and its byte offset.
+    /// Consumes the next token, and returns it with its byte offset.
     pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         if let Some(next) = self.peeked.take() {
             return Ok(next);
@@ -99,13 +99,13 @@ impl<'s, 'd> Tokens<'s, 'd> {
         let (text, start) = (self.source.text, self.offset);
         let bytes = text.as_bytes();
         let Some(&first) = bytes.get(start) else { return Ok((Token::End, start)) };
-        if self.dialect.bytes[usize::from(first)] != ByteClass::Sign {
+        if self.dialect.bytes[usize::from(first)] != ByteClass::Punctuation {
             self.offset = self.end_of_word(start);
             return Ok((Token::Word(&text[start..self.offset]), start));
         }
-        if let Some(sign) = Token::from_sign(first) {
+        if let Some(punctuation) = Token::from_punctuation(first) {
             self.offset += 1;
-            return Ok((sign, start));
+            return Ok((punctuation, start));
         }
         let mut end = start + 1;
         while let Some(&byte) = bytes.get(end) {
@@ -121,32 +121,32 @@ impl<'s, 'd> Tokens<'s, 'd> {
         Err(self.source.error(start, "this quote is not closed"))
     }
 
-    /// The next token, without consuming it.
+    /// The next token with its byte offset, without consuming it.
     pub fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         let next = self.next()?;
         self.peeked = Some(next);
         Ok(next)
     }
 
-    /// Consumes the next token, which must be `sign`, and returns its byte offset.
-    pub fn sign(&mut self, sign: Token<'s>) -> Result<usize, FormatError> {
+    /// Consumes the next token, which must be `token`, and returns its byte offset.
+    pub fn expect(&mut self, token: Token<'s>) -> Result<usize, FormatError> {
         match self.next()? {
-            (token, offset) if token == sign => Ok(offset),
-            (found, offset) => Err(self.expected(&sign.to_string(), found, offset)),
+            (found, offset) if found == token => Ok(offset),
+            (found, offset) => Err(self.expected(&token.to_string(), found, offset)),
         }
     }
 
-    /// The error that `what` was expected and `found` is at byte `offset` instead.
+    /// The error for the token `found` at byte `offset`, where `what` was expected.
     pub fn expected(&self, what: &str, found: Token<'_>, offset: usize) -> FormatError {
         self.source.error(offset, format!("expected {what}, found {found}"))
     }
 
-    /// The byte offset of the end of the last token, including a peeked one.
+    /// The byte offset of the end of the last token that was read or peeked.
     pub fn end(&self) -> usize {
         self.offset
     }
 
-    /// The text after the last token.
+    /// The text after the last token that was read or peeked.
     pub fn rest(&self) -> &'s str {
         &self.source.text[self.offset..]
     }
@@ -166,7 +166,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
             match self.dialect.bytes[usize::from(byte)] {
                 ByteClass::Space => self.offset += 1,
                 ByteClass::LineComment => self.skip_line(),
-                ByteClass::Slash if self.dialect.is_comment(bytes.get(self.offset + 1)) => {
+                ByteClass::Slash if self.dialect.starts_comment(bytes.get(self.offset + 1)) => {
                     let length = match bytes[self.offset + 1] {
                         b'/' => {
                             self.skip_line();
@@ -203,14 +203,15 @@ impl<'s, 'd> Tokens<'s, 'd> {
         let bytes = self.source.text.as_bytes();
         let ends = |offset: &usize| match self.dialect.bytes[usize::from(bytes[*offset])] {
             ByteClass::Word => false,
-            ByteClass::Slash => self.dialect.is_comment(bytes.get(offset + 1)),
-            ByteClass::Space | ByteClass::Sign | ByteClass::LineComment => true,
+            ByteClass::Slash => self.dialect.starts_comment(bytes.get(offset + 1)),
+            ByteClass::Space | ByteClass::Punctuation | ByteClass::LineComment => true,
         };
         (start + 1..bytes.len()).find(ends).unwrap_or(bytes.len())
     }
 }
 
-/// The length of the rest of a nested comment, whose `/#` was read; `None` if it is not closed.
+/// The length of the nested comment at the start of `rest`, which follows its `/#`; `None` if the
+/// comment is not closed.
 fn nested_comment(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut offset) = (1_usize, 0);
     while depth > 0 {

@@ -6,7 +6,7 @@ static PLAIN: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
 static PERCENT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();
 static NESTED: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// The tokens of `text`, up to the first error, as text.
+/// The tokens of `text` as they are displayed, and the first error.
 fn words(dialect: &Dialect, text: &str) -> Vec<String> {
     let mut tokens = Tokens::new(SourceText { file: "f", text }, dialect);
     let mut words = Vec::new();

@@ -11,8 +11,8 @@
 //!   `1`.
 //! * The last listed variable of a function varies fastest in both kinds of networks. pyAgrum 3.3.1
 //!   follows other orders: in a Markov network the first variable varies fastest, in a Bayesian
-//!   network the child and then the first parent. It therefore reads different numbers from
-//!   functions with several parents. Files in which it lists the child first are not Bayesian
+//!   network the child and then the first parent. From a function with several parents it therefore
+//!   reads different numbers. The files in which pyAgrum lists the child first are not Bayesian
 //!   networks by the definition.
 //! * A comment starts with `#` and ends with the line. A line that begins with the word `c` is a
 //!   comment too (the format of the UAI 2016 evaluation).

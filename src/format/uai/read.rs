@@ -1,6 +1,7 @@
 //! Reads UAI.
 
 use super::name;
+use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -14,8 +15,8 @@ pub(super) fn recognise(text: &str) -> bool {
     kind(Words { text, offset: 0 }.next().map(|(word, _)| word)).is_some()
 }
 
-/// Whether `word` stands for a Bayesian network (`true`) or a Markov network (`false`); `None` if
-/// it stands for neither.
+/// Whether `word` says that the network is Bayesian (`true`) or Markov (`false`); `None` if it says
+/// neither.
 fn kind(word: Option<&str>) -> Option<bool> {
     match word {
         Some(word) if word.eq_ignore_ascii_case("BAYES") => Some(true),
@@ -99,11 +100,11 @@ fn bayesian(
         }
         cpts.push(Cpt::new(child, scope, values));
     }
-    let place = |variable: &str| {
+    let offset_of = |variable: &str| {
         let index = (0..first_at.len()).find(|&index| name(index) == variable);
         index.and_then(|index| first_at[index]).unwrap_or(0)
     };
-    let network = validate::network(source, "", variables, cpts, &audit, place)?;
+    let network = validate::network(source, "", variables, cpts, &audit, offset_of)?;
     Ok((network, audit.warnings(source)))
 }
 
@@ -176,9 +177,9 @@ impl<'s> Reader<'s> {
         let limit = limits::max_entries(self.source);
         let (Some(size), Some(total)) = (size, total.filter(|total| *total <= limit)) else {
             let message = format!(
-                "with function {function}, which has {} variables, the file has more than {limit} \
-                 table entries, the maximum",
-                scope.len()
+                "with function {function}, which has {}, the file has more than the maximum of \
+                 {limit} table entries",
+                plural(scope.len(), "variable")
             );
             return Err(self.source.error(scope_at, message));
         };
@@ -187,9 +188,9 @@ impl<'s> Reader<'s> {
             self.count(&format!("the number of values of function {function}"))?;
         if count != size {
             let message = format!(
-                "function {function} has {count} values, expected {size}, one for each configuration \
-                 of its {} variables",
-                scope.len()
+                "function {function} has {}, expected {size}, one for each configuration of its \
+                 variables",
+                plural(count, "value")
             );
             return Err(self.source.error(offset, message));
         }

@@ -27,8 +27,8 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
 }
 
 fn table(text: &mut String, network: &Network, factor: &Factor) {
-    // Undo the factor's rescaling by a power of two. Two steps, because the power may exceed the
-    // range of f64.
+    // Undo the factor's rescaling by a power of two. This takes two steps, because the power may
+    // exceed the range of f64.
     let half = factor.exponent() / 2;
     let (first, second) = (2_f64.powi(half), 2_f64.powi(factor.exponent() - half));
     let values: Vec<f64> = factor.values().iter().map(|value| value * first * second).collect();

@@ -9,8 +9,8 @@ use crate::format::source::SourceText;
 use crate::format::xml::Element;
 use crate::network::{Annotation, Attribute};
 
-/// Adds the `genie` extension of `root` to `note`, the annotation of the network, and to the
-/// annotations of `nodes`.
+/// Adds the content of the `genie` extension in `root` to `note`, the annotation of the network,
+/// and to the annotations of `nodes`.
 pub(super) fn annotate(
     source: SourceText<'_>,
     root: &Element<'_>,
@@ -74,7 +74,7 @@ fn colour(text: &str) -> Option<[u8; 3]> {
     Some([red, green, blue])
 }
 
-/// The centre of `left top right bottom`.
+/// The centre of a rectangle given as `left top right bottom`.
 fn position(element: &Element<'_>) -> Option<[f64; 2]> {
     let edges: Vec<f64> = element.words().map(|(word, _)| number(word)).collect::<Option<_>>()?;
     let &[left, top, right, bottom] = edges.as_slice() else { return None };

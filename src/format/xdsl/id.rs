@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// The id for `name`.
+/// The id that represents `name`.
 pub(super) fn encode(name: &str) -> String {
     if name.is_empty() {
         return "u__".to_owned();
@@ -47,8 +47,8 @@ pub(super) fn decode(id: &str) -> String {
     name
 }
 
-/// The character of the escape at the start of `text` (none for `u__`, the empty name), and the
-/// length of the escape.
+/// The character and the length in bytes of the escape at the start of `text`; `None` if there is
+/// no escape. The escape `u__`, which represents the empty name, has no character.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let digits = text.strip_prefix("u_")?;
     let length = digits.find('_').filter(|&length| length <= 6)?;

@@ -1,7 +1,8 @@
 //! XDSL, the format of GeNIe and SMILE in XML.
 //!
-//! Source: the manuals of GeNIe and SMILE. In tables and lists of resulting states the node varies
-//! fastest, then its last parent (SMILE, *Multidimensional arrays*). Noisy-MAX and noisy-adder
+//! Source: the manuals of GeNIe and SMILE. In tables the node varies fastest, then its last parent
+//! (SMILE, *Multidimensional arrays*); a list of resulting states has one state per row of such a
+//! table. Noisy-MAX and noisy-adder
 //! nodes are expanded into tables. Equations and dynamic networks are refused. Titles, comments,
 //! positions and colours are in the `genie` extension, which is written back unchanged if the
 //! network still has all its nodes.
@@ -33,10 +34,10 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The name of the attribute that keeps the extensions as they were read.
+/// The name of the attribute that holds the extensions as they were read.
 const EXTENSIONS: &str = "extensions";
-/// The property that keeps the index of a node among the variables, if these are in another order
-/// than the nodes of the file, in which parents come before their children.
+/// The property that holds the index of a node's variable. In the file parents come before their
+/// children; the property restores the order of the variables if that is different.
 const ORDER: &str = "variable_order";
 
 fn recognise(text: &str) -> bool {

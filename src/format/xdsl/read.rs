@@ -103,7 +103,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
     Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
-/// The attributes of an element except those called `known`, with `@` prefixed to their names.
+/// The attributes of an element except the `known` ones, with `@` prefixed to their names.
 fn attributes(element: &Element<'_>, known: &[&str]) -> Annotation {
     let others = element.attributes.iter().filter(|attribute| !known.contains(&attribute.name));
     let attributes = others.map(|attribute| Attribute {

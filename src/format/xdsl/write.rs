@@ -9,8 +9,8 @@ use crate::format::xml::{self, escape};
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Network, VariableId};
 
-/// Half the width and half the height of a node as GeNIe draws it, in units of GeNIe. The reader
-/// uses only the centre.
+/// Half the width and half the height of a node as GeNIe draws it, in the units of its coordinates.
+/// The reader uses only the centre.
 const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 
 /// The content of an XDSL file with `network`. Every name and label can be written: see [`encode`].

@@ -1,7 +1,8 @@
-//! XML as a tree in which everything has its byte offset.
+//! XML as a tree of elements, attributes and texts, each with its byte offset.
 //!
-//! Document types are skipped. Of the entities only the five of XML itself and character references
-//! are known, so nothing is fetched and nothing expands. Comments are skipped everywhere.
+//! Document types and comments are skipped. The only known entities are character references and
+//! the five that XML predefines, so nothing is fetched and no entity expands to more than a
+//! character.
 
 mod read;
 mod write;
@@ -20,9 +21,9 @@ pub(super) use write::{can_hold, escape};
 #[derive(Debug)]
 pub(super) struct Element<'t> {
     pub name: &'t str,
-    /// The byte offset of its `<`.
+    /// The byte offset of the `<` of the opening tag.
     pub offset: usize,
-    /// The byte offset after its closing tag.
+    /// The byte offset after the closing tag.
     pub end: usize,
     pub attributes: Vec<XmlAttribute<'t>>,
     pub content: Vec<Content<'t>>,
@@ -54,14 +55,15 @@ impl<'t> Element<'t> {
         })
     }
 
-    /// The first element directly inside this one that is called `name`, ignoring ASCII case.
+    /// The first element called `name` directly inside this one, ignoring ASCII case and a
+    /// namespace prefix.
     pub fn element(&self, name: &str) -> Option<&Element<'t>> {
         self.elements().find(|element| element.is(name))
     }
 
     /// Whether this element is called `name`, ignoring ASCII case and a namespace prefix.
     pub fn is(&self, name: &str) -> bool {
-        local(self.name).eq_ignore_ascii_case(name)
+        local_name(self.name).eq_ignore_ascii_case(name)
     }
 
     /// The attribute called `name`, ignoring ASCII case.
@@ -80,12 +82,13 @@ impl<'t> Element<'t> {
         text.trim().to_owned()
     }
 
-    /// The byte offset of the first word of its text, or of the element if it has no text.
+    /// The byte offset of the first word of the text, or of the element if it has no text.
     pub fn text_at(&self) -> usize {
         self.words().next().map_or(self.offset, |(_, offset)| offset)
     }
 
-    /// The words of its text with their byte offsets. White space and comments separate words.
+    /// The words of the text directly inside this element, with their byte offsets. White space and
+    /// comments separate words.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
         let texts = self.content.iter().filter_map(|part| match part {
             Content::Text(text, offset) => Some((text.as_ref(), *offset)),
@@ -99,12 +102,12 @@ impl<'t> Element<'t> {
 }
 
 /// `name` without a namespace prefix.
-fn local(name: &str) -> &str {
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
+fn local_name(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local_name)| local_name)
 }
 
 impl Content<'_> {
-    /// Its byte offset.
+    /// The byte offset of this piece.
     pub fn offset(&self) -> usize {
         match self {
             Self::Element(element) => element.offset,
@@ -128,7 +131,7 @@ pub(super) fn numbers(
         for word in words.split(',') {
             match number(word) {
                 Some(_) if numbers.len() == limit => {
-                    let message = format!("more than {limit} numbers, the maximum");
+                    let message = format!("expected at most {limit} numbers, found more");
                     return Err(source.error(offset, message));
                 }
                 Some(value) => numbers.push(Number { value, offset }),

@@ -7,23 +7,22 @@ use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::{Content, Element, XmlAttribute, local};
+use super::{Content, Element, XmlAttribute, local_name};
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
-/// The maximum depth of nested elements. Network files nest less than ten deep, not counting
-/// submodels.
+/// Maximum depth of nested elements. Network files nest less than ten deep, not counting submodels.
 const MAX_DEPTH: usize = 200;
 
-/// The most attributes of one element. The parser compares each with all others.
+/// Maximum number of attributes of one element. The parser compares each attribute with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 
-/// The most elements, pieces of text and attributes of a document together. The tree takes much
-/// more memory than the file.
+/// Maximum number of elements, pieces of text and attributes of a document together. It bounds the
+/// memory: the tree takes much more than the file.
 const MAX_PARTS: usize = 1 << 23;
 
-/// Replaces malformed comments (`<!- ... ->`, as one program writes them) with spaces of the
-/// same length.
+/// Replaces malformed comments (`<!- ... ->`, as one program writes them) with as many spaces as
+/// bytes. Line ends in the comments are kept.
 pub(in crate::format) fn without_malformed_comments(text: &str) -> Cow<'_, str> {
     let mut clean: Option<Vec<u8>> = None;
     let mut end = 0;
@@ -45,19 +44,21 @@ pub(in crate::format) fn without_malformed_comments(text: &str) -> Cow<'_, str> 
     }
     match clean {
         None => Cow::Borrowed(text),
-        // Spaces replace whole ASCII-delimited ranges, so the text stays valid UTF-8.
+        // Each replaced range begins and ends with an ASCII character, so the text stays valid
+        // UTF-8.
         Some(clean) => String::from_utf8(clean).map_or(Cow::Borrowed(text), Cow::Owned),
     }
 }
 
-/// The name of the first element of `text`, without a namespace prefix; `None` if it is not XML.
+/// The name of the first element of `text`, without a namespace prefix; `None` if `text` is not
+/// XML.
 pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     let mut reader = Reader::from_str(text);
     loop {
         match reader.read_event().ok()? {
             Event::Start(tag) | Event::Empty(tag) => {
                 let start = inside(text, tag.name().into_inner())?;
-                return text.get(start..start + tag.name().into_inner().len()).map(local);
+                return text.get(start..start + tag.name().into_inner().len()).map(local_name);
             }
             Event::Text(blank) if blank.iter().all(u8::is_ascii_whitespace) => {}
             Event::Text(_) | Event::Eof => return None,
@@ -71,7 +72,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
-    // Whether a comment separates the next text from the text before it.
+    // Whether a comment or the like separates the next text from the text before it.
     let mut separated = false;
     let mut parts = 0;
     loop {
@@ -79,7 +80,8 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
         parts += 1;
         if parts > MAX_PARTS {
             let message = format!(
-                "the file has more than {MAX_PARTS} XML elements, texts and attributes, the maximum"
+                "the file has more than the maximum of {MAX_PARTS} XML elements, texts and \
+                 attributes"
             );
             return Err(source.error(offset, message));
         }
@@ -144,7 +146,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
 }
 
 /// Appends `text`, which is at byte `offset`, to the content of `parent`. The parser splits a word
-/// at a character reference; its parts are joined here, unless a comment has `separated` them.
+/// at a character reference; this function joins the parts, unless a comment has `separated` them.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, separated: bool) {
     let continues = !separated && !text.starts_with(char::is_whitespace);
     match parent.content.last_mut() {
@@ -226,7 +228,7 @@ fn not_closed(source: SourceText<'_>, element: &Element<'_>) -> FormatError {
     source.error(element.offset, format!("<{}> is not closed", element.name))
 }
 
-/// The offset of `part` in `text`, if it is a slice of it.
+/// The offset of `part` in `text`; `None` if `part` is not a slice of `text`.
 fn inside(text: &str, part: &[u8]) -> Option<usize> {
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     (start + part.len() <= text.len() && text.is_char_boundary(start)).then_some(start)

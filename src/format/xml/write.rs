@@ -9,8 +9,8 @@ pub(in crate::format) fn escape(text: &str) -> String {
         .replace('\t', "&#9;")
 }
 
-/// Whether XML can represent `text`: it has no control characters other than tabs and line ends,
-/// and neither of the noncharacters U+FFFE and U+FFFF.
+/// Whether XML can represent `text`. It cannot represent the noncharacters U+FFFE and U+FFFF, nor
+/// control characters below U+0020 other than tabs and line ends.
 pub(in crate::format) fn can_hold(text: &str) -> bool {
     text.chars().all(|c| match c {
         '\t' | '\n' | '\r' => true,

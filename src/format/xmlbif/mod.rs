@@ -1,9 +1,9 @@
 //! XMLBIF, the interchange format in XML, version 0.3.
 //!
 //! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1998. In a `TABLE` the
-//! variable varies fastest, then its last parent. aGrUM writes the same with the extension
-//! `.bifxml`. Also accepted: `VALUE` for `OUTCOME` and `PROBABILITY` for `DEFINITION`, as in
-//! earlier drafts, tags in any case, and comments inside tables.
+//! variable varies fastest, then its last parent. aGrUM writes the same format with the extension
+//! `.bifxml`. Tags may be in any case, tables may contain comments, and `VALUE` and `PROBABILITY`
+//! are accepted for `OUTCOME` and `DEFINITION`, as in earlier drafts.
 //!
 //! Properties are free text. `position = (x, y)`, `title = ...` and `description = ...` are
 //! understood; all others are kept word for word.

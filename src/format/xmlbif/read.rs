@@ -105,8 +105,8 @@ fn definition<'t>(
     })
 }
 
-/// Adds the properties in `element` to `note`. Those that are not understood become attributes
-/// called `name`.
+/// Adds the properties in `element` to `note`. A property that is not understood becomes an
+/// attribute called `name`.
 fn annotate(note: &mut Annotation, element: &Element<'_>, name: &str) {
     for property in element.elements().filter(|part| part.is("PROPERTY")) {
         let value = property.text();

@@ -1,16 +1,17 @@
 //! The distributions that expressions may use.
 //!
 //! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". A node with a
-//! discrete distribution has the values 0, 1, 2 and so on; its last state takes the rest of the
-//! probability. The intervals of a node must cover a continuous distribution, possibly
-//! truncated, completely.
+//! discrete distribution has the values 0, 1, 2 and so on; the last state gets the remaining
+//! probability, except for `Binomial`, whose values must all be states. The intervals of a node
+//! with a continuous distribution must cover all of its probability; `truncate` can restrict it to
+//! them.
 //!
-//! `NoisyOR (C1, P1, C2, P2, ...)` is false with a probability that is the product of the Pi of all
-//! causes Ci that are true: Pi is the probability that the cause Ci is inhibited. The cause `true`
-//! is the leak (as in the network *Family Out* that comes with Hugin). `Triangular` and `PERT` take
-//! bounds and mode in any order, since the mode lies between the bounds. `PERT` is the beta
-//! distribution with the usual weight of four. `Exponential` is refused: the manual does not say
-//! whether its parameter is a rate or a mean.
+//! In `NoisyOR (C1, P1, C2, P2, ...)`, Pi is the probability that the cause Ci is inhibited. The
+//! result is false with the product of these probabilities over the causes that are true. The cause
+//! `true` is the leak (as in the network *Family Out* that comes with Hugin). `Triangular` and
+//! `PERT` take bounds and mode in any order, since the mode lies between the bounds. `PERT` is the
+//! beta distribution that gives the mode the usual weight of four. `Exponential` is refused: the
+//! manual does not say whether its parameter is a rate or a mean.
 
 use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
 
@@ -18,15 +19,16 @@ use super::evaluate::Evaluation;
 use super::parser::{Expression, ExpressionKind};
 use super::special::{beta_cdf, gamma_cdf, normal_cdf};
 use super::{ErrorAt, StateValues};
+use crate::format::error::plural;
 
-/// The most probability that may lie outside the intervals of a node, to allow for rounding.
+/// Maximum probability outside the intervals of a node. It allows for rounding.
 const MAX_OUTSIDE: f64 = 1e-6;
 
-/// The largest shape parameter of a continuous distribution. It bounds the time to compute the
-/// distribution function, which up to this shape is accurate to about twelve digits.
+/// Maximum shape parameter of a continuous distribution; its reciprocal is the minimum. It bounds
+/// the time to compute the distribution function, and keeps that accurate to about twelve digits.
 const MAX_SHAPE: f64 = 1000.0;
 
-/// The cost of one probability, in evaluation steps: roughly the arithmetic operations it takes.
+/// The cost of computing one probability, in evaluation steps: roughly its arithmetic operations.
 const STEPS: usize = 64;
 
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
@@ -43,8 +45,8 @@ pub(super) fn is_distribution(name: &str) -> bool {
 /// A cumulative distribution function.
 type Cumulative = Box<dyn Fn(f64) -> f64>;
 
-/// Writes to `row` the weights that the distribution `name`, called at byte `offset`, gives the
-/// states.
+/// Writes the probabilities of the states to `row`: those of the distribution `name`, which is
+/// called at byte `offset`.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
@@ -56,8 +58,8 @@ pub(super) fn fill(
     if name == "Distribution" {
         if arguments.len() != row.len() {
             let message = format!(
-                "'Distribution' has {} weights, expected {}, one for each state of '{node}'",
-                arguments.len(),
+                "'Distribution' has {}, expected {}, one for each state of '{node}'",
+                plural(arguments.len(), "weight"),
                 row.len()
             );
             return Err((offset, message));
@@ -80,7 +82,7 @@ pub(super) fn fill(
                 format!("'{name}' needs a node with the values 0, 1, 2 and so on"),
             ));
         }
-        return counts(evaluation, offset, name, arguments, row);
+        return discrete(evaluation, offset, name, arguments, row);
     }
     let StateValues::Intervals(bounds) = evaluation.child else {
         return Err((offset, format!("'{name}' needs a node whose states are intervals")));
@@ -90,7 +92,7 @@ pub(super) fn fill(
         *weight = (law(bounds[1]) - law(bounds[0])).max(0.0);
     }
     let sum: f64 = row.iter().sum();
-    // This fails for NaN too.
+    // The comparison is false if the sum is NaN.
     if (1.0 - sum).abs() <= MAX_OUTSIDE {
         return Ok(());
     }
@@ -110,28 +112,27 @@ fn noisy_or(
     }
     let (causes, []) = arguments.as_chunks::<2>() else {
         let message = format!(
-            "'NoisyOR' has {} arguments, expected pairs of a cause and the probability that it is \
-             inhibited",
-            arguments.len()
+            "'NoisyOR' has {}, expected pairs of a cause and the probability that it is inhibited",
+            plural(arguments.len(), "argument")
         );
         return Err((offset, message));
     };
     let mut inhibited = 1.0;
     for [cause, probability] in causes {
-        let is_present = evaluation.truth(cause)?;
+        let is_true = evaluation.truth(cause)?;
         let probability_at = probability.offset;
         let probability = evaluation.number(probability)?;
         if !(0.0..=1.0).contains(&probability) {
             let message = format!("expected a probability from 0 to 1, found {probability}");
             return Err((probability_at, message));
         }
-        inhibited *= if is_present { probability } else { 1.0 };
+        inhibited *= if is_true { probability } else { 1.0 };
     }
     row.copy_from_slice(&[inhibited, 1.0 - inhibited]);
     Ok(())
 }
 
-fn counts(
+fn discrete(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
     name: &str,
@@ -139,29 +140,29 @@ fn counts(
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || invalid_parameters(offset, name, &numbers);
+    let invalid = || invalid_parameters(offset, name, &numbers);
     let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
     let mass: Box<dyn Fn(u64) -> f64> = match (name, &numbers[..]) {
         ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
-            let law = Binomial::new(p, n as u64).map_err(|_| wrong())?;
+            let law = Binomial::new(p, n as u64).map_err(|_| invalid())?;
             Box::new(move |count| law.pmf(count))
         }
         ("Poisson", &[0.0]) => certain_zero(),
         ("Poisson", &[mean]) if mean.is_finite() => {
-            let law = Poisson::new(mean).map_err(|_| wrong())?;
+            let law = Poisson::new(mean).map_err(|_| invalid())?;
             Box::new(move |count| law.pmf(count))
         }
         ("Geometric", &[p]) => {
-            let law = Geometric::new(p).map_err(|_| wrong())?;
+            let law = Geometric::new(p).map_err(|_| invalid())?;
             // Hugin counts the failures before the first success, statrs all trials.
             Box::new(move |count| law.pmf(count + 1))
         }
         ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => certain_zero(),
         ("NegativeBinomial", &[r, p]) if r.is_finite() && r > 0.0 && p > 0.0 => {
-            let law = NegativeBinomial::new(r, p).map_err(|_| wrong())?;
+            let law = NegativeBinomial::new(r, p).map_err(|_| invalid())?;
             Box::new(move |count| law.pmf(count))
         }
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
     let last = row.len() - 1;
     for (count, weight) in (0..).zip(row.iter_mut()) {
@@ -183,9 +184,9 @@ fn continuous(
         return truncated(evaluation, offset, arguments);
     }
     let numbers = numbers(evaluation, arguments)?;
-    let wrong = || invalid_parameters(offset, name, &numbers);
+    let invalid = || invalid_parameters(offset, name, &numbers);
     if numbers.iter().any(|number| !number.is_finite()) {
-        return Err(wrong());
+        return Err(invalid());
     }
     let is_shape = |shape: f64| (1.0 / MAX_SHAPE..=MAX_SHAPE).contains(&shape);
     let start = |rest: &[f64]| rest.first().copied().unwrap_or(0.0);
@@ -201,7 +202,7 @@ fn continuous(
             let (from, to) = match *rest {
                 [] => (0.0, 1.0),
                 [from, to] if from < to => (from, to),
-                _ => return Err(wrong()),
+                _ => return Err(invalid()),
             };
             Box::new(move |x| beta_cdf(a, b, (x - from) / (to - from)))
         }
@@ -238,21 +239,22 @@ fn continuous(
                 })
             }
         }
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     })
 }
 
-/// `truncate (A, LAW, B)`. One of the bounds may be omitted.
+/// The distribution `truncate (A, D, B)`: `D` between the bounds `A` and `B`, one of which may be
+/// omitted.
 fn truncated(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
     arguments: &[Expression<'_>],
 ) -> Result<Cumulative, ErrorAt> {
-    let call = |argument: &&Expression<'_>| match &argument.kind {
+    let is_continuous = |argument: &&Expression<'_>| match &argument.kind {
         ExpressionKind::Call(name, _) => CONTINUOUS.contains(name),
         _ => false,
     };
-    let law_at = arguments.iter().position(|argument| call(&argument));
+    let law_at = arguments.iter().position(|argument| is_continuous(&argument));
     let (Some(law_at), 2..=3) = (law_at, arguments.len()) else {
         let message = "expected 'truncate' of a continuous distribution with one or two bounds";
         return Err((offset, message.to_owned()));

@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, StateValues, distribution};
+use crate::format::error::plural;
 
-/// The maximum depth of function nodes that use other function nodes. It bounds the recursion.
+/// Maximum depth of nested calls of function nodes. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// How far a number may be from the value of a state to match it, relative to the value if that is
-/// above 1.
+/// Maximum difference between a number and the value of the state that it matches, relative to that
+/// value if its magnitude exceeds 1.
 const VALUE_TOLERANCE: f64 = 1e-10;
 
 /// The value of an expression.
@@ -36,11 +37,11 @@ pub(super) struct Evaluation<'e, 's> {
     /// The name of the node.
     pub node: &'e str,
     pub child: &'e StateValues,
-    /// Name and state values of each parent.
+    /// The name and state values of each parent.
     pub parents: &'e [(&'e str, StateValues)],
     /// The state of each parent, by index.
     pub configuration: &'e [usize],
-    /// For each parent, its value at the current point. Used only if its states are intervals.
+    /// For each parent, its value at the current point. Used only if the states are intervals.
     pub points: &'e [f64],
     pub functions: &'e HashMap<String, Expression<'s>>,
     /// The evaluation steps of the file so far: one per subexpression, more for distributions.
@@ -49,13 +50,13 @@ pub(super) struct Evaluation<'e, 's> {
     pub depth: usize,
 }
 
-/// The most steps that the expressions of a file may take together: a few seconds.
+/// Maximum number of evaluation steps of all expressions of a file together: a few seconds.
 const MAX_STEPS: usize = 1 << 25;
 
-/// Adds `more` to `steps`, the steps of the file so far.
+/// Adds `more` to `steps`, the number of steps of the file so far.
 ///
 /// # Errors
-/// If there are too many.
+/// If the file then has too many steps.
 pub(super) fn count(steps: &mut usize, offset: usize, more: usize) -> Result<(), ErrorAt> {
     *steps = steps.saturating_add(more);
     if *steps > MAX_STEPS {
@@ -92,7 +93,7 @@ pub(super) fn gather_names<'x>(
 }
 
 impl<'e> Evaluation<'e, '_> {
-    /// Writes the weights of the states to `row`, which must be zero.
+    /// Writes the weights that `expression` gives the states to `row`, which must be all zeros.
     pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), ErrorAt> {
         if let ExpressionKind::Call(name, arguments) = &expression.kind {
             if let ("if", [condition, then, other]) = (*name, &arguments[..]) {
@@ -129,10 +130,10 @@ impl<'e> Evaluation<'e, '_> {
         Ok(())
     }
 
-    /// Adds `steps` to the steps of the file.
+    /// Adds `steps` to the number of steps of the file.
     ///
     /// # Errors
-    /// If there are too many.
+    /// If the file then has too many steps.
     pub fn count(&mut self, offset: usize, steps: usize) -> Result<(), ErrorAt> {
         count(self.steps, offset, steps)
     }
@@ -290,9 +291,9 @@ impl<'e> Evaluation<'e, '_> {
             _ => Err((
                 offset,
                 format!(
-                    "'{name}' with {} arguments is not supported in the expression of '{}'; expected \
+                    "'{name}' with {} is not supported in the expression of '{}'; expected \
                      'data' or another expression",
-                    arguments.len(),
+                    plural(arguments.len(), "argument"),
                     self.node
                 ),
             )),

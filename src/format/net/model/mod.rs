@@ -1,10 +1,10 @@
-//! Tables that are given by expressions in `model_data`.
+//! Tables given by the expressions in `model_data`.
 //!
 //! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` lists some
 //! of the parents, and `model_data` has one expression for each of their configurations. In an
-//! expression, a parent stands for its state: a labelled one for its label, a boolean one for
-//! `false` or `true`, a numbered one for its value. The value of an expression is the state of the
-//! node, or a distribution with its parameters.
+//! expression, the name of a parent has the value of its state: `false` or `true` if the parent is
+//! boolean, a number if its states are numbers, else the label. The value of an expression is a
+//! state of the node or a distribution.
 //!
 //! A parent whose states are intervals is evaluated at evenly spaced points of its interval, 25 or
 //! as many as `samples_per_interval` says, and the row is the mean over these points. Hugin does
@@ -12,7 +12,7 @@
 //! tables are estimates, and cause a warning.
 //!
 //! Expressions that Hugin computes by convolution (`aggregate`) or from posteriors (`probability`)
-//! are refused, and so is everything whose meaning the manual leaves open.
+//! are refused, and so are functions whose meaning the manual leaves open.
 
 mod distribution;
 mod evaluate;
@@ -25,6 +25,7 @@ use std::collections::{HashMap, HashSet};
 use super::blocks::{AttributeValue, ListItem, NetAttribute, NodeBlock, NodeKind, PotentialBlock};
 use super::states;
 use crate::format::FormatError;
+use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::Number;
 use crate::format::source::{ErrorAt, SourceText};
@@ -32,14 +33,14 @@ use evaluate::Evaluation;
 use parser::Expression;
 use points::Points;
 
-/// What the states of a node stand for in expressions.
+/// The values of the states of a node in expressions.
 #[derive(Debug)]
 enum StateValues {
     Labels(Vec<String>),
     /// Two states, `false` and `true`.
     Boolean,
     Numbers(Vec<f64>),
-    /// The bounds of the intervals, one more than states.
+    /// The bounds of the intervals: one more than there are states.
     Intervals(Vec<f64>),
 }
 
@@ -87,20 +88,18 @@ impl StateValues {
     }
 }
 
-/// What the expressions of all classes of a file have used so far. Both counts are limited.
+/// The table entries and evaluation steps of all expressions of a file so far. Both are limited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// Table entries.
     entries: usize,
-    /// Evaluation steps.
     steps: usize,
 }
 
-/// The expressions of a class. `F` looks up the node for a name.
+/// The expressions of a class. `F` looks up the block of a node by name.
 pub(super) struct Models<'s, F> {
     source: SourceText<'s>,
     block_of: F,
-    /// The function nodes that are given by a single expression, by name.
+    /// The expressions of the function nodes by name; nodes with several expressions are left out.
     functions: HashMap<String, Expression<'s>>,
     pub usage: Usage,
     /// The nodes with estimated tables.
@@ -108,7 +107,7 @@ pub(super) struct Models<'s, F> {
 }
 
 impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
-    /// Collects what expressions may refer to in addition to parents: the functions among `blocks`.
+    /// Collects the functions among `blocks`, which expressions may use in addition to parents.
     pub fn new(
         source: SourceText<'s>,
         blocks: &[NodeBlock<'s>],
@@ -156,19 +155,17 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             parents.push((&*parent.text, StateValues::new(source, parent_block)?));
         }
         let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
-        let name = (&*block.name.text, model.offset);
-        let rows =
-            limits::count_entries(source, &mut self.usage.entries, name, &cards, child.states())?;
+        let table_at = (&*block.name.text, model.offset);
+        let entries = &mut self.usage.entries;
+        let rows = limits::count_entries(source, entries, table_at, &cards, child.states())?;
         let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
         let chosen = self.model_nodes(potential, &parents)?;
         let expected: usize = chosen.iter().map(|&parent| cards[parent]).product();
         if expressions.len() != expected {
             let message = format!(
-                "'{}' has {} expressions, expected {expected}, one for each configuration of its {} \
-                 'model_nodes'",
+                "'{}' has {}, expected {expected}, one for each configuration of its 'model_nodes'",
                 block.name.text,
-                expressions.len(),
-                chosen.len()
+                plural(expressions.len(), "expression")
             );
             return Err(source.error(model.offset, message));
         }
@@ -186,9 +183,9 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 varying[index] = Some(self.varying(expression, &parents).map_err(refuse)?);
             }
             let varying = varying[index].as_deref().unwrap_or_default();
-            let named = (&*block.name.text, expression.offset);
-            let mut points =
-                Points::new(named, &parents, &configuration, varying, samples).map_err(refuse)?;
+            let expression_at = (&*block.name.text, expression.offset);
+            let mut points = Points::new(expression_at, &parents, &configuration, varying, samples)
+                .map_err(refuse)?;
             if !varying.is_empty()
                 && self.estimated.last().is_none_or(|last| *last != block.name.text)
             {
@@ -246,9 +243,9 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
 
     /// The number of points in each interval.
     fn samples_per_interval(&self, potential: &PotentialBlock<'s>) -> Result<usize, FormatError> {
-        /// The default of Hugin.
+        /// Hugin's default.
         const DEFAULT: usize = 25;
-        /// The largest number accepted.
+        /// Maximum number of points in each interval.
         const MAX: usize = 10_000;
         let Some(field) = attribute(potential, "samples_per_interval") else { return Ok(DEFAULT) };
         let samples = field.raw.parse().ok().filter(|samples| (1..=MAX).contains(samples));

@@ -3,7 +3,7 @@
 use crate::format::net::quotes::unquote;
 use crate::format::source::ErrorAt;
 
-/// The maximum depth of nested expressions. It bounds the recursion.
+/// Maximum depth of nested expressions. It bounds the recursion.
 const MAX_DEPTH: usize = 100;
 
 /// An expression with its byte offset.
@@ -40,8 +40,8 @@ pub(super) enum Operator {
     Power,
 }
 
-/// The signs of the operators with their precedence. Longer signs come first, so that they match
-/// first.
+/// The symbols of the operators with their precedence. A symbol comes before its prefixes, so that
+/// the longest symbol matches.
 const OPERATORS: [(&str, Operator, u8); 13] = [
     ("==", Operator::Equal, 1),
     ("!=", Operator::Unequal, 1),
@@ -58,13 +58,13 @@ const OPERATORS: [(&str, Operator, u8); 13] = [
     ("^", Operator::Power, 5),
 ];
 
-/// The precedence of the minus sign of a number: above `*`, below `^`.
+/// The precedence of unary minus: above `*`, below `^`.
 const NEGATION: u8 = 4;
 
 /// Parses `raw`, which is at byte `base`, as a list of expressions `( E, E, ... )`.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
     let mut parser = Parser { text: raw, base, offset: 0 };
-    parser.sign("(")?;
+    parser.expect("(")?;
     let mut expressions = Vec::new();
     loop {
         expressions.push(parser.expression(0, 0)?);
@@ -72,7 +72,7 @@ pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Error
             break;
         }
     }
-    parser.sign(")")?;
+    parser.expect(")")?;
     parser.skip();
     if parser.offset < raw.len() {
         return Err(parser.expected("';'"));
@@ -89,7 +89,7 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// An expression whose operators have at least the precedence `minimum`.
+    /// Reads an expression, up to an operator whose precedence is below `minimum`.
     fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
             let message = format!("expressions are nested more than {MAX_DEPTH} deep");
@@ -104,20 +104,20 @@ impl<'s> Parser<'s> {
             self.operand(depth)?
         };
         // Each operator adds a level: a long sum is a deep tree.
-        let mut height = depth;
+        let mut operator_depth = depth;
         loop {
             self.skip();
             let rest = &self.text[self.offset..];
-            let next = OPERATORS.iter().find(|(sign, _, _)| rest.starts_with(sign));
-            let Some(&(sign, operator, precedence)) = next.filter(|&&(_, _, p)| p >= minimum)
+            let next = OPERATORS.iter().find(|(symbol, _, _)| rest.starts_with(symbol));
+            let Some(&(symbol, operator, precedence)) = next.filter(|&&(_, _, p)| p >= minimum)
             else {
                 return Ok(left);
             };
-            height += 1;
-            self.offset += sign.len();
+            operator_depth += 1;
+            self.offset += symbol.len();
             // Powers associate to the right, all other operators to the left.
             let minimum = if operator == Operator::Power { precedence } else { precedence + 1 };
-            let right = self.expression(minimum, height)?;
+            let right = self.expression(minimum, operator_depth)?;
             let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
             left = Expression { offset, kind };
         }
@@ -130,14 +130,14 @@ impl<'s> Parser<'s> {
             Some('(') => {
                 self.offset += 1;
                 let inner = self.expression(0, depth + 1)?;
-                self.sign(")")?;
+                self.expect(")")?;
                 return Ok(inner);
             }
             Some('"') => ExpressionKind::Text(self.quoted()?),
             Some(c) if c.is_ascii_digit() || c == '.' => ExpressionKind::Number(self.number()?),
             Some(c) if c.is_alphabetic() || c == '_' => {
-                let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
-                let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
+                let ends_name = |c: char| !(c.is_alphanumeric() || c == '_');
+                let length = rest.find(ends_name).unwrap_or(rest.len());
                 self.offset += length;
                 let name = &rest[..length];
                 if self.take("(") {
@@ -151,7 +151,7 @@ impl<'s> Parser<'s> {
         Ok(Expression { offset, kind })
     }
 
-    /// `E, E)` or `)`.
+    /// Reads the arguments of a call up to and including `)`. The `(` has been read.
     fn arguments(&mut self, depth: usize) -> Result<Vec<Expression<'s>>, ErrorAt> {
         let mut arguments = Vec::new();
         if self.take(")") {
@@ -160,7 +160,7 @@ impl<'s> Parser<'s> {
         loop {
             arguments.push(self.expression(0, depth + 1)?);
             if !self.take(",") {
-                self.sign(")")?;
+                self.expect(")")?;
                 return Ok(arguments);
             }
         }
@@ -184,13 +184,13 @@ impl<'s> Parser<'s> {
     fn number(&mut self) -> Result<f64, ErrorAt> {
         let rest = &self.text[self.offset..];
         let mut before = ' ';
-        let belongs = |c: char| {
-            let sign_of_exponent = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
-            let belongs = c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || sign_of_exponent;
+        let ends_number = |c: char| {
+            let is_exponent_sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            let continues = c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || is_exponent_sign;
             before = c;
-            !belongs
+            !continues
         };
-        let length = rest.find(belongs).unwrap_or(rest.len());
+        let length = rest.find(ends_number).unwrap_or(rest.len());
         match rest[..length].parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 self.offset += length;
@@ -200,15 +200,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn take(&mut self, sign: &str) -> bool {
+    /// Consumes `symbol` if it comes next. Returns whether it did.
+    fn take(&mut self, symbol: &str) -> bool {
         self.skip();
-        let taken = self.text[self.offset..].starts_with(sign);
-        self.offset += if taken { sign.len() } else { 0 };
+        let taken = self.text[self.offset..].starts_with(symbol);
+        self.offset += if taken { symbol.len() } else { 0 };
         taken
     }
 
-    fn sign(&mut self, sign: &str) -> Result<(), ErrorAt> {
-        if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
+    /// Consumes `symbol`, which must come next.
+    fn expect(&mut self, symbol: &str) -> Result<(), ErrorAt> {
+        if self.take(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
     }
 
     /// Skips white space and comments.
@@ -228,6 +230,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// The error for the current position, where `what` was expected.
     fn expected(&self, what: &str) -> ErrorAt {
         let found = match self.text[self.offset..].chars().next() {
             Some(c) => format!("'{c}'"),

@@ -1,23 +1,25 @@
-//! The points at which expressions are evaluated if parents are intervals.
+//! The points at which an expression is evaluated if the states of parents are intervals.
 
 use super::StateValues;
 use crate::format::source::ErrorAt;
 
-/// The points for one row: all combinations of the points in the intervals of the varying parents.
+/// Steps through the points for one row: all combinations of the points in the intervals of the
+/// varying parents, which are the interval parents that the expression depends on.
 pub(super) struct Points {
     /// For each parent, its value at the current point; 0 if it does not vary.
     pub values: Vec<f64>,
     /// The number of combinations.
     pub count: f64,
-    /// The varying parents: index, bounds, and the number of the current point.
+    /// For each varying parent, its index, the bounds of its interval, and the number of its
+    /// current point.
     varying: Vec<(usize, f64, f64, usize)>,
     /// The number of points in each interval.
     samples: usize,
 }
 
 impl Points {
-    /// The first point. `varying` are the indices of the varying parents, `configuration` the
-    /// states of all parents. The expression of `node` is at byte `offset`.
+    /// Starts at the first point. `varying` has the indices of the varying parents, `configuration`
+    /// the states of all parents. The expression of `node` is at byte `offset`.
     ///
     /// # Errors
     /// If an interval is infinite.

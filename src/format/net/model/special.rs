@@ -1,7 +1,7 @@
 //! Distribution functions of the gamma, beta and normal distributions.
 //!
-//! `statrs` computes them for arguments inside the domain. The functions here extend them to all
-//! real numbers.
+//! `statrs` computes these functions inside the domain of a distribution. This module extends them
+//! to all real numbers.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -44,19 +44,19 @@ pub(super) fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(found: f64, expected: f64) {
+    fn assert_close(found: f64, expected: f64) {
         assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e-3), "{found} {expected}");
     }
 
     #[test]
     fn the_normal_distribution_has_its_tabulated_values() {
-        close(normal_cdf(0.0), 0.5);
-        close(normal_cdf(1.0), 0.841_344_746_068_542_9);
-        close(normal_cdf(-1.96), 0.024_997_895_148_220_435);
-        close(normal_cdf(-8.0), 6.220_960_574_271_785e-16);
-        close(normal_cdf(f64::INFINITY), 1.0);
+        assert_close(normal_cdf(0.0), 0.5);
+        assert_close(normal_cdf(1.0), 0.841_344_746_068_542_9);
+        assert_close(normal_cdf(-1.96), 0.024_997_895_148_220_435);
+        assert_close(normal_cdf(-8.0), 6.220_960_574_271_785e-16);
+        assert_close(normal_cdf(f64::INFINITY), 1.0);
         assert_eq!(normal_cdf(f64::NEG_INFINITY), 0.0);
-        close(normal_cdf(1.7) + normal_cdf(-1.7), 1.0);
+        assert_close(normal_cdf(1.7) + normal_cdf(-1.7), 1.0);
     }
 
     /// Integer shapes have closed forms: sums of Poisson and of binomial probabilities.
@@ -69,7 +69,7 @@ mod tests {
                 below += term;
                 term *= x / f64::from(k + 1);
             }
-            close(gamma_cdf(f64::from(a), x), 1.0 - below);
+            assert_close(gamma_cdf(f64::from(a), x), 1.0 - below);
         }
         for (a, b, x) in [(2_u32, 1_u32, 0.5), (3, 4, 0.2), (3, 4, 0.9), (50, 30, 0.6)] {
             let n = a + b - 1;
@@ -79,10 +79,10 @@ mod tests {
                 above +=
                     choices * f64::powf(x, f64::from(k)) * f64::powf(1.0 - x, f64::from(n - k));
             }
-            close(beta_cdf(f64::from(a), f64::from(b), x), above);
+            assert_close(beta_cdf(f64::from(a), f64::from(b), x), above);
         }
-        close(beta_cdf(0.5, 0.5, 0.25), 1.0 / 3.0);
-        close(beta_cdf(1000.0, 1000.0, 0.5), 0.5);
+        assert_close(beta_cdf(0.5, 0.5, 0.25), 1.0 / 3.0);
+        assert_close(beta_cdf(1000.0, 1000.0, 0.5), 0.5);
         assert_eq!((beta_cdf(2.0, 3.0, 0.0), beta_cdf(2.0, 3.0, 1.0)), (0.0, 1.0));
         assert_eq!((gamma_cdf(2.0, 0.0), gamma_cdf(2.0, f64::INFINITY)), (0.0, 1.0));
     }

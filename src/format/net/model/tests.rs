@@ -1,4 +1,4 @@
-//! Tables of expressions, compared with numbers computed independently.
+//! Tables given by expressions are compared with numbers computed independently.
 
 use crate::format::{ReadNetwork, open_bytes};
 
@@ -17,7 +17,7 @@ fn read(potential: &str) -> Result<ReadNetwork, String> {
     open_bytes("a.net", format!("{NODES}{potential}")).map_err(|error| error.to_string())
 }
 
-/// The table of `node` that `model` gives.
+/// The table that the attributes `model` give `node`, which may be followed by ` |` and parents.
 fn table(node: &str, model: &str) -> Vec<f64> {
     let head = node.split(" |").next().unwrap();
     let read = read(&format!("potential ({node}) {{ {model} }}"));
@@ -36,7 +36,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 }
 
 #[test]
-fn an_expression_gives_the_state_of_its_value() {
+fn the_value_of_an_expression_is_the_state() {
     assert_eq!(from_expression("l | b", r#"if (b, "red", "green")"#), [0.0, 1.0, 1.0, 0.0]);
     assert_eq!(from_expression("b | l", r#"l == "green""#), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(
@@ -96,7 +96,8 @@ fn distributions_have_the_probabilities_of_their_definitions() {
 
 #[test]
 fn bounds_and_mode_may_come_in_any_order() {
-    // The area of the triangle over 0, 1 and 4 left of 1 is a quarter, left of 2 two thirds.
+    // Of the triangle over 0, 1 and 4, a quarter of the area is left of 1, and two thirds left of
+    // 2.
     for order in ["0, 4, 1", "1, 0, 4", "4, 1, 0"] {
         let table = from_expression("part", &format!("Triangular ({order})"));
         assert_close(&table, &[0.25, 5.0 / 12.0, 1.0 / 3.0]);
@@ -109,9 +110,9 @@ fn bounds_and_mode_may_come_in_any_order() {
     assert_close(&from_expression("part", "PERT (4, 0, 0)"), &expected);
 }
 
-/// P(D-out) of *Family Out*, as computed in its description.
+/// The table of the node D-out of the network *Family Out*, as its description computes it.
 #[test]
-fn noisy_or_is_false_if_all_present_causes_are_inhibited() {
+fn noisy_or_is_false_if_all_true_causes_are_inhibited() {
     let text = NODES.replace("node b {", "node f_out { subtype = boolean; states = (\"\" \"\"); } node bp { subtype = boolean; states = (\"\" \"\"); }
         node b {");
     let model = "potential (b | f_out bp) { model_nodes = (); \
@@ -121,9 +122,9 @@ fn noisy_or_is_false_if_all_present_causes_are_inhibited() {
     assert_close(values, &[0.8, 0.2, 0.04, 0.96, 0.12, 0.88, 0.006, 0.994]);
 }
 
-/// The example in the Hugin forum, *Interval nodes*, 2007.
+/// The first table is an example in the Hugin forum, *Interval nodes*, 2007.
 #[test]
-fn interval_parents_are_evaluated_at_25_points() {
+fn interval_parents_are_evaluated_at_evenly_spaced_points() {
     let text = "net {} node a { subtype = interval; state_values = (0 1 2); states = (\"\" \"\"); }
         node b { subtype = interval; state_values = (0 1 2 3 4); states = (\"\" \"\" \"\" \"\"); }
         node c { states = (\"x\" \"y\"); }
@@ -184,7 +185,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "b",
             "NoisyOR (true)",
-            "'NoisyOR' has 1 arguments, expected pairs of a cause and the probability that it is inhibited",
+            "'NoisyOR' has 1 argument, expected pairs of a cause and the probability that it is inhibited",
         ),
         ("b | n", "NoisyOR (n, 0.1)", "expected a condition, found the number 0"),
         ("b", "NoisyOR (true, 2)", "expected a probability from 0 to 1, found 2"),
@@ -201,7 +202,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "n",
             "1, 2",
-            "'n' has 2 expressions, expected 1, one for each configuration of its 0 \
+            "'n' has 2 expressions, expected 1, one for each configuration of its \
           'model_nodes'",
         ),
         ("n", "Poisson (1)", "'Poisson' needs a node with the values 0, 1, 2 and so on"),
@@ -225,7 +226,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "l",
             "Distribution (1)",
-            "'Distribution' has 1 weights, expected 2, one for each state \
+            "'Distribution' has 1 weight, expected 2, one for each state \
           of 'l'",
         ),
     ];
@@ -254,7 +255,7 @@ fn tables_that_are_too_large_are_refused_before_they_are_filled() {
     let model = "{ model_nodes = (); model_data = (\"red\"); }";
     for parents in ["p0 p1 p2", "p0 p1 p2 p3 p4 p5 p6"] {
         let error = read(&format!("{text} potential (l | {parents}) {model}")).unwrap_err();
-        assert!(error.contains("more than 4194304 table entries, the maximum"), "{error}");
+        assert!(error.contains("more than the maximum of 4194304 table entries"), "{error}");
     }
 }
 
@@ -287,7 +288,7 @@ fn functions_that_use_themselves_or_take_too_many_steps_are_refused() {
     let error = read(&twice).unwrap_err();
     assert!(error.ends_with("take too many steps"), "{error}");
     let fewer = format!("{text} potential (line) {{ model_data = (Normal (g20, 1)); }}");
-    assert!(read(&fewer).is_ok(), "2^20 steps are below the maximum");
+    assert!(read(&fewer).is_ok(), "about 2^22 steps are below the maximum");
     let chain = |length: usize| {
         let link =
             |g| format!("function h{} {{ }} potential (h{0}) {{ model_data = (h{g}); }}\n", g + 1);
