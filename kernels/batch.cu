@@ -3,16 +3,17 @@
 // Called by the batches of engine `gpu` (src/engine/cuda/batch/gpu.rs).
 // src/engine/cuda/batch/twin.rs does the same on the CPU over the same buffers.
 //
-// A message is computed row by row; a row is a sum of terms, and a term is a constant times an entry
-// of one or two other messages (src/engine/batch/plan.rs). Evidence consists of weights, so rows and
-// terms are the same for all cases: a warp reads them once, and the numbers of neighbouring cases are
-// consecutive in memory. Cases come in groups of 32 V, each thread computes V of them, and the
-// messages of a group are arrays [entry][case].
+// A message is computed row by row. A row is a sum of terms, and a term is a constant, which may be
+// multiplied by an entry of one or two other messages (src/engine/batch/plan.rs). Evidence consists
+// of weights, so rows and terms are the same for all cases: a warp reads them once, and the numbers
+// of neighbouring cases are consecutive in memory. Cases come in groups of 32 V. Each thread
+// computes V cases, and the messages of a group are arrays [entry][case].
 //
 // To stay within the range of single precision, each message has for each case its largest entry,
-// found by an atomic maximum, whose result does not depend on the order. A reader multiplies the
-// message by the power of two that brings this entry near 2^PEAK (first factor) or near one (second
-// factor), and adds up the exponents. Sums are in the order of the terms, so two runs are bit-equal.
+// found by an atomic maximum. The result does not depend on the order of the threads. A reader
+// multiplies the message by the power of two that brings this entry near 2^PEAK (first factor) or
+// near one (second factor), and adds up the exponents. Sums are in the order of the terms, so two
+// runs are bit-equal.
 //
 // Versions: V = 2. When it was tuned, V = 1 took a fifth longer, and V = 4 took the same time.
 // There is one launch per level of the plan, in which each warp computes one work item for one

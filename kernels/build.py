@@ -7,9 +7,9 @@
     kernels/build.py                lists which .ptx files are out of date, without a compiler
 
 DIR contains NVRTC, NVIDIA's compiler library. With no DIR, --check takes it from the environment
-variable NVRTC_DIR or from the installed Python package nvidia.cuda_nvrtc. It exits with status 0 if
-all files are equal, 1 if one differs, and 77 if there is no NVRTC 12.0. Neither a GPU nor the CUDA
-toolkit is needed.
+variable NVRTC_DIR or from the installed Python package nvidia.cuda_nvrtc. --check exits with status
+0 if all files are equal, 1 if one differs, and 77 if there is no NVRTC 12.0. Neither a GPU nor the
+CUDA toolkit is needed.
 
 NVRTC 12.0 writes PTX ISA 8.0, which drivers from 2023 on accept. Each kernel is compiled for
 compute_70, which runs on every GPU from Volta on. persistent.cu is also compiled for compute_80,
@@ -29,10 +29,11 @@ OPTIONS = ["--std=c++17", f"--include-path={HERE}"]
 # The only version whose output is byte-identical to the .ptx files.
 VERSION = (12, 0)
 
-# Exit status of --check without a compiler, as test harnesses have it for a skipped test.
+# Exit status of --check without a compiler: the status of a skipped test in Automake's test
+# harness.
 SKIPPED = 77
 
-# Extension of the output, and the virtual architecture that it is compiled for.
+# Extension of each output, and the virtual architecture that the output is compiled for.
 TARGETS = {".ptx": "compute_70", ".sm80.ptx": "compute_80"}
 
 

@@ -1,7 +1,7 @@
 // A kernel that does nothing, to measure the cost of a launch.
 //
-// Called by Device::launch_time (src/engine/cuda/device.rs), which takes the slope between few and many
-// launches. Launch: any grid and block.
+// Called by Device::launch_time (src/engine/cuda/device.rs), which divides the
+// difference between the times of 1000 and of 200 launches by 800. Launch: any grid and block.
 
 extern "C" __global__ void empty()
 {

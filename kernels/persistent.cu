@@ -23,16 +23,16 @@
 // they stay resident, and each works through its own list of work items, which the host made by
 // simulating the run. Blocks exchange messages through global memory. A message entry is a word of
 // 64 bits: a number, its power of two and the epoch, which is the number of the run that wrote it. A
-// reader polls a word until its epoch is that of this run, so there are no flags and no fences, and
-// one access brings both the signal and the data.
+// reader polls a word until its epoch is the number of this run, so there are no flags and no
+// fences, and one access brings both the signal and the data.
 //
 // There is no deadlock: in the order of their simulated start times every work item waits only for
 // earlier ones, every list is in that order, and all blocks are resident, so at least one block can
 // always proceed.
 //
 // A work item is described by one or more records. Apart from messages and evidence, a record holds
-// all that a block needs. It is copied to shared memory while the block works on the record before it
-// (on GPUs before compute capability 8.0 the copy is synchronous).
+// everything that a block needs. The record is copied to shared memory while the block works on the
+// previous record (on GPUs before compute capability 8.0 the copy is synchronous).
 //
 // # Numbers
 //
@@ -46,7 +46,7 @@
 //
 // # Results
 //
-// Posteriors are sent to the host by work items of their own, the reports. A report waits for the
+// Posteriors are sent to the host by separate work items, the reports. A report waits for the
 // posteriors of some variables as for messages, normalises them and writes them to consecutive
 // addresses of host memory. The sign bit of each number is the parity of the run that wrote it.
 //
@@ -119,21 +119,21 @@ static const unsigned WARPS = THREADS / 32;
 // Words of a record before its sources: words 0 to 11 above. Shared.
 static const unsigned HEADER = 12;
 
-// The most words of a record. Shared.
+// Maximum length of a record in words. Shared.
 static const unsigned MAX_RECORD = 2560;
 
 // Words of the staging buffer, for each thread and in all. Shared.
 static const unsigned STAGING_PER_THREAD = 6;
 static const unsigned STAGING = STAGING_PER_THREAD * THREADS;
 
-// The index in the source of a word that is not loaded; also the mask of an index in a source.
-// Shared.
+// The index in a source whose word is not loaded; also the mask of an index in a source. Shared.
 static const unsigned NO_SOURCE = 0x1fffffff;
 
 // Bits of a source below the number of its factor. Shared.
 static const unsigned SOURCE_BITS = 29;
 
-// The most messages that an operation multiplies: their numbers have 32 - SOURCE_BITS bits.
+// Maximum number of messages that an operation multiplies: the number of a factor has 32 -
+// SOURCE_BITS bits.
 static const unsigned MAX_FACTORS = 8;
 
 // Bits of the epoch in a word of a message, below its power of two. Shared.
@@ -164,16 +164,17 @@ static const unsigned FULL_MASK = 0xffffffffu;
 // items, which affects only speed.
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
-// While a warp waits, it reads all words that it lacks again, if there are at most this many words
-// per thread. With more it polls a single word, to leave memory bandwidth to blocks that compute.
+// A warp with at most this many words per thread reads all missing words again while it waits. A
+// warp with more words polls a single word, to leave memory bandwidth to blocks that compute.
 // Tuned on the paper's networks; it affects only speed.
 static const unsigned POLL_ALL_MAX = 2;
 
-// Words per thread for which there is specialised code, besides 1 and STAGING_PER_THREAD. It
+// Code is specialised for three numbers of words per thread: 1, this and STAGING_PER_THREAD. It
 // affects only speed.
 static const unsigned MEDIUM = 3;
 
-// Blocks per multiprocessor for which the compiler limits registers. It affects only speed.
+// The compiler limits registers so that this many blocks fit on a multiprocessor. It affects only
+// speed.
 static const unsigned BLOCKS_PER_MULTIPROCESSOR = 6;
 
 struct Shared {
@@ -315,8 +316,8 @@ __device__ inline void prefetch(const NextRecord &next)
     prefetch(next.to, next.from, next.quads, next.policy);
 }
 
-// The L2 cache policy of records: like other data, or, if there are so many that they would evict
-// messages, to be evicted first.
+// The L2 cache policy of records: the normal policy, or, if there are so many records that they
+// would evict messages, the policy under which they are evicted first.
 __device__ inline unsigned long long record_cache_policy(bool is_large)
 {
     unsigned long long policy = 0;
@@ -584,7 +585,7 @@ __device__ inline void report(unsigned long long *words, const unsigned *list, u
     }
 }
 
-// The sum of these exponents, without NO_EXPONENT.
+// The sum of these exponents. NO_EXPONENT counts as 0.
 __device__ inline int sum_of_exponents(int4 of)
 {
     return (of.x == NO_EXPONENT ? 0 : of.x) + (of.y == NO_EXPONENT ? 0 : of.y) +
@@ -597,7 +598,7 @@ __device__ inline int sum_of_exponents(int4 of)
         unsigned *posteriors, unsigned epoch, const unsigned *first_timestamps,                    \
         unsigned long long *timestamps
 
-// What one block does: the records of its list, one by one.
+// Processes the records of this block's list, one by one.
 template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
 {
     __shared__ Shared s;

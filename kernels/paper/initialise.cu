@@ -1,16 +1,16 @@
-// Sets every clique table to the product of its prior and the findings entered in it, and finds the
-// largest entry of each table. Sets all separator tables to one.
+// Fills each clique table with the product of its CPTs and of the findings entered in it, and finds
+// the largest entry of each table. Fills all separator tables with ones.
 //
 // Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the start of each propagation.
 // src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
 //
-// Versions: one. Each block fills one chunk of one clique table, so a large table is shared by many
-// blocks. A clique has few findings; each costs one division per entry.
+// Versions: one. Each block fills one chunk of one clique table, so many blocks share a large
+// table. A clique has few findings; each costs two divisions per entry.
 //
 // Launch: grid = number of chunks, block = 256 threads, no dynamic shared memory.
 //
-// prior          float[entries of all clique tables]: the products of the probability tables, in
-//                which 2^96 represents one
+// prior          float[entries of all clique tables]: the products of the CPTs, in which 2^96
+//                represents one
 // cliques        float[the same], written
 // chunks         Chunk[grid]
 // evidence       words, written by the host for each propagation:

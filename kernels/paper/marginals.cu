@@ -1,5 +1,5 @@
-// Reads the posteriors off the tables: each is the unnormalised marginal of one table on one variable,
-// in double precision.
+// Computes the posteriors from the tables. Each is the unnormalised marginal of one table over one
+// variable, in double precision.
 //
 // Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the end of each propagation.
 // src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.

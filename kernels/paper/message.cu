@@ -4,18 +4,20 @@
 // another in one stream. src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
 //
 // Each thread computes one entry of the separator. It sums the entries of the sender that map to the
-// separator entry (equation 2), and multiplies the entries of the receiver that map to it by the ratio
-// of the new to the old separator entry (equation 3, with 0/0 = 0). It finds these entries in the
-// mapping tables of section 3.2: for each side one mapping table per separator entry.
+// separator entry (equation 2), and multiplies the entries of the receiver that map to the
+// separator entry by the ratio of the new to the old separator entry (equation 3, with 0/0 = 0). It
+// finds these entries in the mapping tables of section 3.2: one table per separator entry for each
+// side.
 //
 // Three things are added to the algorithm as printed. The new separator entry is stored; otherwise
 // distribute would divide by an outdated one. Sums and ratios are in double precision. Tables are
 // scaled by powers of two, to stay within the range of single precision: each message finds the
-// largest entry of the table that it writes, so the next message needs no extra pass to scale it.
-// The sender's table is scaled to a largest entry in [1, 2) when it is read, the receiver's to one
-// near 2^PEAK before it is multiplied, and the powers of two are kept as integers. Nothing
-// overflows: a new entry of the receiver is at most the new separator entry, which is at most twice
-// the number of entries summed, times 2^97.
+// largest entry of the table that it writes, so the next message needs no extra pass to scale that
+// table.
+// The sender's table is scaled to a largest entry in [1, 2) when it is read. The receiver's table
+// is scaled to a largest entry near 2^PEAK before it is multiplied. The exponents of the powers of
+// two are kept as integers. Nothing overflows: a new entry of the receiver is at most 2^97 times
+// the new separator entry, which is at most twice the number of entries summed.
 //
 // Versions: the mapping tables are stored one after another (naive) or interleaved element by element
 // (section 4.5). The kernel is the same for both; the strides of the record differ.
@@ -51,7 +53,7 @@ struct Message {
     unsigned from_slot;
     unsigned to_slot;
     unsigned out_slot;
-    int previous;    // the message that wrote the separator last, -1 if it is still all ones
+    int previous;    // the last message that wrote the separator; -1 if its entries are still ones
     unsigned index;  // of this message
 };
 static_assert(sizeof(Message) == 88, "as in Rust");

@@ -1,8 +1,8 @@
 //! What each engine can do, as data.
 //!
-//! Every engine the program knows is described here, whichever features are compiled in: a recording
-//! made on another machine may name an engine that this build does not have. Code that treats engines
-//! differently asks their [`Capabilities`] and never compares names.
+//! Every engine that the program knows is described here, whichever features are compiled in: a
+//! recording made on another machine may name an engine that this build does not have. Code that
+//! treats engines differently reads their [`Capabilities`] and never compares names.
 
 use crate::potential::Precision;
 
@@ -20,21 +20,21 @@ pub struct EngineInfo {
 /// What an engine can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Where it computes.
+    /// Where the engine computes.
     pub device: Device,
-    /// How it computes.
+    /// How the engine computes.
     pub algorithm: Algorithm,
-    /// Whether it passes messages, which a [`Watch`](crate::propagation::Watch) can time.
+    /// Whether the engine passes messages, which a [`Watch`](crate::propagation::Watch) can time.
     pub traces_messages: bool,
-    /// Whether [`PaperOptions`](crate::engine::PaperOptions) apply to it: block size and the layout
-    /// of the mapping tables.
+    /// Whether the engine uses [`PaperOptions`](crate::engine::PaperOptions): the block size and
+    /// the layout of the mapping tables.
     pub paper_options: bool,
-    /// Whether it propagates many cases together faster than one after another.
+    /// Whether the engine propagates many cases together, which is faster than one after another.
     pub batch: bool,
-    /// Whether it passes messages on several threads of the CPU, up to
+    /// Whether the engine passes messages on several threads of the CPU, up to
     /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads).
     pub parallel: bool,
-    /// The number types it can compute in, the default first.
+    /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],
 }
 
@@ -53,7 +53,7 @@ pub enum Algorithm {
     /// HUGIN as Zheng, Mengshoel and Chong describe it: the messages of the plan one after another,
     /// each over all entries of its tables.
     Hugin,
-    /// Contractions planned from the junction tree, which skip work that the zeros of the network or
+    /// Contractions planned from the junction tree, without the work that zeros of the network or
     /// the evidence make unnecessary.
     Contraction,
     /// Variable elimination, without a junction tree.
@@ -69,10 +69,11 @@ impl Capabilities {
 }
 
 impl EngineInfo {
-    /// Every engine the program knows, whether or not this build has it. The default comes first.
+    /// Every engine that the program knows, whether or not this build has it. The default comes
+    /// first.
     pub const ALL: [&'static Self; 5] = [&CPU, &SEQUENTIAL, &GPU, &GPU_PAPER, &REFERENCE];
 
-    /// The engine called `name`, such as one named in a recording.
+    /// The engine called `name`, which may be one that this build does not have.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         Self::ALL.into_iter().find(|info| info.name == name)
@@ -143,7 +144,7 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
     },
 };
 
-/// Variable elimination, against which the others are checked.
+/// Variable elimination, against which the other engines are checked.
 pub static REFERENCE: EngineInfo = EngineInfo {
     name: "reference",
     summary: "variable elimination for each variable in turn: slow, for checking the others",

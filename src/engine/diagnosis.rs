@@ -1,4 +1,4 @@
-//! Finding the conflict in impossible evidence.
+//! Finds the conflict in impossible evidence.
 
 use std::fmt;
 
@@ -10,11 +10,12 @@ use crate::propagation::Watch;
 /// Evidence has probability zero because these findings contradict each other.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct ImpossibleEvidence {
-    /// The variables of a minimal set of conflicting findings, in variable order: without any one of
-    /// them, the others are possible. A single variable has a finding that is impossible on its own.
-    /// Empty if the network itself has total zero, which only a Markov network can.
+    /// The variables of a minimal set of conflicting findings, in variable order. If any one of
+    /// these findings is removed, the others are possible together. A single variable means that
+    /// its finding is impossible on its own. Empty if the product of all factors is zero
+    /// everywhere, which happens only in a Markov network.
     pub conflict: Vec<VariableId>,
-    /// The finding of each variable of the conflict as text: `X=a` or `likelihood of X`.
+    /// The finding on each variable of the conflict as text: `X=a` or `likelihood of X`.
     pub findings: Vec<String>,
 }
 
@@ -56,9 +57,9 @@ impl fmt::Display for ImpossibleEvidence {
 
 /// Finds a minimal conflict in `evidence`, which `propagator` found impossible.
 ///
-/// Divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and relaxations for
-/// over-constrained problems (AAAI 2004). Findings are tried in variable order, so all engines name
-/// the same conflict.
+/// The method is divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and
+/// relaxations for over-constrained problems (AAAI 2004). Findings are tried in variable order, so
+/// all engines name the same conflict.
 ///
 /// # Complexity
 /// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings.
@@ -77,7 +78,7 @@ pub(super) fn explain(
         Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
     };
-    // The product of a Markov network's factors may be zero everywhere; a joint distribution is not.
+    // The product of a Markov network's factors may be zero everywhere; the product of CPTs is not.
     if !network.is_bayesian() && !is_possible(&[])? {
         return Ok(ImpossibleEvidence::new(network, evidence, Vec::new()));
     }
@@ -89,8 +90,8 @@ pub(super) fn explain(
 
 /// A minimal subset of `candidates` that is impossible together with `background`.
 ///
-/// `background_grew` says whether findings were added to the background since it was last found
-/// possible. If so, it may be impossible by itself, and the subset is empty.
+/// `background_grew`: whether findings were added to the background since the background was last
+/// found possible. If so, the background may be impossible by itself, and the subset is then empty.
 fn minimal_conflict<E>(
     background: &mut Vec<VariableId>,
     background_grew: bool,

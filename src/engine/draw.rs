@@ -1,4 +1,4 @@
-//! Drawing random cases from the distribution of a network.
+//! Draws random cases from the distribution of a network.
 
 use rand::{Rng, RngExt};
 
@@ -10,9 +10,9 @@ use crate::propagation::Watch;
 /// Evidence that observes `count` variables of `network`, or all if there are fewer, in the states of
 /// one sample of the joint distribution. The evidence is therefore possible.
 ///
-/// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network, each variable is
-/// drawn from its posterior given those drawn before, which takes one propagation of `propagator` for
-/// each. `propagator` must have loaded `network`.
+/// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network, the state of each
+/// variable is drawn from the variable's posterior given the states drawn before, so each variable
+/// takes one propagation. `propagator` must have loaded `network`.
 ///
 /// # Errors
 /// As [`Propagator::run`]; [`RunError::Impossible`] if all configurations have weight zero.
@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn cases_of_a_markov_network_follow_its_distribution() {
-        // A ring of three variables that are always equal, and 0 three times as often as 1.
+        // A ring of three variables that are always in the same state. State 0 is three times as
+        // probable as state 1.
         let ring = b"MARKOV 3 2 2 2 3 2 0 1 2 1 2 2 2 0 4 3 0 0 1 4 1 0 0 1 4 1 0 0 1";
         let network = open_bytes("ring.uai", ring.to_vec()).unwrap().network;
         assert!(!network.is_bayesian());

@@ -12,8 +12,9 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
-    /// The GPU failed or is lost; the text says what happened, phrased for the user. The propagator
-    /// cannot be used any more, but the network can be loaded again or into another engine.
+    /// The GPU failed or is lost. The text says what happened, phrased for the user. The propagator
+    /// cannot be used any more, but the network can be loaded again, into the same engine or
+    /// another.
     Device(String),
 }
 
@@ -66,8 +67,8 @@ pub enum LoadError {
         /// The reason, phrased for the user.
         reason: String,
     },
-    /// The engine does not compute in the requested precision.
-    #[error("engine {engine} does not compute in {precision}")]
+    /// The engine does not support the requested precision.
+    #[error("engine {engine} does not support {precision}")]
     Precision {
         /// Name of the engine.
         engine: &'static str,
@@ -96,8 +97,8 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether the cause is the engine or its device rather than the request, so that another
-    /// engine may load the network.
+    /// Whether the cause is the engine or the engine's device rather than the request, so that
+    /// another engine may load the network.
     #[must_use]
     pub fn another_engine_may_load(&self) -> bool {
         match self {

@@ -1,17 +1,18 @@
-//! Products of factors, such as all factors assigned to one clique.
+//! Products of factors, for example of all factors assigned to one clique.
 //!
-//! Entries are computed in double precision, so that an engine rounds each of them once. The product
-//! of many factors, as in a Markov network, may be out of range even though its entries are close to
-//! each other; a common power of two is then returned separately.
+//! Entries are computed in double precision, so that an engine that uses single precision rounds
+//! each entry only once more. The product of many factors, as in a Markov network, may be out of
+//! range even though its entries are close to each other. A common power of two is then returned
+//! separately.
 
 use crate::network::{FactorId, Network};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
 /// A product is computed without a separate power of two if it has at most this many factors, and
-/// its nonzero entries are at least 2 to the power of minus this. Values of factors are below 2, so
-/// all entries are then in the range of single precision. A smaller number would cost time, a
-/// larger one precision.
+/// if its nonzero entries must be at least 2 to the power of minus this number. Values of factors
+/// are below 2, so all entries are then in the range of single precision. A smaller number would
+/// cost time, and a larger one precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// A product of factors over a scope.
@@ -22,7 +23,7 @@ pub(super) struct FactorProduct<'a> {
 }
 
 impl<'a> FactorProduct<'a> {
-    /// The product over `scope` of `factors`, whose scopes are subsets of it.
+    /// The product of `factors` over `scope`, which contains the scopes of all of them.
     pub fn new(
         network: &'a Network,
         scope: &'a Scope,
@@ -35,8 +36,8 @@ impl<'a> FactorProduct<'a> {
         Self::from_tables(scope, factors.collect())
     }
 
-    /// The product over `scope` of tables given by values and scope. Variables of a table that are not
-    /// in `scope` are in state 0.
+    /// The product over `scope` of tables, each given by its values and its scope. Variables of a
+    /// table that are not in `scope` are in state 0.
     pub fn from_tables(scope: &'a Scope, factors: Vec<(&'a [f64], Scope)>) -> Self {
         Self { scope, factors }
     }
@@ -52,8 +53,8 @@ impl<'a> FactorProduct<'a> {
         cliques.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
-    /// Calls `put` with every entry in index order. The product is these entries times two to the
-    /// power of the returned exponent.
+    /// Calls `put` with every entry in index order. The product is these entries multiplied by two
+    /// to the power of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
         let below: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();
@@ -61,8 +62,8 @@ impl<'a> FactorProduct<'a> {
             self.fold(1.0, |product, value| product * value, put);
             return 0;
         }
-        // Each product is a number in [1, 2) and an exponent. Zero has a very small exponent, so that
-        // it stays zero when the largest exponent is subtracted.
+        // Each product is a number in [1, 2) and an exponent. Zero has a very small exponent, so
+        // that it stays zero after the largest exponent is subtracted.
         const ZERO: (f64, i32) = (0.0, i32::MIN / 2);
         let times = |(number, power): (f64, i32), value: f64| {
             let product: f64 = number * value;

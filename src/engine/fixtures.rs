@@ -1,4 +1,4 @@
-//! Networks and evidence for tests that compare engines, kernels and their twins.
+//! Networks and evidence for tests that compare engines, or kernels with their twins.
 
 use std::sync::Arc;
 #[cfg(feature = "cuda")]
@@ -19,7 +19,7 @@ use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 #[cfg(feature = "cuda")]
 use crate::propagation::{Posteriors, Watch};
 
-/// Compiled networks with some evidence for each: shipped networks and unusual shapes.
+/// Compiled networks, each with some cases: networks shipped with the program, and unusual ones.
 pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
     let mut rng = Pcg64Mcg::seed_from_u64(11);
     let shipped = ["asia", "child", "insurance", "alarm", "pigs"]
@@ -32,7 +32,8 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
         // One cause with 40 effects.
         network(&[3; 41], &std::iter::once(&[][..]).chain([&[0][..]; 40]).collect::<Vec<_>>()),
         network(&[12, 11, 3, 2, 5], &[&[], &[], &[0, 1], &[1, 2], &[0, 2, 3]]),
-        // A variable in no factor, and factors whose product is out of range.
+        // A variable in no factor, and factors whose product is out of the range of single
+        // precision.
         markov(&[700], vec![]),
         markov(&[2, 3], opposed(600)),
     ];
@@ -54,7 +55,8 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
-/// A network whose effect needs all of six causes, with evidence that makes each very unlikely.
+/// A network in which one effect needs all six causes, with evidence that makes each cause very
+/// unlikely.
 fn unlikely() -> (Arc<Network>, Vec<Evidence>) {
     let id = VariableId::new;
     let coins = (0..6).map(|cause| Cpt::new(id(cause), vec![], vec![0.5, 0.5]));
@@ -106,8 +108,8 @@ fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
     Arc::new(Network::new("made up", variables.collect(), cpts.collect()).unwrap())
 }
 
-/// No evidence in case 0. In the others, observations of about a fifth of the variables, which may be
-/// impossible, and in case 2 also likelihoods.
+/// The evidence of case number `case`. Case 0 has none. The other cases observe about a fifth of
+/// the variables, which may be impossible evidence. Case 2 also has likelihoods.
 fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
     let mut evidence = Evidence::none();
     for variable in network.ids() {
@@ -134,7 +136,7 @@ pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
 
 /// Checks that `propagator` agrees with engine `sequential`, which computes in double precision.
 #[cfg(feature = "cuda")]
-pub(in crate::engine) fn assert_as_sequential(
+pub(in crate::engine) fn assert_agrees_with_sequential(
     compiled: &Arc<CompiledNetwork>,
     cases: &[Evidence],
     propagator: &mut dyn Propagator,
@@ -148,10 +150,10 @@ pub(in crate::engine) fn assert_as_sequential(
     }
 }
 
-/// Checks that `gpu` gives the same answers with and without tracing, that they agree with those of
-/// `twin`, and that its launch overhead is not zero.
+/// Checks that `gpu` gives the same answers with and without tracing, that these answers agree with
+/// the answers of `twin`, and that the launch overhead of `gpu` is not zero.
 #[cfg(feature = "cuda")]
-pub(in crate::engine) fn assert_as_twin(
+pub(in crate::engine) fn assert_agrees_with_twin(
     compiled: &CompiledNetwork,
     cases: &[Evidence],
     gpu: &mut dyn Propagator,
@@ -167,7 +169,8 @@ pub(in crate::engine) fn assert_as_twin(
     assert!(gpu.gpu().and_then(|gpu| gpu.launch_overhead(3)).unwrap() > Duration::ZERO);
 }
 
-/// Checks that two runs agree within 1e-5, the accuracy of single precision, or fail alike.
+/// Checks that two runs agree within 1e-5, a tolerance for single precision, or fail with the same
+/// error.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, RunError>,

@@ -1,4 +1,4 @@
-//! What an engine is to its callers.
+//! The interface of engines to their callers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,34 @@ use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
 
 /// A way to propagate evidence through a junction tree.
 pub trait Engine: Send + Sync {
-    /// Its name and what it can do.
+    /// The engine's name and capabilities.
     fn info(&self) -> &'static EngineInfo;
 
-    /// Its name on the command line.
+    /// The engine's name on the command line.
     fn name(&self) -> &'static str {
         self.info().name
     }
 
-    /// What it is, in one line.
+    /// What the engine is, in one line.
     fn summary(&self) -> &'static str {
         self.info().summary
     }
 
-    /// The number types it can compute in, the default first.
+    /// The number types that the engine supports, the default first.
     fn precisions(&self) -> &'static [Precision] {
         self.info().capabilities.precisions
     }
 
-    /// Checks that it can run on this machine.
+    /// Checks that the engine can run on this machine.
     ///
     /// # Errors
-    /// The reason it cannot, phrased for the user.
+    /// The reason why the engine cannot run, phrased for the user.
     fn availability(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// What it would allocate for `compiled`. Allocates nothing itself.
+    /// What [`load`](Self::load) would allocate for `compiled`. The forecast itself allocates no
+    /// tables.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
     /// Allocates and fills the tables for `compiled`.
@@ -56,8 +57,9 @@ pub trait Engine: Send + Sync {
 pub trait Propagator: Send {
     /// Propagates `evidence` and returns the posteriors of all variables.
     ///
-    /// A cancelled or failed call does not affect later ones. An engine may reuse messages of
-    /// earlier runs that `evidence` does not change; that changes no posterior beyond rounding.
+    /// A cancelled call, or one with impossible evidence, does not affect later calls. An engine
+    /// may reuse messages of earlier runs that `evidence` does not change. This changes no
+    /// posterior beyond rounding.
     ///
     /// # Errors
     /// [`RunError::Impossible`] if the evidence has probability zero,
@@ -71,10 +73,10 @@ pub trait Propagator: Send {
     /// Propagates each of `cases` separately and returns their answers in the same order.
     ///
     /// Engines with the [`batch`](super::Capabilities::batch) capability compute many cases together.
-    /// `watch` can cancel the call; it neither times nor counts messages.
+    /// `watch` can cancel the call. It neither times nor counts messages of a batch.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. A case of probability zero has an error as its answer.
+    /// Only if `watch` was cancelled. If a case has probability zero, its answer is an error.
     ///
     /// # Panics
     /// If a case names variables or states that the loaded network does not have.
@@ -84,13 +86,13 @@ pub trait Propagator: Send {
 
     /// Drops everything kept from earlier runs, so that the next run computes everything anew.
     ///
-    /// Call this before timing a propagation. It changes no posterior beyond rounding.
+    /// Call this before timing a propagation. The call changes no posterior beyond rounding.
     fn forget(&mut self) {}
 
-    /// The most bytes it holds at any time, including during a run.
+    /// Maximum memory in use at any time, including during a run, in bytes.
     fn peak_bytes(&self) -> u64;
 
-    /// Workers it computes with: threads of the CPU, or blocks of a GPU.
+    /// Number of workers: threads of the CPU, or blocks of a persistent kernel.
     fn threads(&self) -> usize {
         1
     }
@@ -110,13 +112,13 @@ pub trait GpuPropagator {
         false
     }
 
-    /// The time of all launches and copies of one propagation with empty kernels, the median of
-    /// `repeat` runs; `None` if the driver reports an error.
+    /// The time of all launches and copies of one propagation with empty kernels: the median of
+    /// `repeat` runs, or `None` if the driver reports an error.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// The time of the kernel for a propagation without evidence: first without timestamps, then with
-    /// the timestamps that trace messages. Both are medians of `repeat` runs by the device's clock.
-    /// `None` if the engine's kernel takes no timestamps.
+    /// Two times of the kernel for a propagation without evidence: first without timestamps, then
+    /// with the timestamps that trace messages. Each is the median of `repeat` runs by the device's
+    /// clock. `None` if the engine's kernel takes no timestamps, or if the driver reports an error.
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
         let _ = repeat;
         None

@@ -1,4 +1,4 @@
-//! Checks that engines share before they load a network.
+//! Checks that all engines make before they load a network.
 
 use super::{Engine, LoadError, LoadOptions};
 use crate::numbers::thousands;
@@ -14,15 +14,16 @@ pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Resu
     }
 }
 
-/// Why an engine that supports up to `limit` entries in a table does not support one of this many;
-/// `None` if it does. `table` names the kind of table to the user: `clique` or `separator`.
+/// Why an engine that supports at most `limit` entries in a table does not support a table of
+/// `entries` entries; `None` if it does. `table` names the kind of table to the user: `clique` or
+/// `separator`.
 pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<String> {
     let limit = u64::from(limit);
     (entries > limit)
         .then(|| format!("it supports at most {} entries in a {table}", thousands(limit)))
 }
 
-/// The forecast for `engine`. `bytes` is only called if the network is not `unsupported`.
+/// The forecast for `engine`. `bytes` is called only if `unsupported` is `None`.
 pub(super) fn forecast(
     engine: &dyn Engine,
     compiled: &CompiledNetwork,
@@ -36,7 +37,7 @@ pub(super) fn forecast(
     }
 }
 
-/// Checks that `engine` can load `compiled` with `options`, and returns the bytes it needs.
+/// Checks that `engine` can load `compiled` with `options`, and returns the number of bytes needed.
 ///
 /// # Errors
 /// If the engine does not support the precision or the network, or needs more than the memory

@@ -6,8 +6,8 @@
 use crate::engine::MessageDetail;
 use crate::potential::Odometer;
 
-/// A move forward by at most this many steps updates the sums step by step; a longer one recomputes
-/// them. This affects only speed.
+/// Maximum number of additions by which a move forward updates the sums one by one. A longer move
+/// recomputes all sums. This affects only speed.
 const MAX_INCREMENTAL_STEPS: usize = 1000;
 
 /// The order of the elementary steps of a message.
@@ -26,7 +26,7 @@ pub enum Order {
 /// One elementary step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Of the sender's entries that map to separator entry j, number `n` is added to φ*(j).
+    /// An entry of the sender is added to φ*(j).
     Add {
         /// The separator's entry.
         j: usize,
@@ -40,8 +40,7 @@ pub enum Step {
         /// The separator's entry.
         j: usize,
     },
-    /// Of the receiver's entries that map to separator entry j, number `n` is multiplied by the
-    /// quotient.
+    /// An entry of the receiver is multiplied by the quotient φ*(j)/φ(j).
     Multiply {
         /// The separator's entry.
         j: usize,
@@ -103,9 +102,9 @@ impl Progress {
     /// Moves to the position after `done` steps, or after the last step if there are fewer.
     ///
     /// # Complexity
-    /// [`Order::Entries`]: one addition for each of the sender's entries before the new position,
-    /// or one for each step of a short move forward. [`Order::Threads`]: the additions of one
-    /// thread, and a copy of the sums of all threads before it.
+    /// In [`Order::Entries`]: at most one addition for each of the sender's entries before the new
+    /// position, or one for each step of a short move forward. In [`Order::Threads`]: the additions
+    /// of one thread, and copies of the sums of all threads before that thread.
     pub fn seek(&mut self, message: &MessageDetail, done: usize) {
         let target = done.min(steps(message));
         match self.order {
@@ -230,7 +229,7 @@ pub fn step(message: &MessageDetail, order: Order, index: usize) -> Step {
     }
 }
 
-/// The number of the first step that adds to separator entry `j`, in either order.
+/// The number of the first step that adds to separator entry `j`, counted from zero.
 #[must_use]
 pub fn first_step(message: &MessageDetail, order: Order, j: usize) -> usize {
     match order {
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_right_at_every_step_in_both_directions() {
+    fn progress_is_right_at_every_step_also_after_moving_back() {
         for message in messages() {
             for order in [Order::Entries, Order::Threads] {
                 let mut sums = vec![0.0; message.before.len()];
@@ -298,13 +297,13 @@ mod tests {
                 let mut progress = Progress::new(&message, order);
                 for index in 0..=steps(&message) {
                     progress.seek(&message, index);
-                    let back_again = {
+                    let moved_back = {
                         let mut far = progress.clone();
                         far.seek(&message, usize::MAX);
                         far.seek(&message, index);
                         far
                     };
-                    for progress in [&progress, &back_again] {
+                    for progress in [&progress, &moved_back] {
                         assert_eq!(progress.done(), index);
                         let has = |progress: &Progress, entry| progress.has_added(&message, entry);
                         assert!((0..added.len()).all(|i| has(progress, i) == added[i]));
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_step_of_a_thread_adds_its_first_entry() {
+    fn the_first_step_of_a_separator_entry_adds_the_first_element_of_its_mapping_table() {
         for message in messages() {
             for order in [Order::Entries, Order::Threads] {
                 for j in 0..message.before.len() {

@@ -1,9 +1,9 @@
 //! The engines: ways to propagate evidence through a junction tree.
 //!
 //! An [`Engine`] is immutable and forecasts what it needs for a compiled network. Loading the network
-//! gives a [`Propagator`], which owns the tables and is used by one thread at a time. What an engine
-//! can do is data: its [`Capabilities`]. All engines give the same posteriors; `tests/conformance`
-//! checks that.
+//! gives a [`Propagator`], which owns the tables and is used by one thread at a time. The
+//! [`Capabilities`] of an engine say, as data, what the engine can do. All engines give the same
+//! posteriors; `tests/conformance` checks that.
 
 mod batch;
 mod capabilities;

@@ -7,18 +7,18 @@ use std::str::FromStr;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 
-/// How an engine is to load a network.
+/// How an engine loads a network.
 ///
-/// By default: double precision, a worker for each core, and half of the available memory.
+/// The default is double precision, one thread per core, and half of the available memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadOptions {
     /// Number type of the tables.
     pub precision: Precision,
-    /// Threads of the CPU to use. An engine without the
+    /// Maximum number of threads of the CPU. An engine without the
     /// [`parallel`](crate::engine::Capabilities::parallel) capability passes messages on one thread
     /// or on the GPU, but may use them to prepare the cases of a batch and to read its results.
     pub threads: usize,
-    /// The most memory to allocate.
+    /// Maximum memory to allocate.
     pub memory: MemoryLimit,
     /// Options of the paper's kernel. Engines without the
     /// [`paper_options`](crate::engine::Capabilities::paper_options) capability ignore them.
@@ -26,8 +26,8 @@ pub struct LoadOptions {
 }
 
 impl Default for LoadOptions {
-    /// Double precision, all cores, and half of the available memory. The engines on a GPU compute in
-    /// single precision only: set [`precision`](Self::precision) for them.
+    /// Double precision, all cores, and half of the available memory. Engines on a GPU support only
+    /// single precision: set [`precision`](Self::precision) for these engines.
     fn default() -> Self {
         Self {
             precision: Precision::F64,
@@ -38,10 +38,11 @@ impl Default for LoadOptions {
     }
 }
 
-/// The parameters that section 4 of Zheng, Mengshoel and Chong varies.
+/// The parameters that Zheng, Mengshoel and Chong vary in section 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PaperOptions {
-    /// Threads per block, 16 to 1024 (section 4.2, Figure 5). Numbers out of range are clamped.
+    /// Number of threads per block, from 16 to 1024 (section 4.2, Figure 5). Other numbers are
+    /// clamped.
     pub block_size: u32,
     /// The layout of the mapping tables in memory (section 4.5).
     pub layout: MappingLayout,
@@ -84,8 +85,8 @@ impl MappingLayout {
         }
     }
 
-    /// The stride between the mapping tables of a separator with `entries` entries and the stride
-    /// between the `count` elements of each table, in words of 4 bytes.
+    /// Two strides in words of 4 bytes: between the mapping tables of a separator with `entries`
+    /// entries, and between the `count` elements of each table.
     ///
     /// With strides (t, e), element n of the table of entry j is at `j * t + n * e`.
     #[must_use]
@@ -96,10 +97,10 @@ impl MappingLayout {
         }
     }
 
-    /// The words that the threads of warp number `warp` read when each reads element `n` of its
-    /// mapping table, in the order of the threads (Figure 8). The separator has `entries` entries,
-    /// one per thread, and each mapping table has `count` elements. The last warp may have fewer
-    /// threads.
+    /// The words that the threads of warp number `warp` read when each thread reads element `n` of
+    /// its mapping table, in the order of the threads (Figure 8). The separator has `entries`
+    /// entries, one per thread, and each mapping table has `count` elements. The last warp may have
+    /// fewer threads.
     #[must_use]
     pub fn words_of_warp(self, entries: usize, count: usize, warp: usize, n: usize) -> Vec<usize> {
         let (tables, elements) = self.strides(entries, count);
@@ -108,7 +109,7 @@ impl MappingLayout {
     }
 }
 
-/// Threads of a warp, which run in step.
+/// Number of threads of a warp. They run in step.
 pub const WARP: usize = 32;
 
 /// Size of one memory transaction of a GPU in words of 4 bytes: 32 bytes.

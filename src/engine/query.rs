@@ -13,8 +13,8 @@ use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, com
 /// The posteriors of all variables of `network` given `evidence`.
 ///
 /// Compiles the network, loads it into the default engine with default options and propagates once.
-/// To ask about one network repeatedly, compile and load it once instead and call
-/// [`propagate`] for each evidence.
+/// For several queries of one network, compile and load the network once and call [`propagate`] for
+/// each set of evidence.
 ///
 /// # Errors
 /// If the junction tree does not fit into half of the available memory, or the evidence has
@@ -29,8 +29,8 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
     Ok(propagate(&mut *propagator, &compiled, evidence, &Watch::untimed(cancel))?)
 }
 
-/// Propagates `evidence` through the network loaded into `propagator`. If the evidence is
-/// impossible, the error names the findings in conflict.
+/// Propagates `evidence` through the network loaded into `propagator`, which is `compiled`. If the
+/// evidence is impossible, the error names the findings in conflict.
 ///
 /// # Errors
 /// If the evidence is impossible, `watch` was cancelled, or the GPU failed.
@@ -53,10 +53,12 @@ pub fn propagate(
     }
 }
 
-/// As [`Propagator::run_batch`]. For each impossible case, the answer names the findings in conflict.
+/// As [`Propagator::run_batch`], but the answer to an impossible case names the findings in
+/// conflict.
 ///
 /// # Errors
-/// If `watch` was cancelled or the GPU failed. An impossible case has an error as its answer.
+/// If `watch` was cancelled or the GPU failed. An impossible case is an error only in its own
+/// answer.
 pub fn propagate_batch(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -75,7 +77,7 @@ pub fn propagate_batch(
     cases.iter().zip(answers).map(&mut explain).collect()
 }
 
-/// Answers each case by a separate run.
+/// Propagates each case in a separate run.
 pub(super) fn one_at_a_time(
     cases: &[Evidence],
     watch: &Watch,
@@ -92,7 +94,7 @@ pub(super) fn one_at_a_time(
     Ok(answers)
 }
 
-/// Answers the cases that a batch found impossible by separate runs.
+/// Replaces each answer by which a batch found a case impossible by the answer of a separate run.
 ///
 /// A batch has less numerical range than a single run, so it may take evidence that is possible but
 /// very unlikely for impossible.

@@ -1,8 +1,8 @@
 //! Engine `reference`: variable elimination, against which the other engines are checked.
 //!
 //! For each variable separately, all other variables are summed out of the product of all factors
-//! and findings. The engine uses the network and not its junction tree, so it does not share errors
-//! with the other engines. It is slow and meant for tests and small networks.
+//! and findings. The engine uses the network and not its junction tree, so an error in the junction
+//! tree does not affect it. It is slow and meant for tests and small networks.
 //!
 //! Zhang and Poole, A simple approach to Bayesian network computations (1994).
 
@@ -18,8 +18,8 @@ use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Potential, Precision, Scope};
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
 
-/// Up to this many variables the forecast of memory is exact, at the cost of simulating one
-/// elimination for each variable. Above, where that would take seconds, it is an upper bound.
+/// Maximum number of variables for an exact forecast of memory, which simulates one elimination for
+/// each variable. With more variables that would take seconds, so the forecast is an upper bound.
 const MAX_EXACT_FORECAST: usize = 500;
 
 /// Engine `reference`.
@@ -89,7 +89,8 @@ fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
     let findings = evidence.iter().map(|(v, finding)| Potential::from_finding(network, v, finding));
     let all = tables.chain(findings).chain(variable_scopes(network).map(Potential::one));
     let mut factors: Vec<Potential> = all.collect();
-    // A factor that is zero everywhere stays so; the elimination will report it as impossible.
+    // A factor that is zero everywhere is not scaled. The elimination then reports the evidence as
+    // impossible.
     let scale = factors.iter_mut().map(|factor| i64::from(factor.rescale().unwrap_or(0)));
     let exponent = -scale.sum::<i64>();
     (factors, exponent)
@@ -168,10 +169,11 @@ fn elimination_order(network: &Network) -> Vec<VariableId> {
     order
 }
 
-/// The largest number of entries held at any time while computing all posteriors: the initial factors,
-/// the copy of them that an elimination works on, a product and a marginal, and the results.
+/// Maximum number of entries held at any time while computing all posteriors: the initial factors,
+/// the copy of these factors that an elimination works on, a product and a marginal, and the
+/// results.
 ///
-/// It counts a finding on every variable, so it holds for any evidence.
+/// A finding on every variable is counted, so the maximum holds for any evidence.
 fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (initial, results) = (total(&start), states(network));
@@ -193,8 +195,9 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
 
 /// An upper bound of [`peak_entries`], computed from a single elimination of all variables.
 ///
-/// An elimination that keeps one variable has tables larger by at most the factor of its number of
-/// states. Every table is an initial one, the marginal of a product, or the current product.
+/// If an elimination keeps one variable, its tables are at most as many times larger as that
+/// variable has states. Every table is an initial one, the marginal of a product, or the current
+/// product.
 fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (mut marginals, mut largest) = (0_u64, 0);
@@ -209,8 +212,8 @@ fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
     initial.saturating_add(working).saturating_add(states(network))
 }
 
-/// Simulates the elimination of all variables of `order` except `target`. Calls `product` for each
-/// product with the number of entries of its factors, of the product, and of its marginal.
+/// Simulates the elimination of all variables of `order` except `target`. For each product, calls
+/// `product` with three numbers of entries: of the factors, of the product, and of its marginal.
 fn products(
     start: &[Scope],
     order: &[VariableId],
@@ -218,7 +221,7 @@ fn products(
     mut product: impl FnMut(u64, u64, u64),
 ) {
     let mut position = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(place, v)| position[v.index()] = place);
+    order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
     // The position in `order` of the variable of a scope that is eliminated first.
     let first = |scope: &Scope| {
         let eliminated = scope.variables().iter().filter(|v| Some(**v) != target);
@@ -226,16 +229,16 @@ fn products(
     };
     let mut waiting: Vec<Vec<Cow<'_, Scope>>> = vec![Vec::new(); order.len()];
     for scope in start {
-        first(scope).into_iter().for_each(|place| waiting[place].push(Cow::Borrowed(scope)));
+        first(scope).into_iter().for_each(|at| waiting[at].push(Cow::Borrowed(scope)));
     }
-    for (place, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
-        let with = std::mem::take(&mut waiting[place]);
+    for (at, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
+        let with = std::mem::take(&mut waiting[at]);
         let joint = Scope::union(with.iter().map(|scope| &**scope));
         let rest = joint.without(variable);
         let consumed = with.iter().map(|scope| entries(scope)).fold(0, u64::saturating_add);
         product(consumed, entries(&joint), entries(&rest));
-        if let Some(place) = first(&rest) {
-            waiting[place].push(Cow::Owned(rest));
+        if let Some(at) = first(&rest) {
+            waiting[at].push(Cow::Owned(rest));
         }
     }
 }
@@ -250,13 +253,13 @@ fn total(scopes: &[Scope]) -> u64 {
     scopes.iter().map(entries).fold(0, u64::saturating_add)
 }
 
-/// The number of states of all variables together.
+/// Total number of states of all variables.
 fn states(network: &Network) -> u64 {
     network.ids().map(|variable| network[variable].cardinality() as u64).sum()
 }
 
-/// A scope for each variable of a Markov network, in which a variable may be in no factor. None for
-/// a Bayesian network.
+/// For a Markov network, in which a variable may be in no factor, the scope of each variable alone;
+/// for a Bayesian network nothing.
 fn variable_scopes(network: &Network) -> impl Iterator<Item = Scope> {
     let variables = network.ids().filter(|_| !network.is_bayesian());
     variables.map(|variable| Scope::of(network, [variable]))
@@ -279,7 +282,7 @@ mod tests {
     use crate::cancel::CancelToken;
     use crate::network::{Cpt, Variable};
 
-    /// A -> B <- C, all tables by hand.
+    /// The network A -> B <- C with three small tables.
     fn collider() -> Network {
         let id = VariableId::new;
         let coin = |name: &str| Variable::new(name, ["no", "yes"]);
@@ -312,8 +315,8 @@ mod tests {
 
     #[test]
     fn the_forecast_counts_all_tables_held_at_once() {
-        // The factors have 2 + 8 + 2 entries and the three findings 2 each; they are held twice. The
-        // largest product has 8 entries, and the results have 6.
+        // The factors have 2 + 8 + 2 entries and the three findings have 2 each: 18, held twice.
+        // The largest product has 8 entries, and the results have 6.
         let network = collider();
         let peak = peak_entries(&network, &elimination_order(&network));
         assert_eq!(peak, 18 + (18 + 8) + 6);

@@ -8,17 +8,17 @@
 //! it never reorders a sum, so a body that needs a vectorised sum keeps a fixed number of partial
 //! sums of its own.
 //!
-//! The crate `multiversion` (0.9) was tried in its place. It gave the same bits, but sums over
-//! short rows, which are the most common, took up to 1.4 times as long.
+//! The crate `multiversion` (0.9) was tried in place of this macro. It gave the same bits, but sums
+//! over short rows, which are the most common, took up to 1.4 times as long.
 //!
-//! The check for a feature is one load of a cached flag, so a call costs a few nanoseconds more
-//! than the body. Wrap whole loops over rows, not single rows.
+//! The check for a feature loads a cached flag, so a call costs a few nanoseconds more than the
+//! body. Wrap whole loops over rows, not single rows.
 
 /// Defines a function that runs `$body`, compiled for the best vector instructions of the machine.
 ///
-/// The body has the same arguments, returns nothing and must be `#[inline(always)]`, as must all
-/// that it calls: only code that is inlined is compiled for the chosen instructions. It may have
-/// one type parameter `T`, whose bound is given in angle brackets.
+/// The body has the same arguments and returns nothing. The body and every function that it calls
+/// must be `#[inline(always)]`, because only inlined code is compiled for the chosen instructions.
+/// The body may have one type parameter `T`; its bound is given in angle brackets.
 ///
 /// ```ignore
 /// simd_dispatch!(

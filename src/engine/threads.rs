@@ -9,15 +9,15 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A thread pool. When dropped, its threads become idle and can be reused.
+/// A thread pool. When it is dropped, its threads become idle and can be reused.
 pub(super) struct Threads {
     /// `None` only in `drop`.
     pool: Option<ThreadPool>,
-    /// Where the pool goes when this is dropped.
+    /// Where the pool is put when this value is dropped.
     idle: &'static Idle,
 }
 
-/// The last pool that was dropped, whose threads sleep.
+/// The last pool that was dropped. Its threads sleep.
 struct Idle(Mutex<Option<ThreadPool>>);
 
 static IDLE: Idle = Idle(Mutex::new(None));
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(ids(&third), first_ids);
         drop(second);
         let fourth = IDLE.take(3).expect("three threads");
-        assert_eq!(ids(&fourth).len(), 3, "two are not enough");
+        assert_eq!(ids(&fourth).len(), 3, "a pool of two is not reused for three");
         drop(third);
         assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
     }

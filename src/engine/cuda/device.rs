@@ -1,5 +1,4 @@
-//! Finds the GPU, and provides what all engines on it share: streams, kernels, buffers and
-//! launches.
+//! Finds the GPU, and provides what all GPU engines share: streams, kernels, buffers and launches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -25,15 +24,15 @@ pub(super) struct Device {
 /// Name and size of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// Its name, as the driver gives it.
+    /// The name of the GPU, as the driver gives it.
     pub name: String,
     /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that can be resident on each multiprocessor at the same time.
+    /// Maximum number of threads resident on each multiprocessor at the same time.
     pub threads_per_multiprocessor: u32,
 }
 
-/// The GPU, or the reason why there is none, phrased for the user. It is looked for once per
+/// The GPU, or the reason why none can be used, phrased for the user. The search is made once per
 /// process.
 pub(super) fn device() -> Result<&'static Device, String> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
@@ -45,8 +44,8 @@ fn find() -> Result<Device, String> {
     if !unsafe { sys::is_culib_present() } {
         return Err("there is no NVIDIA driver on this machine".to_owned());
     }
-    // cudarc panics if the driver is too old to have a function that it calls.
-    let found = unless_panic(|| {
+    // cudarc panics if it calls a function that the driver is too old to have.
+    let found = catch_panic(|| {
         if CudaContext::device_count().map_err(|error| describe(&error))? == 0 {
             return Err("the NVIDIA driver finds no GPU".to_owned());
         }
@@ -66,14 +65,14 @@ fn find() -> Result<Device, String> {
     found.unwrap_or_else(|| Err("the NVIDIA driver is too old".to_owned()))
 }
 
-/// Runs `work`; `None` if it panicked.
-fn unless_panic<R>(work: impl FnOnce() -> R) -> Option<R> {
+/// The result of `work`; `None` if `work` panicked.
+fn catch_panic<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-/// The message of the driver, as a sentence for the user.
+/// The driver's message, phrased for the user.
 pub(super) fn describe(error: &DriverError) -> String {
-    match unless_panic(|| error.error_string().ok().map(|text| text.to_string_lossy().into_owned()))
+    match catch_panic(|| error.error_string().ok().map(|text| text.to_string_lossy().into_owned()))
     {
         Some(Some(text)) => format!("the NVIDIA driver says: {text}"),
         _ => format!("the NVIDIA driver says: {error:?}"),
@@ -92,7 +91,7 @@ impl Device {
         self.context.new_stream()
     }
 
-    /// Compiles `ptx` for this GPU and returns its kernels called `names`.
+    /// Compiles `ptx` for this GPU and returns the kernels with these `names`.
     pub fn load<const N: usize>(
         &self,
         ptx: &'static str,
@@ -112,7 +111,8 @@ impl Device {
         self.context.compute_capability()
     }
 
-    /// How many blocks of `threads` threads of `kernel` can be resident at the same time.
+    /// The number of blocks of `kernel`, with `threads` threads each, that can be resident at the
+    /// same time.
     pub fn resident_blocks(
         &self,
         kernel: &CudaFunction,
@@ -139,14 +139,15 @@ impl Device {
         })
     }
 
-    /// Whether kernels of several processes can run at the same time, as with the multi-process service.
+    /// Whether kernels of several processes can run at the same time, as the multi-process service
+    /// (MPS) allows.
     pub fn is_shared(&self) -> bool {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
-        // If the driver is too old to know, assume that they can.
+        // If the driver is too old to answer, assume that they can.
         self.context.attribute(attribute) != Ok(0)
     }
 
-    /// `len` zeros in pinned host memory.
+    /// Pinned host memory that holds `len` zeros.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
         self.context.bind_to_thread()?;
         // SAFETY: the driver allocates this many bytes, aligned to a page, or fails; they are freed
@@ -159,7 +160,7 @@ impl Device {
         Ok(Pinned { start, len, context: Arc::clone(&self.context) })
     }
 
-    /// Free bytes of the GPU's memory.
+    /// Free memory of the GPU in bytes.
     pub fn free_bytes(&self) -> Result<u64, DriverError> {
         Ok(self.context.mem_get_info()?.0 as u64)
     }
@@ -175,8 +176,8 @@ impl Device {
         LoadError::Device { engine, needed, free, reason: describe(error) }
     }
 
-    /// The time of one launch in a sequence of launches, computed from the times of 200 and of 1000
-    /// launches of an empty kernel. It is measured once per process.
+    /// The time of one launch in a sequence of launches: the difference between the times of 1000
+    /// and of 200 launches of an empty kernel, divided by 800. It is measured once per process.
     ///
     /// # Errors
     /// The message of the driver.
@@ -215,33 +216,33 @@ pub(super) fn is_done(stream: &CudaStream) -> Result<bool, DriverError> {
     }
 }
 
-/// The flag of host memory that kernels can access.
+/// The flag for host memory that kernels can access.
 const MAPPED: u32 = sys::CU_MEMHOSTALLOC_DEVICEMAP;
 
-/// Pinned host memory: the GPU copies from and to it directly, and kernels can access it.
+/// Pinned host memory, which the GPU copies directly and kernels can access.
 pub(super) struct Pinned<T: Pod> {
     start: *mut T,
     len: usize,
     context: Arc<CudaContext>,
 }
 
-// SAFETY: it owns its memory, as `Box<[T]>` does.
+// SAFETY: a `Pinned` owns its memory, as a `Box<[T]>` does.
 unsafe impl<T: Pod + Send> Send for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: `start` points to `len` numbers, and any bits are a valid `T`. Memory that the
-        // GPU writes is read only after waiting for the GPU, or else by `as_atomics`.
+        // GPU writes is read either after waiting for the GPU or through `as_atomics`.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`, and borrowed mutably.
+        // SAFETY: as in `as_slice`; `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// The address at which kernels find it. Host and GPU share one address space on every GPU of
-    /// compute capability 7.0 or higher.
+    /// The address at which kernels find the memory. Host and GPU share one address space on every
+    /// GPU of compute capability 7.0 or higher.
     pub fn device_address(&self) -> u64 {
         self.start as u64
     }
@@ -266,7 +267,8 @@ impl Pinned<u32> {
 
 impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // If the driver fails here, it has failed before, and that was reported.
+        // A failure here is ignored: an earlier call of the driver has failed too, and that failure
+        // was reported.
         let _ = self.context.bind_to_thread();
         // SAFETY: `start` was allocated by `malloc_host`, and no borrow of it is left.
         let _ = unsafe { result::free_host(self.start.cast()) };
@@ -278,8 +280,8 @@ pub(super) fn grid((x, y): (u32, u32), threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// Copies `data` to a new buffer on the GPU. Without data it is a buffer of one zero, because the driver
-/// does not allocate empty ones.
+/// Copies `data` to a new buffer on the GPU. If `data` is empty, the buffer holds one zero, because
+/// the driver does not allocate empty buffers.
 pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
     stream: &Arc<CudaStream>,
     data: &[T],
@@ -299,8 +301,8 @@ pub(super) fn upload_records<T: NoUninit>(
 pub(super) mod tests {
     use super::*;
 
-    /// Whether `test` can run on a GPU. If not, it prints the reason, or panics if `REQUIRE_CUDA=1` is
-    /// in the environment.
+    /// Whether a test that needs a GPU can run. Without a GPU this prints the reason, or panics if
+    /// `REQUIRE_CUDA=1` is in the environment. `test`: the name of the test.
     pub(in crate::engine::cuda) fn has_gpu(test: &str) -> bool {
         match device() {
             Ok(_) => true,

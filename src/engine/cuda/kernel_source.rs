@@ -2,14 +2,14 @@
 //! their counterparts in Rust.
 //!
 //! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is shared
-//! if one of its comments has the word "Shared". Its constants and structs must all have
-//! counterparts.
+//! if one of its comments has the word "Shared". All constants and structs of a shared paragraph
+//! must have counterparts.
 
 use std::collections::BTreeMap;
 
 use super::kernels::tests::folder;
 
-/// The fields of a struct with their offsets, and its size, in bytes.
+/// A struct's name, its size in bytes, and its fields with their offsets in bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub name: &'static str,
@@ -31,25 +31,26 @@ macro_rules! layout {
 }
 pub(super) use layout;
 
-/// Checks that the shared constants of a kernel are exactly these. `kernel`: the path in kernels/
-/// without extension.
+/// Checks that the shared constants of a kernel are exactly `expected`. `kernel`: the path of the
+/// source in kernels/ without extension.
 pub(super) fn assert_constants(kernel: &str, expected: &[(&str, f64)]) {
-    let source = read(kernel);
+    let source = read_source(kernel);
     let expected: BTreeMap<String, f64> =
         expected.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     assert_eq!(shared_constants(&source), expected, "{kernel}.cu");
 }
 
-/// Checks that a kernel has exactly one shared struct, and that it has this layout.
+/// Checks that a kernel has exactly one shared struct, and that the struct has the layout
+/// `expected`.
 pub(super) fn assert_layout(kernel: &str, expected: Layout) {
-    let source = read(kernel);
+    let source = read_source(kernel);
     let structs = shared_structs(&source);
     let fields = expected.fields.iter().map(|&(name, offset)| (name.to_owned(), offset));
     let expected = (expected.name.to_owned(), expected.size, fields.collect());
     assert_eq!(structs, [expected], "{kernel}.cu");
 }
 
-fn read(kernel: &str) -> String {
+fn read_source(kernel: &str) -> String {
     std::fs::read_to_string(folder().join(kernel).with_extension("cu")).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn paragraphs(source: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// The lines of a paragraph without comments.
+/// The lines of a paragraph, with comments removed.
 fn code(paragraph: &str) -> impl Iterator<Item = &str> {
     paragraph.lines().map(|line| line.split("//").next().unwrap_or("").trim())
 }
@@ -76,7 +77,7 @@ fn shared_constants(source: &str) -> BTreeMap<String, f64> {
             let (declaration, value) =
                 definition.trim_end_matches(';').split_once(" = ").expect("one line per constant");
             let name = declaration.rsplit(' ').next().unwrap().to_owned();
-            let value = product(value, &known);
+            let value = evaluate(value, &known);
             if is_shared {
                 shared.insert(name.clone(), value);
             }
@@ -86,8 +87,9 @@ fn shared_constants(source: &str) -> BTreeMap<String, f64> {
     shared
 }
 
-/// The value of a literal, a known constant, or a product or quotient of them.
-fn product(expression: &str, known: &BTreeMap<String, f64>) -> f64 {
+/// The value of an expression: literals and known constants, multiplied or divided from left to
+/// right.
+fn evaluate(expression: &str, known: &BTreeMap<String, f64>) -> f64 {
     let mut tokens = expression.split(' ');
     let mut value = operand(tokens.next().unwrap(), known);
     while let (Some(operator), Some(next)) = (tokens.next(), tokens.next()) {
@@ -113,7 +115,7 @@ fn operand(token: &str, known: &BTreeMap<String, f64>) -> f64 {
     sign * magnitude
 }
 
-/// Name, size, and fields with offsets.
+/// A struct's name, its size in bytes, and its fields with their offsets in bytes.
 type Struct = (String, usize, Vec<(String, usize)>);
 
 fn shared_structs(source: &str) -> Vec<Struct> {
@@ -131,7 +133,7 @@ fn shared_structs(source: &str) -> Vec<Struct> {
     found
 }
 
-/// Lays out the fields as C does: each at the next multiple of its size.
+/// Lays out the fields of a struct as C does: each at the next multiple of its type's size.
 fn with_offsets(name: String, body: &str) -> Struct {
     let (mut fields, mut size, mut alignment) = (Vec::new(), 0_usize, 1);
     for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {

@@ -1,6 +1,7 @@
-//! The embedded kernels: PTX, which the driver compiles for the GPU that it finds.
+//! The embedded kernels, as PTX, which the driver compiles for the GPU of the machine.
 
-/// Path of the source in kernels/ without extension, compute capability, and PTX of each kernel file.
+/// For each PTX file the path of its source in kernels/ without extension, the compute capability
+/// times ten, and the text.
 #[cfg(test)]
 const ALL: [(&str, u32, &str); 7] = [
     ("batch", 70, BATCH),
@@ -49,7 +50,7 @@ pub(super) mod tests {
         found
     }
 
-    /// FNV-1a with 64 bits, as in `kernels/build.py`.
+    /// 64-bit FNV-1a, as in `kernels/build.py`.
     fn hash(data: &[u8]) -> u64 {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         data.iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -75,16 +76,15 @@ pub(super) mod tests {
         for (name, architecture, ptx) in ALL {
             let source = std::fs::read(folder.join(name).with_extension("cu")).unwrap();
             let expected = format!("// source {:016x}\n", hash(&[&*headers, &source].concat()));
-            assert!(ptx.starts_with(&expected), "{name}.ptx is out of date; run kernels/build.py");
-            assert!(
-                ptx.contains(&format!(".version 8.0\n.target sm_{architecture}")),
-                "{name}.ptx"
-            );
+            let file = format!("the PTX of {name}.cu for sm_{architecture}");
+            assert!(ptx.starts_with(&expected), "{file} is out of date; run kernels/build.py");
+            assert!(ptx.contains(&format!(".version 8.0\n.target sm_{architecture}")), "{file}");
         }
     }
 
-    /// Compiles all kernels where NVRTC is found: in the folder `NVRTC_DIR`, or in the Python package
-    /// `nvidia.cuda_nvrtc`. Without it the test is skipped, unless `REQUIRE_NVRTC=1`.
+    /// Compiles all kernels with NVRTC, which is looked for in the folder `NVRTC_DIR` and in the
+    /// Python package `nvidia.cuda_nvrtc`. Without NVRTC the test is skipped, unless
+    /// `REQUIRE_NVRTC=1` is set.
     #[test]
     fn compiling_the_kernels_reproduces_the_ptx() {
         /// Exit status of `build.py --check` without a compiler.

@@ -2,13 +2,13 @@
 //!
 //! The driver is loaded when it is first needed, and nothing is linked against it, so one binary
 //! runs on machines with and without a GPU. The kernels are CUDA C++ in `kernels/`, compiled ahead
-//! of time to PTX, which the driver compiles for the GPU. Each kernel has a twin here, which does
-//! the same on the CPU over the same buffers. Tests use the twins to check packing, indices and
-//! order without a GPU.
+//! of time to PTX, which the driver compiles for the GPU. Each kernel that computes has a twin
+//! here, which does the same on the CPU over the same buffers. The twins exist only in tests, which
+//! use them to check packing, indices and order without a GPU.
 //!
 //! Nothing outside this module uses CUDA, and all `unsafe` code for it is here. Kernels take raw
-//! device pointers, so a launch is safe only if the records that it reads are correct. The twins
-//! check that: they index the same buffers with bounds checks.
+//! device pointers, so a launch is safe only if the records that the kernel reads are correct. The
+//! twins test this: they index the same buffers with bounds checks.
 #![allow(unsafe_code, reason = "kernels take raw device pointers")]
 
 mod batch;

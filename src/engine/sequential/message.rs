@@ -6,9 +6,9 @@
 
 use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
-/// Entries of a separator below this are set to zero when its largest entry is in [1, 2), so that
-/// the quotient of two separator entries is always finite. A larger value would lose more of the
-/// very unlikely states.
+/// Separators are scaled to a largest entry in [1, 2), and entries below this are then set to zero,
+/// so that the quotient of two separator entries is always finite. A larger value would lose more
+/// of the very unlikely states.
 const NEGLIGIBLE: f64 = 1e-300;
 
 /// The number of independent maxima that a search for the largest entry keeps, so that comparisons
@@ -27,7 +27,7 @@ pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separat
 }
 
 /// Scattering (equation 3): multiplies every clique entry that maps to separator entry j by
-/// `update[j]`, the quotient of the new and old separator entry. Returns the largest product.
+/// `update[j]`, the quotient of the new and the old separator entry. Returns the largest product.
 pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update: &[T]) -> T {
     let mut largest = [T::ZERO; LANES];
     let values = clique.chunks_mut(LANES).zip(mapping.entries().chunks(LANES));
@@ -40,11 +40,11 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Writes the quotient of `new` and `old` to `update` and `new` to `old`, each scaled by a power of two
-/// to a largest value in [1, 2). Overwrites `new`.
+/// Writes the quotient of `new` and `old` to `update`, and writes `new` to `old`. Both results are
+/// scaled by powers of two to a largest value in [1, 2). Overwrites `new`.
 ///
-/// Returns the exponents of the powers of two to multiply `old` and `update` by to undo the scaling;
-/// `None` if `new` is zero everywhere.
+/// Returns the exponents of the powers of two to multiply `old` and `update` by, to undo the
+/// scaling; `None` if `new` or the quotient is zero everywhere.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],
@@ -65,8 +65,8 @@ pub(super) fn divide<T: Real>(
     Some((-separator_scale, -update_scale))
 }
 
-/// Multiplies each entry of `table` by the weight of its state of the variable at `axis`. Returns
-/// the largest product.
+/// Multiplies each entry of `table` by the weight of the entry's state of the variable at `axis`.
+/// Returns the largest product.
 pub(super) fn weigh<T: Real>(table: &mut [T], axis: Axis, weight: impl Fn(usize) -> T) -> T {
     let mut largest = T::ZERO;
     for (state, run) in axis.runs_mut(table) {

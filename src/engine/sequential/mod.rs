@@ -8,18 +8,20 @@
 //! another in the depth-first order of the [plan](crate::propagation::Plan).
 //!
 //! # Range of numbers
-//! Every table has an exponent e: it stands for its entries times 2^e. Separators are scaled to a
-//! largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far from
-//! 2 to the power of [`PEAK`]. Thus any number of findings can be entered without overflow or
-//! underflow, even in single precision. Scaling by powers of two is exact.
+//! Every table has an exponent e: the numbers it represents are its entries times 2^e. Separators
+//! are scaled to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has
+//! moved far from 2 to the power of [`PEAK`]. Thus any number of findings can be entered without
+//! overflow or underflow, even in single precision. Scaling by powers of two is exact.
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest are lost. In single precision,
-//! entries lose digits below 2^-222 of the largest (about 1e-67) and become zero below 2^-245. In
-//! double precision, the entries of a separator become zero below 1e-300 of its largest. This matters
-//! only if later evidence rules out all larger entries: then the posterior is wrong, or the evidence is
-//! wrongly reported as impossible. It takes findings that favour one state by more than these factors,
-//! and others that favour another state as strongly. Double precision is the default.
+//! when the largest entry of a clique's table is 2^[`PEAK`], entries below 2^-222 of it (about
+//! 1e-67) lose digits, and entries below 2^-245 of it become zero. Just before a table is rescaled,
+//! these limits can be 2^24 times as large. In double precision, entries of a separator below about
+//! 1e-300 of the largest become zero. This matters only if later evidence rules out all larger
+//! entries: then the posterior is wrong, or the evidence is wrongly reported as impossible. It
+//! takes findings that favour one state by more than these factors, and others that favour another
+//! state as strongly. Double precision is the default.
 
 mod message;
 mod stepper;
@@ -69,8 +71,8 @@ impl Engine for Sequential {
     }
 }
 
-/// Bytes of all tables: for each clique the initial and the working table, for each separator its table
-/// and two index mappings, and two buffers for a message.
+/// Size of all tables in bytes: the initial and the working table of each clique, the table and two
+/// index mappings of each separator, and two buffers for a message.
 fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
     let cliques = sum(&mut tree.cliques().iter().map(|clique| clique.entries));
@@ -92,12 +94,13 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
 
 /// The entries of a clique's table are stored multiplied by two to the power of this. Entries
 /// mostly become smaller during a propagation, so most of the range of single precision is left
-/// below. A larger value risks overflow, a smaller one loses unlikely states sooner.
+/// below 2 to this power. A larger value risks overflow, and a smaller one loses unlikely states
+/// sooner.
 const PEAK: i32 = 96;
 
 /// A clique's table is rescaled to a largest entry near 2 to the power of [`PEAK`] when the
-/// exponent of its largest entry leaves this range. A narrower range costs time, a wider one loses
-/// unlikely states sooner.
+/// exponent of its largest entry leaves this range. A narrower range costs time, and a wider one
+/// loses unlikely states sooner.
 const EXPONENTS_OF_LARGEST: Range<i32> = PEAK - 24..PEAK + 8;
 
 /// A compiled network with its tables in one precision.
@@ -115,7 +118,8 @@ struct Loaded<T> {
     entry_points: Vec<(CliqueId, Axis)>,
     /// The table from which the posterior of each variable is read.
     homes: Vec<(Home, Axis)>,
-    /// A buffer for a message: the separator's new table, then the quotient of new and old.
+    /// A buffer for a message. It holds the separator's new table, and then the quotient of the new
+    /// and the old table.
     quotient: Vec<f64>,
     /// A buffer for the quotient in the type of the clique tables.
     update: Vec<T>,
@@ -127,7 +131,7 @@ struct Mappings {
     child: IndexMapping,
 }
 
-/// Tables in one array, each to be multiplied by two to the power of its exponent.
+/// Tables in one array, each with the exponent of the power of two to multiply its entries by.
 struct Tables<T> {
     values: Vec<T>,
     ranges: Vec<Range<usize>>,
@@ -135,7 +139,7 @@ struct Tables<T> {
 }
 
 impl<T: Real> Tables<T> {
-    /// Tables of these sizes, filled with `value`.
+    /// Tables of these sizes with this exponent, filled with `value`.
     fn new(sizes: impl ExactSizeIterator<Item = u64>, value: T, exponent: i64) -> Self {
         let exponents = vec![exponent; sizes.len()];
         let mut end = 0;
@@ -268,7 +272,7 @@ impl<T: Real> Loaded<T> {
         self.cliques.keep_in_range(to, largest)
     }
 
-    /// Passes `messages`, the first of which is message number `first` of the plan.
+    /// Passes `messages`, which are consecutive messages of the plan from number `first` on.
     fn pass_all(
         &mut self,
         messages: &[Message],
@@ -286,7 +290,7 @@ impl<T: Real> Loaded<T> {
     fn ln_p_evidence(&self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
-        // Scaled into [1, 2) first: the logarithm is then most precise.
+        // The total is first scaled into [1, 2), because the logarithm is then most precise.
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)

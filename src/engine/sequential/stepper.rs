@@ -11,16 +11,17 @@ use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 
-/// The most bytes of old tables to keep for stepping back. Steps back beyond them repeat the
+/// Maximum size in bytes of the old tables kept for stepping back. A step further back repeats the
 /// propagation from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
-/// If the exponent of the sender's table is smaller, all numbers of the message are shown with a
-/// separate power of two, because they would be close to the smallest numbers of double precision.
+/// If the exponent of the sender's table is below this, all numbers of the message are shown with a
+/// separate power of two, because otherwise they would be close to the smallest numbers of double
+/// precision.
 const MIN_EXPONENT: i64 = -900;
 
-/// Steps through the propagation of engine `sequential` in double precision. After any number of
-/// messages every table can be read.
+/// Steps through the propagation of engine `sequential` in double precision, and shows the tables
+/// that each message reads and writes.
 ///
 /// A step forward passes one message. A step back restores the two tables that the message changed, or
 /// repeats the propagation from its start if they are no longer stored.
@@ -29,14 +30,14 @@ pub struct Stepper {
     evidence: Evidence,
     /// Messages passed so far; `None` before the tables are set up and after a failure.
     position: Option<usize>,
-    /// For each of the last messages, the tables it changed.
+    /// For each of the last messages, the tables that the message changed.
     undo: VecDeque<Undo>,
     undo_bytes: usize,
-    /// The most bytes of tables in `undo`.
+    /// Maximum size of the tables in `undo` in bytes.
     max_undo_bytes: usize,
 }
 
-/// The tables that one message changed, as they were before it.
+/// The tables that one message changed, as they were before the message.
 struct Undo {
     receiver: Box<[f64]>,
     receiver_exponent: i64,
@@ -50,8 +51,8 @@ impl Undo {
     }
 }
 
-/// Bytes of the tables in two [`MessageDetail`]s of the largest message: one is still shown while
-/// the next is created.
+/// Size in bytes of the tables in two [`MessageDetail`]s of the largest message. Two are needed
+/// because one is still shown while the next is created.
 fn detail_bytes(compiled: &CompiledNetwork) -> u64 {
     let tree = compiled.tree();
     let entries = compiled.plan().messages().iter().map(|message| {
@@ -62,10 +63,11 @@ fn detail_bytes(compiled: &CompiledNetwork) -> u64 {
 }
 
 impl Stepper {
-    /// A stepper through the propagation of `evidence`, before the first message.
+    /// A stepper through the propagation of `evidence`, at the position before the first message.
     ///
     /// # Errors
-    /// If the tables of the propagation and of two message details need more than `memory`.
+    /// If the tables of the propagation and of two message details together need more than
+    /// `memory`.
     pub fn new(
         compiled: &Arc<CompiledNetwork>,
         evidence: Evidence,
@@ -112,8 +114,8 @@ impl Stepper {
     /// are fewer.
     ///
     /// # Errors
-    /// [`RunError::Impossible`] if the evidence turns out to be impossible on the way,
-    /// [`RunError::Cancelled`] once `cancel` is cancelled. Both leave the stepper usable.
+    /// [`RunError::Impossible`] if the messages passed show that the evidence is impossible,
+    /// [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable after both.
     ///
     /// # Complexity
     /// A step forward takes one message and copies of two tables; a step back copies two tables. A
@@ -260,7 +262,7 @@ pub struct MessageDetail {
     pub receiver_values: Arc<[f64]>,
     /// The separator's table before the message, φ.
     pub before: Arc<[f64]>,
-    /// The separator's table after it, φ*.
+    /// The separator's table after the message, φ*.
     pub after: Arc<[f64]>,
 }
 
@@ -320,7 +322,7 @@ mod tests {
         for message in (0..messages).chain((0..messages).rev()).chain([messages - 1, 2, 5, 1]) {
             assert_eq!(numbers(&mut one, message), expected[message], "message {message}");
         }
-        // Without anything stored to step back.
+        // Steps back without stored tables.
         (one.undo, one.undo_bytes) = (VecDeque::new(), 0);
         assert_eq!(numbers(&mut one, 0), expected[0]);
     }
@@ -330,7 +332,8 @@ mod tests {
         let (compiled, evidence) = asia();
         let tables = Sequential.forecast(&compiled, Precision::F64).bytes;
         let needed = tables + detail_bytes(&compiled);
-        // The largest message of Asia goes between two cliques of eight entries over four.
+        // The largest message of Asia goes between two cliques of eight entries over a separator of
+        // four entries.
         assert_eq!(detail_bytes(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
         let begin =
             |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::from_bytes(bytes));

@@ -12,17 +12,19 @@ use crate::potential::Real;
 // The constants below were tuned on the paper's networks, and affect only speed. Work is measured
 // in terms: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
-/// Least work of a work item. Shorter ones would run more in parallel, but have more overhead.
+/// Minimum work of a work item. With smaller work items, more run in parallel, but the overhead
+/// grows.
 const MIN_WORK: usize = 128;
 
-/// Most work of a work item. In a longer one, more rows find the entries they read in the cache,
-/// but fewer work items run in parallel.
+/// Maximum work of a work item. In larger work items, more of the entries that the rows read are in
+/// the cache, but fewer work items run in parallel.
 const MAX_WORK: usize = 1024;
 
-/// The approximate number of work items that a large operation is cut into, within these limits.
+/// The approximate number of work items that a large operation is cut into, as far as `MIN_WORK`
+/// and `MAX_WORK` allow.
 const ITEMS_PER_OPERATION: usize = 4096;
 
-/// The cost of a row without its terms, in terms.
+/// The work of a row in addition to its terms, measured in terms.
 const ROW_OVERHEAD: usize = 4;
 
 /// Some rows of one message. `kernels/batch.cu` declares the same struct; a test compares both.
@@ -36,19 +38,19 @@ pub struct WorkItem {
     pub end_row: u32,
     /// 1 if this is the first work item of its message.
     pub is_first: u32,
-    /// First entry and number of the message that is computed.
+    /// The message that is computed: its first entry, and its number.
     pub result: u32,
     pub result_message: u32,
-    /// First entry and number of the message that is the first factor.
+    /// The message that is the first factor: its first entry, and its number.
     pub factor: u32,
     pub factor_message: u32,
-    /// First entry and number of the message that is the second factor.
+    /// The message that is the second factor: its first entry, and its number.
     pub second: u32,
     pub second_message: u32,
     pub unused: [u32; 2],
 }
 
-/// Words of a [`WorkItem`].
+/// Length of a [`WorkItem`] in words.
 pub const ITEM_WORDS: usize = size_of::<WorkItem>() / 4;
 
 /// Kinds of work items, see [`Kind`]. Shared with the kernel.
@@ -57,8 +59,8 @@ pub const ONE_FACTOR: u32 = 1;
 pub const FACTOR_AND_ROW: u32 = 2;
 pub const TWO_FACTORS: u32 = 3;
 
-/// All that the kernels read and that is the same for all cases; `kernels/batch.cu` describes the
-/// words of each element.
+/// Everything that the kernels read and that does not depend on the case. `kernels/batch.cu`
+/// describes the words of each element.
 pub struct Buffers {
     pub items: Vec<WorkItem>,
     /// For each launch its range of work items.
@@ -68,14 +70,16 @@ pub struct Buffers {
     pub pairs: Vec<[u32; 4]>,
     pub variables: Vec<[u32; 4]>,
     pub reads: Vec<[u32; 2]>,
-    /// Entries of all messages of one case.
+    /// Total number of entries of all messages of one case.
     pub entries: usize,
     pub messages: usize,
-    /// Number of the message to the first variable, whose posterior sums to P(e).
+    /// The number of the message to the first variable. That variable's unnormalised posterior sums
+    /// to P(e).
     pub first_message: u32,
-    /// Results must be multiplied by two to this power.
+    /// The exponent of the power of two to multiply P(e) by.
     pub exponent: i64,
-    /// First state of each variable in the numbering of all states, then the number of all states.
+    /// First state of each variable in the numbering of all states, then the total number of
+    /// states.
     pub offsets: Arc<[usize]>,
     /// The logarithm of the scale that the network removed from its factors.
     pub ln_scale: f64,
@@ -119,22 +123,23 @@ impl Buffers {
         self.offsets.len() - 1
     }
 
-    /// States of all variables.
+    /// Total number of states of all variables.
     pub fn states(&self) -> usize {
         self.offsets[self.variables()]
     }
 
-    /// Words of the packed evidence of a case: one per variable, or one per state if `is_soft`.
+    /// Length of the packed evidence of a case in words: one per variable, or one per state if
+    /// `is_soft`.
     pub fn packed_words(&self, is_soft: bool) -> usize {
         if is_soft { self.states() } else { self.variables() }
     }
 
-    /// Words of the result of a case: the posteriors and a power of two.
+    /// Length of the result of a case in words: the posteriors and an exponent.
     pub fn result_words(&self) -> usize {
         self.states() + 1
     }
 
-    /// Bytes of all lists.
+    /// Size of all lists in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.items)
             + size_of_val(&*self.rows)
@@ -167,7 +172,7 @@ impl Buffers {
     }
 }
 
-/// The work items of all operations, and for each launch its range of them.
+/// The work items of all operations, and the range of work items of each launch.
 fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
     let mut items = Vec::new();
     let mut levels = Vec::with_capacity(plan.levels.len());
@@ -227,7 +232,7 @@ mod tests {
     use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
 
     #[test]
-    fn work_items_and_constants_are_those_of_the_kernel() {
+    fn work_items_and_constants_equal_those_of_the_kernel() {
         assert_layout(
             "batch",
             layout!(WorkItem {

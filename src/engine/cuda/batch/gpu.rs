@@ -13,12 +13,12 @@ use crate::engine::cuda::kernels;
 /// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 const CASES_PER_THREAD: usize = 2;
 
-/// Cases of a group.
+/// Number of cases in a group.
 const GROUP: usize = 32 * CASES_PER_THREAD;
 
-/// The most cases in a buffer set: enough to fill a large GPU, and few enough that a batch has
-/// several sets, so that the host packs and reads one while the GPU computes another. This affects
-/// only speed and memory.
+/// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small
+/// enough that a batch is divided over several sets: the host then packs and reads one set while
+/// the GPU computes another. This affects only speed and memory.
 const MAX_CASES: usize = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -47,15 +47,15 @@ struct BufferSet {
     evidence: CudaSlice<u32>,
     results: CudaSlice<f32>,
     results_on_host: Pinned<f32>,
-    /// Words of the results of the last launch.
+    /// Length of the results of the last launch in words.
     words: usize,
-    /// Recorded when the results have been copied to the host.
+    /// Recorded once the results have been copied to the host.
     done: CudaEvent,
 }
 
 impl Gpu {
-    /// Allocates at most `bytes`, and at most half of the GPU's free memory. `None` if not even one
-    /// group of cases fits.
+    /// Allocates at most `bytes`, and at most half of the GPU's free memory. `None` if that is too
+    /// little for one group of cases.
     pub fn load(
         device: &'static Device,
         buffers: &Buffers,

@@ -2,8 +2,8 @@
 //! thread computes a few cases.
 //!
 //! While the GPU computes some cases, the threads of the host read the results of the previous
-//! cases and pack the evidence of the next. [`buffers`] is what the kernels read, [`gpu`] launches
-//! them, and [`twin`] does the same on the CPU.
+//! cases and pack the evidence of the next. [`buffers`] computes what the kernels read, and [`gpu`]
+//! launches them. In tests, [`twin`] does the same as the kernels on the CPU.
 
 mod buffers;
 mod gpu;
@@ -29,12 +29,12 @@ use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 /// and the GPU work at the same time.
 const BUFFER_SETS: usize = 2;
 
-/// Runs a batch plan: on the GPU, or on the CPU twin.
+/// Runs a batch plan on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
-    /// Cases that a buffer set holds.
+    /// Maximum number of cases in a buffer set.
     fn capacity(&self) -> usize;
 
-    /// Bytes that it holds.
+    /// Memory in use, in bytes.
     fn bytes(&self) -> u64;
 
     /// The first `words` words of packed evidence of a buffer set, to be written case after case.
@@ -63,7 +63,8 @@ pub(super) struct BatchPropagator {
 
 impl BatchPropagator {
     /// Loads the network on the GPU. Needs at most `bytes` on the GPU, and as many on the host
-    /// while it loads. `None` if all evidence is impossible, or if there is not enough memory.
+    /// while loading. `None` if the network has no plan (see [`buffers()`]) or the GPU too little
+    /// memory, or if the GPU fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
@@ -75,7 +76,7 @@ impl BatchPropagator {
         Self { buffers, executor, threads }
     }
 
-    /// Bytes that it holds, most of them on the GPU.
+    /// Memory in use, in bytes, most of it on the GPU.
     pub fn bytes(&self) -> u64 {
         self.executor.bytes()
     }
@@ -83,7 +84,7 @@ impl BatchPropagator {
     /// Propagates each of `cases`.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. A case that fails has its error among the answers.
+    /// Only if `watch` was cancelled. If a case fails, its answer is the error.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         let mut answers = Vec::with_capacity(cases.len());
         let parts: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
@@ -106,8 +107,8 @@ impl BatchPropagator {
         Ok(answers)
     }
 
-    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to the power
-    /// of two that packing removed from the evidence of each case.
+    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to the
+    /// exponent, for each case, of the power of two that packing removed from its evidence.
     fn start(
         &mut self,
         set: usize,
@@ -153,15 +154,15 @@ impl BatchPropagator {
     }
 }
 
-/// The plan of a network as the kernels read it; `None` if making it needs more than `bytes`, or if
-/// there are no variables.
+/// The plan of a network in the form that the kernels read. `None` if [`JoinTree::new`] returns
+/// none, for example because `bytes` are too few, or if the network has no variables.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
     (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
 }
 
-/// The posteriors of a case from the words of its result and the power of two that was removed from its
-/// evidence.
+/// The posteriors of a case, computed from the words of its result. `exponent`: the exponent of the
+/// power of two that was removed from its evidence.
 fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors, RunError> {
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();

@@ -5,14 +5,14 @@ use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::potential::Real;
 
-/// Cases of a group.
+/// Number of cases in a group.
 const GROUP: usize = 32;
 
 /// The first factor is scaled so that its largest entry is near two to this power. Shared with the
 /// kernel.
 pub const PEAK: i32 = 32;
 
-/// A number for each case of a group.
+/// One number for each case of a group.
 type Numbers = [f32; GROUP];
 
 /// The messages of a group of cases.
@@ -72,7 +72,8 @@ impl Executor for Twin {
             };
             group.enter_findings(buffers, packed, is_soft);
             for level in &buffers.levels {
-                // The blocks of a launch run in any order; this is the reverse of the usual one.
+                // The blocks of a launch may run in any order. The twin runs the work items from
+                // last to first, to find dependencies between them.
                 for item in buffers.items[level.clone()].iter().rev() {
                     group.propagate(buffers, item);
                 }
@@ -126,7 +127,7 @@ impl Group {
         }
     }
 
-    /// The scales of both factors, and the power of two of the result.
+    /// The scales of both factors, and the exponent of the power of two of the result.
     fn scales(&self, item: &WorkItem) -> ([Numbers; 2], [i32; GROUP]) {
         let (mut scales, mut exponents) = ([[1.0; GROUP]; 2], [0; GROUP]);
         let factors = [

@@ -16,49 +16,51 @@ pub(super) const PEAK: i32 = 96;
 #[cfg(test)]
 pub(super) const NEGLIGIBLE: f64 = 1e-300;
 
-/// The most entries of a clique table that one block of `initialise` fills. This affects only
-/// speed.
+/// Maximum number of entries of a clique table that one block of `initialise` fills. This affects
+/// only speed.
 const CHUNK: u64 = 4096;
 
-/// Threads of a block of `initialise` and `marginals`, whose block size is not an option. Shared with the
-/// kernels.
+/// Threads per block of the kernels `initialise` and `marginals`, for which the block size is not
+/// an option. Shared with the kernels.
 pub(super) const THREADS: u32 = 256;
 
-/// The block sizes, in threads, that `message` supports: from half a warp to the most that a GPU
-/// supports.
+/// The block sizes, in threads, that `message` supports: from half a warp to the maximum of a GPU.
 const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 16..=1024;
 
 /// The contents of the buffers of a network, and the records of all launches.
 pub(super) struct Buffers {
-    /// Threads of a block of `message`.
+    /// Threads per block of `message`.
     pub block_size: u32,
     pub cliques: usize,
     pub variables: usize,
-    /// The products of the probability tables of each clique, clique after clique.
+    /// The product of the CPTs of each clique, clique after clique.
     pub prior: Vec<f32>,
-    /// For each clique the exponent of the power of two to multiply its entries of `prior` by.
+    /// For each clique the exponent of the power of two to multiply the clique's entries of `prior`
+    /// by.
     exponents: Vec<i32>,
     pub chunks: Vec<Chunk>,
-    /// Entries of all separators.
+    /// Total number of entries of all separators.
     pub separator_entries: usize,
-    /// The mapping tables of all separators; each element is an entry of a clique table.
+    /// The mapping tables of all separators; each element is the index of an entry of a clique
+    /// table.
     pub mappings: Vec<u32>,
-    /// One record per message of the plan, in its order.
+    /// One record per message, in the order of the plan.
     pub messages: Vec<Message>,
     /// One record per variable, and one for the sum that gives P(e).
     pub marginals: Vec<Marginal>,
-    /// States of all variables. The result has one number for each, then the sum that gives P(e) and its
-    /// exponent.
+    /// Total number of states of all variables. The result has one number per state, then the sum
+    /// that gives P(e) and the exponent of that sum.
     pub states: usize,
-    /// Where the exponent of the sum that gives P(e) is.
+    /// Where the exponent of the sum that gives P(e) is stored.
     pub total_exponent: Exponent,
-    /// Where findings on each variable are entered: clique, stride and number of states.
+    /// Where findings on each variable are entered: the clique, the variable's stride in the clique
+    /// table, and its number of states.
     entry_points: Vec<(CliqueId, u32, u32)>,
-    /// The index of the first weight of each variable, then the number of all weights.
+    /// The index of the first weight of each variable, then the total number of weights.
     first_weights: Vec<u32>,
 }
 
-/// Where the power of two of a table is.
+/// Where the exponent of a table's power of two is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exponent {
     /// In this slot of the cliques' exponents.
@@ -67,7 +69,7 @@ pub(super) enum Exponent {
     Separator(usize),
 }
 
-/// Bytes of all buffers on the GPU.
+/// The size of all buffers on the GPU in bytes.
 pub(super) fn bytes(compiled: &CompiledNetwork) -> u64 {
     let tree = compiled.tree();
     let total = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
@@ -146,7 +148,7 @@ impl Buffers {
         buffers
     }
 
-    /// Sets the threads of a block of `message`, limited to the supported block sizes.
+    /// Sets the number of threads per block of `message`, clamped to the supported block sizes.
     pub fn set_block_size(&mut self, threads: u32) {
         self.block_size = threads.clamp(*BLOCK_SIZES.start(), *BLOCK_SIZES.end());
     }
@@ -183,14 +185,14 @@ impl Buffers {
         words
     }
 
-    /// Words of packed evidence.
+    /// Length of packed evidence in words.
     pub fn evidence_words(&self) -> usize {
         let weights = self.first_weights[self.first_weights.len() - 1] as usize;
         2 * self.cliques + 1 + 3 * self.variables + weights
     }
 }
 
-/// The products of the probability tables in each clique, and their powers of two.
+/// The product of the CPTs in each clique, and the exponent of its power of two.
 fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
     let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
     let mut exponents = Vec::with_capacity(scopes.len());
@@ -222,7 +224,7 @@ fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
 struct Side {
     /// The index of the first element in [`Buffers::mappings`].
     first: u64,
-    /// Elements of each mapping table.
+    /// Number of elements of each mapping table.
     count: u32,
     /// Distance between two mapping tables.
     table_stride: u32,
@@ -230,8 +232,8 @@ struct Side {
     stride: u32,
 }
 
-/// The mapping tables of all separators (section 3.2). For each separator also where the mapping
-/// tables to its parent's and to its child's clique table are.
+/// The mapping tables of all separators (section 3.2), and where those of each separator are
+/// stored: first the side of the parent clique, then the side of the child clique.
 fn mappings(
     tree: &JunctionTree,
     scopes: &[Scope],
@@ -274,8 +276,8 @@ fn messages(
     sides: &[(Side, Side)],
 ) -> Vec<Message> {
     let tree = compiled.tree();
-    // The slot that holds the scale of each clique: at first its own, then that of the last message
-    // to it.
+    // The slot that holds the scale of each clique: at first the clique's own slot, then the slot
+    // of the last message to the clique.
     let mut slots: Vec<u32> = (0..tree.cliques().len() as u32).collect();
     let mut last_message = vec![-1; tree.separators().len()];
     let messages = compiled.plan().messages().iter().enumerate().map(|(index, message)| {
@@ -310,9 +312,9 @@ fn messages(
     messages.collect()
 }
 
-/// The record of each variable's marginal, which is read from the table of its home, and last the
-/// record of the sum that gives P(e); also where the exponent of that sum is. After all messages
-/// every table sums to P(e), so the smallest separator is summed.
+/// The record of each variable's marginal, followed by the record of the sum that gives P(e); also
+/// where the exponent of that sum is stored. A marginal is read from the table of the variable's
+/// home. After all messages every table sums to P(e), so the smallest separator is summed.
 fn marginals(
     compiled: &CompiledNetwork,
     scopes: &[Scope],

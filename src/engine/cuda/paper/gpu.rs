@@ -36,12 +36,12 @@ pub(super) struct Gpu {
     out: CudaSlice<f64>,
     /// `out`, copied to the host.
     out_on_host: Vec<f64>,
-    /// Events, created as needed and reused; the first `marked` have been recorded in this run.
+    /// Events, created as needed and reused. The first `marked` of them were recorded in this run.
     marks: Vec<CudaEvent>,
     marked: usize,
 }
 
-/// One kernel for each step of a propagation.
+/// The three kernels of a propagation.
 struct Kernels {
     initialise: CudaFunction,
     message: CudaFunction,
@@ -98,8 +98,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Copies `evidence` to the GPU and launches `initialise`. `empty`: launches the kernel with
-    /// the empty body, here and in the next two functions.
+    /// Copies `evidence` to the GPU and launches `initialise`. `empty`, here and in the next two
+    /// functions: whether to launch the kernel with the empty body instead.
     fn launch_initialise(
         &mut self,
         buffers: &Buffers,
@@ -142,7 +142,7 @@ impl Gpu {
         unsafe { launch.launch(config) }.map(|_| ())
     }
 
-    /// Launches `marginals`, copies the result to the host and waits for it.
+    /// Launches `marginals`, copies the result to the host and waits for the copy.
     fn launch_marginals(&mut self, buffers: &Buffers, empty: bool) -> Result<(), DriverError> {
         let kernel = if empty { &self.empty.marginals } else { &self.kernels.marginals };
         let exponent = match buffers.total_exponent {
@@ -192,7 +192,7 @@ impl Executor for Gpu {
         Ok(self.stream.synchronize()?)
     }
 
-    fn marks(&mut self) -> Result<Vec<Duration>, RunError> {
+    fn take_marks(&mut self) -> Result<Vec<Duration>, RunError> {
         let marks = &self.marks[..std::mem::take(&mut self.marked)];
         let since_first = |mark: &CudaEvent| {
             Ok(Duration::from_secs_f64(f64::from(marks[0].elapsed_ms(mark)?) / 1e3))

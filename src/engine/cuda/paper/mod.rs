@@ -2,11 +2,11 @@
 //!
 //! HUGIN propagation with one launch per message in depth-first order, one thread per separator
 //! entry, and the mapping tables of section 3.2 in the GPU's memory. Block size and layout of the
-//! mapping tables can be chosen, as in the paper. The engine is deliberately not tuned: it shows
+//! mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to show
 //! what the published algorithm costs.
 //!
-//! [`buffers`] has the contents of all buffers and the record of each launch, [`gpu`] launches the
-//! kernels, and [`twin`] does the same on the CPU.
+//! [`buffers`] computes the contents of all buffers and the record of each launch, and [`gpu`]
+//! launches the kernels. In tests, [`twin`] does the same as the kernels on the CPU.
 
 mod buffers;
 mod gpu;
@@ -69,9 +69,10 @@ impl Engine for GpuPaper {
     }
 }
 
-/// Runs the kernels of a propagation: on the GPU, or on the CPU twin.
+/// Runs the kernels of a propagation on the GPU, or in tests their twin on the CPU.
 trait Executor: Send {
-    /// Sets all tables to the prior and enters `evidence`, packed by [`Buffers::pack`].
+    /// Fills each clique table with the product of its CPTs and of the weights in `evidence`, which
+    /// [`Buffers::pack`] packed. Fills the separator tables with ones.
     fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError>;
 
     /// Passes message number `index` of the plan.
@@ -80,17 +81,18 @@ trait Executor: Send {
     /// Records the time at which all work enqueued so far has ended.
     fn mark(&mut self) -> Result<(), RunError>;
 
-    /// Waits for all work and reads the marginals; see [`Buffers::marginals`].
+    /// Computes the marginals after all work enqueued so far, and waits for them; see
+    /// [`Buffers::marginals`].
     fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError>;
 
     /// Waits for all work.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// The time from the first mark to each mark. Removes all marks.
-    fn marks(&mut self) -> Result<Vec<Duration>, RunError>;
+    /// Removes all marks, and returns for each the time since the first.
+    fn take_marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
-    /// The time of all launches and copies of a propagation with empty kernels, the median of
-    /// `repeat` runs.
+    /// The median time of `repeat` runs of all launches and copies of a propagation with empty
+    /// kernels; `None` in the twin, and if the driver fails.
     fn empty_run(&mut self, buffers: &Buffers, evidence: &[u32], repeat: u32) -> Option<Duration>;
 }
 
@@ -123,7 +125,7 @@ impl<E: Executor> Propagator for PaperPropagator<E> {
 
 impl<E: Executor> GpuPropagator for PaperPropagator<E> {
     fn set_block_size(&mut self, threads: u32) -> bool {
-        // The buffers are the same for all sizes.
+        // The buffers do not depend on the block size.
         self.buffers.set_block_size(threads);
         true
     }
@@ -135,7 +137,7 @@ impl<E: Executor> GpuPropagator for PaperPropagator<E> {
 }
 
 impl<E: Executor> PaperPropagator<E> {
-    /// A propagation without times.
+    /// Propagates without timing the messages.
     fn plain(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let packed = self.buffers.pack(evidence);
         self.executor.initialise(&self.buffers, &packed)?;
@@ -148,7 +150,7 @@ impl<E: Executor> PaperPropagator<E> {
         posteriors(&self.compiled, &self.buffers, read)
     }
 
-    /// A propagation with the time recorded before and after every message, which takes longer.
+    /// Propagates and times every message. This takes longer than [`Self::plain`].
     fn traced(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.stage(Stage::Initialise, || {
             let packed = self.buffers.pack(evidence);
@@ -160,16 +162,16 @@ impl<E: Executor> PaperPropagator<E> {
         for index in 0..messages {
             if let Err(cancelled) = watch.check() {
                 self.executor.wait()?;
-                self.executor.marks()?;
+                self.executor.take_marks()?;
                 return Err(cancelled.into());
             }
             self.executor.message(&self.buffers, index)?;
             self.executor.mark()?;
         }
         self.executor.wait()?;
-        // Converts times of the GPU's clock to those of `watch`, taking the last mark to be now.
+        // Converts times of the GPU's clock to times of `watch`. The last mark counts as now.
         let now = watch.elapsed();
-        let marks = self.executor.marks()?;
+        let marks = self.executor.take_marks()?;
         let at = |mark: usize| (now + marks[mark]).saturating_sub(marks[messages]);
         for index in 0..messages {
             watch.note_message(MessageId::new(index), 0, Duration::ZERO, at(index), at(index + 1));
@@ -183,7 +185,7 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
-/// The posteriors from `read`, the result of [`Executor::read`].
+/// The posteriors, computed from `read`, the result of [`Executor::read`].
 fn posteriors(
     compiled: &CompiledNetwork,
     buffers: &Buffers,
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
     use crate::engine::cuda::device::tests::has_gpu;
     use crate::engine::cuda::fixtures::{
-        assert_as_sequential, assert_as_twin, load_options, networks,
+        assert_agrees_with_sequential, assert_agrees_with_twin, load_options, networks,
     };
     use crate::engine::{MappingLayout, PaperOptions};
     use crate::potential::{MappingTables, Scope};
@@ -234,13 +236,13 @@ mod tests {
     fn the_twin_agrees_with_the_sequential_engine() {
         for (compiled, cases) in networks() {
             for options in OPTIONS {
-                assert_as_sequential(&compiled, &cases, &mut twin(&compiled, options));
+                assert_agrees_with_sequential(&compiled, &cases, &mut twin(&compiled, options));
             }
         }
     }
 
     #[test]
-    fn setting_the_block_size_equals_loading_with_it() {
+    fn setting_the_block_size_later_or_when_loading_is_the_same() {
         let compiled = &networks()[0].0;
         let options = PaperOptions::default();
         for block_size in [1, 16, 192, 1024, 5000] {
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_hold_the_same_mapping_tables() {
+    fn both_layouts_store_the_same_mapping_tables() {
         for (compiled, _) in networks() {
             let [a, b] = MappingLayout::ALL.map(|layout| {
                 Buffers::new(&compiled, PaperOptions { layout, ..PaperOptions::default() })
@@ -308,7 +310,12 @@ mod tests {
             for options in OPTIONS {
                 let load = LoadOptions { paper: options, ..load_options(Precision::F32) };
                 let mut gpu = GpuPaper.load(&compiled, &load).unwrap();
-                assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, options));
+                assert_agrees_with_twin(
+                    &compiled,
+                    &cases,
+                    gpu.as_mut(),
+                    &mut twin(&compiled, options),
+                );
             }
         }
     }

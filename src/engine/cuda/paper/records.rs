@@ -22,20 +22,20 @@ pub(super) struct Chunk {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Message {
-    /// First entries of the tables of sender and receiver.
+    /// The first entry of the sender's table, and of the receiver's.
     pub from: u64,
     pub to: u64,
-    /// First elements of their mapping tables.
+    /// The first element of the sender's mapping tables, and of the receiver's.
     pub from_mapping: u64,
     pub to_mapping: u64,
     /// First entry of the separator table.
     pub separator: u64,
-    /// Entries of the separator.
+    /// Number of entries of the separator.
     pub entries: u32,
-    /// Entries of sender and receiver per separator entry.
+    /// Number of entries per separator entry of the sender, and of the receiver.
     pub from_count: u32,
     pub to_count: u32,
-    /// Distances between two mapping tables, and between two elements of one.
+    /// Distance between two mapping tables, and between two elements of a mapping table.
     pub from_table_stride: u32,
     pub from_stride: u32,
     pub to_table_stride: u32,
@@ -44,7 +44,7 @@ pub(super) struct Message {
     pub from_slot: u32,
     pub to_slot: u32,
     pub out_slot: u32,
-    /// The message that wrote the separator last, -1 if it is still all ones.
+    /// The last message that wrote the separator; -1 if its entries are still ones.
     pub previous: i32,
     /// Index of this message in the plan.
     pub index: u32,
@@ -54,13 +54,13 @@ pub(super) struct Message {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Marginal {
-    /// First entry of the table, its entries, and the stride of the variable in it.
+    /// The first entry of the table, its number of entries, and the stride of the variable in it.
     pub table: u64,
     pub entries: u64,
     pub stride: u64,
-    /// States of the variable.
+    /// Number of states of the variable.
     pub states: u32,
-    /// 1 if the table is a separator's, 0 if a clique's.
+    /// 1 for the table of a separator, 0 for the table of a clique.
     pub is_separator: u32,
     /// Index of the first state in the result.
     pub out: u32,
@@ -74,7 +74,7 @@ mod tests {
     use crate::engine::cuda::paper::buffers::{NEGLIGIBLE, PEAK, THREADS};
 
     #[test]
-    fn constants_are_those_of_the_kernels() {
+    fn constants_equal_those_of_the_kernels() {
         assert_constants("paper/initialise", &[]);
         assert_constants("paper/message", &[("PEAK", f64::from(PEAK)), ("NEGLIGIBLE", NEGLIGIBLE)]);
         assert_constants("paper/marginals", &[("THREADS", f64::from(THREADS))]);

@@ -9,7 +9,7 @@ use crate::clock::Instant;
 use crate::engine::RunError;
 use crate::potential::{Real, ratio};
 
-/// The buffers that the kernels write, and the times of marks.
+/// The buffers that the kernels write, and the times of all marks.
 pub(super) struct Twin {
     cliques: Vec<f32>,
     separators: Vec<f64>,
@@ -57,7 +57,7 @@ impl Twin {
         }
     }
 
-    /// Thread `j` of `message`. Returns the bits of the largest entry that it writes.
+    /// Thread `j` of `message`. Returns the bits of the largest entry that the thread writes.
     fn message_thread(&mut self, buffers: &Buffers, m: &Message, j: u32) -> u32 {
         let mapping = |first: u64, table_stride: u32, stride: u32, n: u32| -> usize {
             let at = first + u64::from(j) * u64::from(table_stride);
@@ -140,7 +140,7 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn marks(&mut self) -> Result<Vec<Duration>, RunError> {
+    fn take_marks(&mut self) -> Result<Vec<Duration>, RunError> {
         let marks = std::mem::take(&mut self.marks);
         Ok(marks.iter().map(|mark| mark.duration_since(marks[0])).collect())
     }

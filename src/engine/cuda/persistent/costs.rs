@@ -1,4 +1,4 @@
-//! Estimated durations, in nanoseconds, from which the schedule is made. They affect only speed.
+//! Estimated durations in nanoseconds, from which the schedule is made. They affect only speed.
 //!
 //! The constants were fitted on an NVIDIA H200 to the timestamps of all work items (see `explain`).
 //! The duration of a work item depends most on the number of message words that each thread loads
@@ -6,15 +6,15 @@
 
 use super::work_items::THREADS;
 
-/// How long before the inputs of a work item are complete a block should begin it, so that its
-/// record has been copied to shared memory by then.
+/// A block should begin a work item this long before the inputs of the work item are complete. The
+/// record has then been copied to shared memory when the last input arrives.
 pub(super) const PREPARATION_LEAD: u64 = 1000;
 
-/// The time in which the host reads one variable of a report.
+/// The time that the host takes to read one variable of a report.
 pub(super) const HOST_READ_PER_VARIABLE: u64 = 12;
 
-/// The time of a report in which each group of threads normalises `rounds` variables, one after
-/// another.
+/// The time to compute a report in which each group of threads normalises `rounds` variables one
+/// after another.
 pub(super) fn report_time(rounds: usize) -> u32 {
     500 + 500 * rounds as u32
 }
@@ -22,15 +22,14 @@ pub(super) fn report_time(rounds: usize) -> u32 {
 /// The cost of a work item.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
-    /// Message words in the staging buffer.
+    /// Number of message words in the staging buffer.
     pub staged_words: u32,
     /// Nanoseconds from a full staging buffer to the end of the work item.
     pub sum_time: u32,
 }
 
 impl Cost {
-    /// The time of sums in which each thread adds `steps` products, each of `pairs` pairs of
-    /// factors.
+    /// The time of the sums if each thread adds `steps` products of `pairs` pairs of factors each.
     pub fn sum_time(steps: usize, pairs: usize) -> u32 {
         400 + 15 * (steps * (1 + pairs)) as u32
     }
@@ -39,17 +38,19 @@ impl Cost {
         u64::from(self.staged_words.div_ceil(THREADS as u32))
     }
 
-    /// From the start of the work item to a full staging buffer, if all messages are there.
+    /// From the start of the work item to a full staging buffer, if all messages have been written.
     pub fn time_to_stage(self) -> u64 {
         450 + 270 * self.words_per_thread()
     }
 
-    /// From the end of the last input to a full staging buffer, if the block is waiting for it.
+    /// From the end of the last input to a full staging buffer, if the block is waiting for that
+    /// input.
     pub fn time_to_stage_after_wait(self) -> u64 {
         250 + 210 * self.words_per_thread()
     }
 
-    /// From the end of the last input to the end of the work item, if the block is waiting for it.
+    /// From the end of the last input to the end of the work item, if the block is waiting for that
+    /// input.
     pub fn latency(self) -> u64 {
         self.time_to_stage_after_wait() + u64::from(self.sum_time)
     }

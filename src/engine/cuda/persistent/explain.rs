@@ -1,5 +1,5 @@
-//! Prints where the time of a propagation goes, from the timestamps of all work items. On a machine
-//! with a GPU:
+//! Prints how the time of a propagation is spent, from the timestamps of all work items. To run it
+//! on a machine with a GPU:
 //!
 //! ```text
 //! cargo test --release --lib -- --ignored --nocapture where_the_time_goes
@@ -9,7 +9,7 @@ use super::tests::{PAPER_NETWORKS, program, sample};
 use super::*;
 use crate::engine::cuda::device::tests::has_gpu;
 
-/// Runs per network; the shortest is printed.
+/// Number of runs per network; the shortest is printed.
 const RUNS: usize = 20;
 
 #[test]
@@ -34,12 +34,12 @@ fn where_the_time_goes() {
     }
 }
 
-/// When the first work item began.
+/// The time at which the first work item began.
 fn start(timestamps: &[Timestamps]) -> u64 {
     timestamps.iter().map(|times| times.began).min().unwrap_or(0)
 }
 
-/// From the start of the first work item to the end of the last.
+/// The time from the start of the first work item to the end of the last, in nanoseconds.
 fn length(timestamps: &[Timestamps]) -> u64 {
     timestamps.iter().map(|times| times.end).max().unwrap_or(0) - start(timestamps)
 }
@@ -56,7 +56,7 @@ fn input_items(items: &WorkItems, operation: usize) -> impl Iterator<Item = usiz
     inputs.flat_map(|&input| items.offsets[input]..items.offsets[input + 1])
 }
 
-/// Prints the shares of time that blocks spend filling staging buffers and summing.
+/// Prints the shares of their time that blocks spend filling staging buffers and summing.
 fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     let length = length(timestamps);
     let percent = (blocks as u64 * length) as f64 / 100.0;
@@ -69,11 +69,11 @@ fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     );
 }
 
-/// Prints mean times of work items, by the words that each thread stages and by whether an input was
-/// completed after the work item began.
+/// Prints mean times of work items. Work items are grouped by the number of words that each thread
+/// stages, and by whether an input was completed after the work item began.
 fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) {
     let operation = operation_of_items(items);
-    // Number of work items, and the sums of three times: waiting for inputs, staging, summing.
+    // The number of work items, and the total times of waiting for inputs, staging and summing.
     let mut classes = std::collections::BTreeMap::<_, [u64; 4]>::new();
     for (item, times) in timestamps.iter().enumerate().take(items.offsets[operations]) {
         let inputs = input_items(items, operation[item]);
@@ -98,8 +98,8 @@ fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) 
     }
 }
 
-/// Prints the critical path backwards from the last work item: each time the input, or the previous
-/// work item of the block, that ended last.
+/// Prints the critical path backwards from the last work item. The predecessor of a work item is
+/// the one that ended last among its inputs and the previous work item of its block.
 fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usize) {
     let (operation, start) = (operation_of_items(items), start(timestamps));
     let mut previous = vec![None; items.len()];

@@ -27,10 +27,10 @@ pub(super) struct Gpu {
     is_shared: bool,
     /// The work items of all lists, list after list.
     list_items: Vec<usize>,
-    /// Where each list begins in `list_items`, then the number of all work items.
+    /// Where each list begins in `list_items`, then the total number of work items.
     list_starts: Vec<u32>,
     report_order: Vec<usize>,
-    /// Number of states of all variables.
+    /// Total number of states of all variables.
     states: u32,
     records: CudaSlice<u32>,
     starts: CudaSlice<u32>,
@@ -46,19 +46,19 @@ pub(super) struct Gpu {
     posteriors: Pinned<u32>,
     /// The epoch of the last launch.
     epoch: u32,
-    /// The parity of the last run that wrote posteriors; it alternates.
+    /// The parity of the last run that wrote posteriors. The parity alternates between such runs.
     parity: bool,
-    /// Whether some results of an earlier run may still be missing, because reading them was not
-    /// finished.
+    /// Whether results of an earlier run may still arrive, because the host has not read all of
+    /// them.
     is_unread: bool,
 }
 
-/// If the records of a network have more words than this, they are marked to be evicted from the
-/// GPU's L2 cache first, because they would push out messages. This many words are 40 MiB; the L2
-/// cache of an H200 has 50 MiB. This affects only speed.
+/// Length in words above which the records of a network are marked to be evicted from the GPU's L2
+/// cache first, because they would push out messages. This many words are 40 MiB; the L2 cache of
+/// an H200 has 50 MiB. This affects only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
-/// Which kernel is launched.
+/// The kernel to launch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KernelVariant {
     /// Without timestamps, which is faster.
@@ -75,7 +75,7 @@ impl Gpu {
         let names = ["propagate", "propagate_timestamped", "propagate_empty"];
         let [plain, timestamped, empty] = device.load(ptx, names)?;
         let items = &program.items;
-        // All blocks must be resident at once, for both kernels; the empty one needs less.
+        // All blocks must be resident at once for both kernels. The empty kernel needs less.
         let resident = device.resident_blocks(&plain, THREADS as u32)?;
         let resident = resident.min(device.resident_blocks(&timestamped, THREADS as u32)?);
         // Without work items there is one block with an empty list.
@@ -116,10 +116,11 @@ impl Gpu {
 
     /// Launches a kernel.
     ///
-    /// Two propagations at a time could each keep blocks of the other from becoming resident, and
-    /// wait forever. Within this process, [`Executor::lock`], which callers hold, prevents this. If
-    /// kernels of other processes can run at the same time, the launch is cooperative: the driver
-    /// then guarantees that all blocks become resident. A plain launch is faster.
+    /// Two propagations at the same time could each keep blocks of the other from becoming
+    /// resident, and both would wait forever. Within this process, callers prevent this by holding
+    /// [`Executor::lock`] unless the kernel is the empty one. If kernels of other processes can run
+    /// at the same time, the launch is cooperative: the driver then guarantees that all blocks
+    /// become resident. A plain launch is faster.
     fn launch(&mut self, has_evidence: bool, variant: KernelVariant) -> Result<(), DriverError> {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
@@ -128,7 +129,7 @@ impl Gpu {
             self.stream.synchronize()?;
         }
         if self.epoch == MAX_EPOCH {
-            // Epochs repeat: words of the first run must not pass for words of the next.
+            // Epochs start again at 1: words of earlier runs must not be taken for new ones.
             self.stream.synchronize()?;
             self.stream.memset_zeros(&mut self.messages)?;
             self.p_evidence.as_mut_slice().fill(0);
@@ -163,13 +164,13 @@ impl Gpu {
                 false => launch.launch(config)?,
             }
         };
-        // Not before the launch: if it fails and the parity had changed, the next run would have
-        // the parity of the old results and could take them for its own.
+        // The parity changes only after a successful launch. Otherwise the run after a failed
+        // launch would have the parity of the old results, and could take them for its own.
         self.parity = parity;
         Ok(())
     }
 
-    /// Three times of each work item, list after list, as the kernel wrote them.
+    /// The three timestamps of each work item, list after list, as the kernel wrote them.
     fn read_timestamps(&mut self) -> Result<Vec<u64>, DriverError> {
         let timestamps = self.stream.clone_dtoh(&self.timestamps)?;
         self.stream.synchronize()?;

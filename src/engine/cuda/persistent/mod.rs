@@ -1,13 +1,14 @@
 //! Engine `gpu`: a whole propagation in one launch of a persistent kernel, tuned for speed.
 //!
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
-//! another, and [`shortcuts`] shortens the critical path through them. [`sparsity`] finds what is zero
-//! for all evidence, [`tables`] fills the copies of the potentials, and [`work_items`] cuts operations
-//! into work items. [`schedule`] gives each block a list of work items by their estimated [`costs`].
+//! another, and [`shortcuts`] shortens the critical path through these operations. [`sparsity`]
+//! finds what is zero for all evidence, [`tables`] fills the copies of the potentials, and
+//! [`work_items`] cuts operations into work items. [`schedule`] gives each block a list of work
+//! items by their estimated [`costs`].
 //!
-//! Running it: [`state_layout`] packs evidence, [`gpu`] launches the kernel, [`twin`] does the same on
-//! the CPU, and [`propagator`] reads the results, whose format is in [`words`]. Batches of cases go to
-//! [`cuda::batch`](super::batch).
+//! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
+//! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
+//! the CPU. Batches of cases go to [`cuda::batch`](super::batch).
 
 mod costs;
 mod gpu;
@@ -40,8 +41,8 @@ use crate::engine::{
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
 
-/// The most blocks of a launch; each has a list of work items. It is more than any GPU runs at
-/// once, and bounds the memory that the forecast counts for lists.
+/// Maximum number of blocks of a launch. Each block has a list of work items, so this bounds the
+/// memory that the forecast counts for lists. An H200 runs 792 blocks at once.
 const MAX_BLOCKS: usize = 4096;
 
 /// The engine `gpu`.
@@ -108,10 +109,10 @@ struct Program {
     items: WorkItems,
 }
 
-/// Why this engine does not support a network, however much memory there is: a clique has more
-/// entries than it can number, a variable has more states than a staging buffer holds, or an entry
-/// of a message may be outside the range of a [`words::Word`], which takes tens of thousands of
-/// cliques.
+/// Why this engine does not support a network, however much memory there is: a clique has too many
+/// entries to number, a variable has more states than a staging buffer holds, or an entry of a
+/// message may be outside the range of a [`words::Word`]. Only networks with very many factors or
+/// cliques leave that range.
 fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
     if let Some(reason) = too_many_entries("clique", largest, u32::MAX / 8) {
@@ -123,7 +124,7 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
         let (name, states) = (variable.name(), variable.cardinality());
         return Some(format!("variable {name} has {states} states; the limit is {limit}"));
     }
-    // Bounds, as binary logarithms: of the largest sum, and of the reciprocal of the smallest
+    // Bounds, as binary logarithms, on the largest sum and on the reciprocal of the smallest
     // product.
     let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
     let products: f64 =
@@ -137,7 +138,7 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     })
 }
 
-/// The operations of a network that is not [`unsupported`].
+/// The operations of a network, which must not be [`unsupported`].
 fn operations(compiled: &CompiledNetwork) -> Operations {
     let row_fits =
         |entries: usize, factors: &[usize]| work_items::row_fits(entries, factors.iter().copied());
@@ -146,7 +147,7 @@ fn operations(compiled: &CompiledNetwork) -> Operations {
 
 impl Program {
     /// The program of a network, and the exponent of the power of two to multiply P(e) by, to undo
-    /// the scaling of potentials. `None` if there are more message entries than a record can
+    /// the scaling of potentials. `None` if there are too many message entries for a record to
     /// number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
@@ -175,7 +176,8 @@ fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     words += 3 * states.states() as u64 + 64 * variables;
     items += variables;
     let host_words = (states.evidence_words() + 3 * states.states()) as u64 + 64 * variables;
-    // Records: on the GPU, and twice on the host. Three timestamps of 8 bytes per work item.
+    // Records are counted once on the GPU and twice on the host. Each work item has three
+    // timestamps of 8 bytes.
     12 * words + 4 * copies + 8 * messages + 4 * host_words + 24 * items + 24 * MAX_BLOCKS as u64
 }
 
@@ -184,13 +186,14 @@ fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
 struct Timestamps {
     /// The block began the work item.
     began: u64,
-    /// Its staging buffer was full.
+    /// The staging buffer was full.
     ready: u64,
+    /// The block completed the work item.
     end: u64,
     block: u32,
 }
 
-/// Runs the schedule of a program: on the GPU, or on the CPU twin.
+/// Runs the schedule of a program on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
     /// A lock to hold from the start of a run until its results have arrived; `None` if runs of
     /// different executors may overlap.
@@ -213,7 +216,7 @@ trait Executor: Send {
     /// The results of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
 
-    /// Call this once all results of the last run have arrived.
+    /// To be called once all results of the last run have arrived.
     fn finish_reading(&mut self);
 
     /// The reports in the order in which they are expected to arrive.
@@ -222,16 +225,19 @@ trait Executor: Send {
     /// Whether the last run has not ended yet, so that missing results may still arrive.
     fn is_running(&self) -> Result<bool, RunError>;
 
-    /// The times of all work items of the last run, which must have been started as timestamped.
+    /// The times of all work items of the last run, which must have been started with
+    /// `timestamped`.
     fn timestamps(&mut self, program: &Program) -> Result<Vec<Timestamps>, RunError>;
 
-    /// Blocks of a launch.
+    /// Number of blocks of a launch.
     fn blocks(&self) -> usize;
 
-    /// The time of a run with an empty kernel, the median of `repeat` runs.
+    /// The median time of `repeat` runs with an empty kernel; `None` in the twin, and if the driver
+    /// fails.
     fn empty_run(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// The times of the kernel without and with timestamps: medians of `repeat` runs.
+    /// The times of the kernel without and with timestamps, each the median of `repeat` runs;
+    /// `None` in the twin, and if the driver fails.
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]>;
 }
 

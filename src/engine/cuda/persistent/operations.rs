@@ -5,20 +5,21 @@ use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
-/// The most messages from children that one operation multiplies. If a clique has more children,
-/// groups of them are multiplied at new vertices between them and the clique. A work item can have
-/// at most 8 factors: this many, the message from the parent, and `MAX_FINDINGS`. A smaller value
-/// affects only speed. Tuned on the paper's networks.
+/// Maximum number of messages from children that one operation multiplies. If a clique has more
+/// children, they are grouped, and each group is multiplied at a new vertex between the group and
+/// the clique. A work item can have at most 8 factors: this many messages, the message from the
+/// parent, and `MAX_FINDINGS` findings. A smaller value affects only speed. Tuned on the paper's
+/// networks.
 const MAX_CHILDREN: usize = 5;
 
-/// The most findings that an operation of a clique multiplies. With more, products of small
-/// likelihoods could underflow in single precision.
+/// Maximum number of findings that an operation of a clique multiplies. With more, products of
+/// small likelihoods could underflow in single precision.
 const MAX_FINDINGS: usize = 2;
 
 // The kernel multiplies at most four pairs of factors.
 const _: () = assert!(MAX_CHILDREN + 1 + MAX_FINDINGS <= 8);
 
-/// The same for a vertex that has nothing but findings.
+/// Maximum number of findings at a vertex that has nothing but findings.
 const MAX_FINDINGS_ALONE: usize = 3;
 
 /// One sum of products.
@@ -64,7 +65,7 @@ pub(super) struct Operations {
 }
 
 impl Operation {
-    /// The number of entries of `factor` that one row needs.
+    /// The number of entries of `factor` that one row reads.
     fn entries_per_row(&self, factor: &Scope) -> usize {
         let summed = self.summed.variables().iter().zip(self.summed.cardinalities());
         summed
@@ -95,13 +96,13 @@ impl Operation {
     }
 }
 
-/// Whether a row fits into a work item. Arguments: the number of entries of the row, and how many
-/// entries of each message and finding the row needs.
+/// Whether a row fits into a work item. Arguments: the number of entries of the row, and the number
+/// of entries of each message and finding that the row reads.
 pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
-/// Adds `operation` to `all` and returns its number. An operation whose rows do not fit into a work
-/// item is split in two: the first keeps some of the summed variables as rows, the second sums over
-/// them.
+/// Adds `operation` to `all` and returns its number. If the rows of `operation` do not fit into a
+/// work item, two operations are added in its place: the first keeps some of the summed variables
+/// as rows, and the second sums over these variables.
 fn push(
     all: &mut Vec<Operation>,
     network: &Network,
@@ -158,11 +159,11 @@ struct Vertex {
     separator: Vec<VariableId>,
     /// The variables whose findings are entered here.
     findings: Vec<VariableId>,
-    /// Whether it was inserted only to multiply findings for its parent.
+    /// Whether the vertex was inserted only to multiply findings for its parent.
     has_only_findings: bool,
 }
 
-/// The vertices of the cliques, one per clique, with variables, links and the findings entered there.
+/// One vertex per clique, with its variables, neighbours and findings, and without a potential.
 fn clique_vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let vertex = |clique: CliqueId| Vertex {
@@ -215,8 +216,8 @@ fn inserted(clique: usize, variables: &[VariableId]) -> Vertex {
     }
 }
 
-/// If `clique` has too many findings, moves them to inserted children, whose messages are the products
-/// of findings.
+/// If `clique` has too many findings, moves all of them to inserted children. The message of such a
+/// child is the product of its findings.
 fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
     if vertices[clique].findings.len() <= MAX_FINDINGS {
         return;
@@ -230,10 +231,12 @@ fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
     }
 }
 
-/// While `clique` has too many children, inserts vertices between groups of them and the clique.
+/// If `clique` has too many children, groups them and inserts a vertex between each group and the
+/// clique, until few enough are left.
 fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
     let mut children = std::mem::take(&mut vertices[clique].children);
-    // Children with the same separator come together, so that their product is small.
+    // Children with the same separator are placed together, so that the product of their messages
+    // is small.
     children.sort_by(|&a, &b| vertices[a].separator.cmp(&vertices[b].separator));
     while children.len() > MAX_CHILDREN {
         let mut above = Vec::new();
@@ -259,8 +262,8 @@ fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
     vertices[clique].children = children;
 }
 
-/// The junction tree with vertices inserted where a clique has many findings or children, and the
-/// potentials. The first vertices are the cliques.
+/// The vertices and the potentials. The first vertices are the cliques; behind them are the
+/// vertices inserted where a clique has many findings or children.
 fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
     let mut vertices = clique_vertices(compiled);
     let potentials = add_potentials(compiled, &mut vertices);
@@ -311,16 +314,17 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The messages to `vertex` from its children, except `except`, and from its parent, as far as
-    /// they have been added.
+    /// The messages to `vertex`, as far as they have been added: from its children without
+    /// `except`, and from its parent.
     fn inbox(&self, vertex: usize, except: Option<usize>) -> Vec<usize> {
         let children = self.vertices[vertex].children.iter().copied();
         let children = children.filter(|&child| Some(child) != except);
         children.filter_map(|child| self.up[child]).chain(self.down[vertex]).collect()
     }
 
-    /// Adds an operation over `variables`, which are summed out except for `rows`. It multiplies
-    /// the messages `factors`, and the potential and findings of `vertex`. Returns its number.
+    /// Adds an operation over `variables` that sums out all variables except `rows`. The operation
+    /// multiplies the messages `factors`, and the potential and findings of `vertex`. Returns the
+    /// number of the operation.
     fn add(
         &mut self,
         vertex: Option<usize>,
@@ -343,8 +347,8 @@ impl Builder<'_> {
         push(&mut self.all, self.network, operation, self.row_fits)
     }
 
-    /// Adds an operation over all variables of `vertex`, with all its messages except the one from
-    /// `except`.
+    /// Adds an operation over all variables of `vertex`. It multiplies all messages to the vertex
+    /// except the one from `except`.
     fn add_at_vertex(
         &mut self,
         vertex: usize,
@@ -367,7 +371,7 @@ impl Builder<'_> {
 
     /// Adds all messages: up, then down.
     fn add_messages(&mut self, root: usize) {
-        // Every vertex after its parent.
+        // Each vertex comes after its parent.
         let mut order = vec![root];
         let mut next = 0;
         while let Some(&vertex) = order.get(next) {

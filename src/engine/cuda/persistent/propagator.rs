@@ -14,16 +14,16 @@ use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
-/// How many of the reports that are expected next the host polls. Tuned on the paper's networks; it
-/// affects only speed.
+/// Number of reports that the host polls at the same time: those expected next. Tuned on the
+/// paper's networks; it affects only speed.
 const REPORT_WINDOW: usize = 8;
 
 /// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks; it
 /// affects only speed.
 pub(super) const MIN_BATCH: usize = 16;
 
-/// After this many attempts to read a result, the host asks the driver whether the kernel still
-/// runs. The call is slow, so it is made rarely. A larger number only delays the detection of a
+/// After this many attempts to read a result, the host asks the driver whether the kernel is still
+/// running. The call is slow, so it is made rarely. A larger number only delays the detection of a
 /// failure.
 const ATTEMPTS_PER_CHECK: u32 = 1 << 16;
 
@@ -36,7 +36,7 @@ pub(super) struct PersistentPropagator<E> {
     pub(super) executor: E,
     pub(super) bytes: u64,
     pub(super) options: LoadOptions,
-    /// Created for the first batch; the inner `None` means that it could not be created.
+    /// `None` before the first batch; `Some(None)` if the batch propagator could not be created.
     pub(super) batch: Option<Option<BatchPropagator>>,
 }
 
@@ -103,8 +103,8 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
-    /// Calls `poll` until it returns a value. Now and then asks the driver whether the kernel still
-    /// runs, because a kernel that failed delivers nothing.
+    /// Calls `poll` until it returns a value. Sometimes asks the driver whether the kernel is still
+    /// running, because a kernel that failed writes no results.
     #[inline]
     fn wait_for<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         for attempt in 1_u32.. {
@@ -121,10 +121,10 @@ impl<E: Executor> PersistentPropagator<E> {
         poll().ok_or_else(ended)
     }
 
-    /// Waits for the results and makes posteriors of them. P(e) is multiplied by 2^`exponent`.
+    /// Waits for the results and converts them to posteriors. P(e) is multiplied by 2^`exponent`.
     ///
-    /// Reads one report after another as they arrive. The kernel writes them to host memory, where
-    /// they can be read well before the driver reports the end of the launch.
+    /// Reads the reports as they arrive. The kernel writes them to host memory, where they can be
+    /// read well before the driver reports the end of the launch.
     pub(super) fn read(
         &mut self,
         evidence: &Evidence,
@@ -150,7 +150,8 @@ impl<E: Executor> PersistentPropagator<E> {
             }
         }
         for (variable, finding) in evidence.iter() {
-            // The kernel skips work items that the evidence excludes, so other states may be wrong.
+            // The kernel skips work items that the evidence excludes, so its probabilities of
+            // observed variables may be wrong.
             if let Finding::Observed(state) = finding {
                 let first = states.offsets[variable.index()];
                 values[first..states.offsets[variable.index() + 1]].fill(0.0);
@@ -167,9 +168,8 @@ impl<E: Executor> PersistentPropagator<E> {
 
     /// Notes in `watch` when each message was computed.
     ///
-    /// Times of the GPU's clock are converted to those of `watch` by taking the start of the first
-    /// work item to be `launched`. The stage of reading is taken to begin when the last work item
-    /// ends.
+    /// Times of the GPU's clock are converted to times of `watch`: the first work item counts as
+    /// begun at `launched`. The read stage counts as begun when the last work item ends.
     pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let end_of_run = watch.trace().elapsed;
         let timestamps = self.executor.timestamps(&self.program)?;

@@ -1,7 +1,8 @@
-//! Which block computes which work items, in which order.
+//! Assigns work items to blocks, and orders the work items of each block.
 //!
-//! This is list scheduling: the run is simulated with the estimated costs of work items. Whenever a
-//! block is free it takes a work item of the operation with the longest remaining path to the end.
+//! The method is list scheduling: the run is simulated with the estimated costs of work items.
+//! Whenever a block is free, it takes a work item from the operation that is ready and has the
+//! longest remaining path to the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,18 +14,18 @@ use super::work_items::{WorkItems, split};
 pub(super) struct Schedule {
     /// All work items, list after list.
     pub items: Vec<usize>,
-    /// Where each list begins in `items`, then the number of all work items.
+    /// Where each list begins in `items`, then the total number of work items.
     pub starts: Vec<u32>,
     /// All work items in the order of their simulated starts. Each list is in this order, and each
-    /// work item comes after those that it waits for. Therefore blocks that are all resident cannot
+    /// work item comes after those that it waits for, so blocks that are all resident cannot
     /// deadlock.
     pub start_order: Vec<usize>,
 }
 
-/// Which operations and reports wait for which operations. Nothing waits for an operation without
-/// work items.
+/// Which operations each operation or report waits for. Operations without work items are left out.
 struct Dependencies {
-    /// For each operation the operations and reports that read its result.
+    /// For each operation the operations and reports that read its result. Reports are numbered
+    /// after the operations.
     consumers: Vec<Vec<usize>>,
     /// For each operation and report the number of inputs that are not complete yet.
     pending: Vec<usize>,
@@ -63,11 +64,11 @@ impl Schedule {
         // When all inputs of an operation are complete, and when all of its work items are.
         let mut ready_at = vec![0_u64; count];
         let mut done_at = vec![0_u64; count];
-        // Operations whose work items can be started: at a later time, with that time; and now,
-        // with the remaining time as priority.
+        // Operations that can be started later, with the time at which they can; and operations
+        // that can be started now, with the remaining time as priority. Both include reports.
         let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
-        // Blocks, with the time at which each is free.
+        // All blocks, with the time at which each becomes free.
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
             (0..blocks).map(|block| Reverse((0, block))).collect();
         let without_inputs = (0..count).filter(|&op| pending[op] == 0 && has_items(items, op));
@@ -116,11 +117,11 @@ impl Schedule {
         Self { items: lists.concat(), starts, start_order }
     }
 
-    /// The records of all lists, one list after another, as the kernel reads them, and two words per
-    /// list: where its first record begins and its length, in units of four words.
+    /// The records of all lists as the kernel reads them, one list after another, and two words per
+    /// list: the position and the length of the list's first record, in units of four words.
     ///
-    /// The upper half of the first word of each record is the length of the next, zero at the end of a
-    /// list.
+    /// The upper half of the first word of each record is the length of the next record in words,
+    /// or zero at the end of a list.
     pub fn records(&self, items: &WorkItems) -> (Vec<u32>, Vec<u32>) {
         let mut records = Vec::with_capacity(items.record_words());
         let mut starts = Vec::with_capacity(2 * self.starts.len());
@@ -141,8 +142,8 @@ impl Schedule {
         (records, starts)
     }
 
-    /// For each operation and report the last position of its work items in `start_order`; 0 if it has
-    /// none.
+    /// For each operation and report the last position of its work items in `start_order`; 0 if
+    /// there are none.
     fn last_positions(&self, items: &WorkItems) -> Vec<usize> {
         let mut position = vec![0; items.len()];
         for (at, &item) in self.start_order.iter().enumerate() {
@@ -163,13 +164,14 @@ impl Schedule {
     }
 }
 
-/// The latency of the slowest work item of an operation, in nanoseconds; 0 if it has none.
+/// The latency of the slowest work item of an operation in nanoseconds; 0 if there are no work
+/// items.
 fn latency(items: &WorkItems, operation: usize) -> u64 {
     let costs = &items.costs[items.offsets[operation]..items.offsets[operation + 1]];
     costs.iter().map(|cost| cost.latency()).max().unwrap_or(0)
 }
 
-/// When each operation would end if there were a block for every work item, in nanoseconds.
+/// When each operation would end, in nanoseconds, if there were a block for every work item.
 pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
     let mut ends: Vec<u64> = Vec::with_capacity(items.inputs.len());
     for (operation, inputs) in items.inputs.iter().enumerate() {
@@ -179,12 +181,12 @@ pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
     ends
 }
 
-/// For each operation and report the nanoseconds from its start until all that depends on it has
-/// ended and been read by the host.
+/// For each operation and report the nanoseconds from the end of its last input until everything
+/// that depends on it has been computed and read by the host.
 fn remaining_times(items: &WorkItems, consumers: &[Vec<usize>]) -> Vec<u64> {
     let mut remaining = vec![0; consumers.len()];
-    // The host reads one report after another. After a late report the host has less left to read,
-    // so late reports are less urgent.
+    // The host reads one report after another. The later a report, the less the host has to read
+    // afterwards, so late reports are less urgent.
     let (mut reading, operations) = (0, consumers.len() - items.reports.len());
     for (report, remaining) in items.reports.iter().zip(&mut remaining[operations..]).rev() {
         reading += HOST_READ_PER_VARIABLE * report.variables.len() as u64;

@@ -1,5 +1,5 @@
-//! Which rows and products of the operations must be computed: the entries that can be nonzero for
-//! some evidence, and that are needed.
+//! Finds the rows and products of the operations that must be computed: those that can be nonzero
+//! for some evidence and that are needed.
 //!
 //! A product is live if neither its table entry nor an entry of a message is zero because of tables
 //! alone. A row is live if one of its products is live. A row is needed if it is a result, or if a
@@ -18,11 +18,11 @@ pub(super) struct Sparsity {
 
 /// The rows and products of one operation that are computed.
 pub(super) struct OperationSparsity {
-    /// For each message that is a factor, which of its entries each product reads.
+    /// For each message that is a factor, the entry of the message that each product reads.
     pub factors: Vec<Offsets>,
-    /// Rows that are computed, ascending.
+    /// The rows that are computed, in ascending order.
     pub rows: Vec<u32>,
-    /// Live products of these rows.
+    /// Number of live products of these rows.
     pub products: u64,
     /// Whether all products of all rows are live and needed.
     pub is_full: bool,
@@ -76,7 +76,7 @@ impl OperationSparsity {
     }
 }
 
-/// The table of `operation`, which begins at `start` in `tables`; `None` if it has none.
+/// The table of `operation`, which begins at `start` in `tables`; `None` if `start` is `None`.
 pub(super) fn table<'a>(
     start: Option<usize>,
     operation: &Operation,
@@ -95,7 +95,8 @@ impl Sparsity {
     }
 }
 
-/// For each operation whether all its products are live, and which of its rows are.
+/// The live rows of each operation. In the returned sparsity, only `factors` and `is_full` are set,
+/// and `is_full` ignores whether rows are needed.
 fn live_rows(
     operations: &Operations,
     starts: &[Option<usize>],
@@ -132,7 +133,8 @@ fn live_rows(
     (sparsity, live)
 }
 
-/// Fills in the rows that are live and needed, and their products, from the last operation to the first.
+/// Completes `sparsity`, from the last operation to the first: sets the rows that are live and
+/// needed and the number of their products, and clears `is_full` where rows are left out.
 fn find_needed(
     operations: &Operations,
     starts: &[Option<usize>],
@@ -181,8 +183,9 @@ fn find_needed(
     }
 }
 
-/// For each row and each entry of `operation` its state of `variable`, as offsets in the weights of
-/// a finding: zero on the side that does not have the variable.
+/// The state of `variable` in each product of `operation`, as offsets of rows and entries in the
+/// weights of a finding. All offsets of rows are zero if the variable is summed out, and all
+/// offsets of entries if it is a variable of the rows.
 pub(super) fn state_offsets(operation: &Operation, variable: VariableId) -> Offsets {
     let digit = |side: &Scope| -> Vec<u32> {
         let Some(axis) = side.axis(variable) else { return vec![0; side.entries()] };

@@ -1,4 +1,4 @@
-//! Where the states of each variable are in packed evidence and in results.
+//! The positions of the states of each variable in packed evidence and in posteriors.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct StateLayout {
     pub(super) variables: usize,
     /// The logarithm of the scale that the network removed from its factors.
     pub(super) ln_scale: f64,
-    /// First state of each variable, then the number of states of all variables.
+    /// First state of each variable, then the total number of states.
     pub(super) offsets: Arc<[usize]>,
 }
 
@@ -27,24 +27,25 @@ impl StateLayout {
         }
     }
 
-    /// States of all variables.
+    /// Total number of states of all variables.
     pub(super) fn states(&self) -> usize {
         self.offsets[self.variables]
     }
 
-    /// Words that hold one bit per state.
+    /// Number of words that hold one bit per state.
     pub(super) fn bit_words(&self) -> usize {
         self.states().div_ceil(32)
     }
 
-    /// Words of packed evidence: a bit per state, 1 if the state is possible, then a weight per state.
+    /// Length of packed evidence in words: a bit per state, 1 if the state is possible, then a
+    /// weight per state.
     pub(super) fn evidence_words(&self) -> usize {
         self.bit_words() + self.states()
     }
 
     /// Packs `evidence` for the kernel, and returns the exponent of the power of two to multiply
-    /// P(e) by, to undo the scaling of weights. Weights of findings are scaled below one, so that
-    /// products of many weights do not grow.
+    /// P(e) by, to undo the scaling of weights. The weights of each finding are scaled to a largest
+    /// weight in [0.5, 1), so that products of many weights do not grow.
     pub(super) fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (bits, weights) = words.split_at_mut(self.bit_words());
         bits.fill(u32::MAX);
@@ -79,7 +80,7 @@ impl StateLayout {
         exponent
     }
 
-    /// The posteriors with these `values` and with P(e) = `p_evidence` * 2^`exponent`.
+    /// The posteriors `values`, with P(e) = `p_evidence` * 2^`exponent`.
     ///
     /// # Errors
     /// [`RunError::Impossible`] if P(e) is zero.

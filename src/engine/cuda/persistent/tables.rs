@@ -5,16 +5,17 @@ use crate::engine::factors::FactorProduct;
 use crate::network::Network;
 use crate::potential::{Odometer, Real, Scope};
 
-/// Potentials are scaled so that their largest entry is near two to this power. Shared with the kernel.
+/// Copies of potentials are scaled so that their largest entry is near two to this power. Shared
+/// with the kernel.
 pub(super) const PEAK: i32 = 24;
 
-/// Fills all copies, and returns them one after another in one array. Also returns the exponent of
-/// the power of two to multiply the product of all potentials by.
+/// Fills all copies, and returns an array that holds one copy after another. Also returns the
+/// exponent of the power of two to multiply the product of all potentials by.
 ///
-/// Potentials are scaled to a largest entry in [1, 2), which the exponent undoes. Copies are in
-/// addition multiplied by 2^[`PEAK`], which the kernel undoes itself. `copies`: the number of the
-/// potential, and the scope of the copy, which may have variables that the potential does not
-/// depend on.
+/// Potentials are scaled to a largest entry in [1, 2); the exponent undoes this scaling. Copies are
+/// also multiplied by 2^[`PEAK`]; the kernel undoes that itself. `copies`: for each copy the number
+/// of the potential and the scope of the copy. The scope may have variables that the potential does
+/// not depend on.
 pub(super) fn fill(
     network: &Network,
     potentials: &[Potential],

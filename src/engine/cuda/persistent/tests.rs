@@ -5,14 +5,14 @@ use super::*;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
-    assert_as_sequential, assert_as_twin, assert_near, load_options, networks,
+    assert_agrees_with_sequential, assert_agrees_with_twin, assert_near, load_options, networks,
 };
 use crate::engine::cuda::kernel_source::assert_constants;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Factor, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, Watch, compile};
 
-/// Blocks that are resident at the same time on an H200.
+/// Number of blocks that are resident at the same time on an H200.
 const BLOCKS_OF_AN_H200: usize = 792;
 
 pub(super) fn program(compiled: &CompiledNetwork) -> (Program, i64) {
@@ -31,7 +31,7 @@ fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<
 fn the_twin_agrees_with_the_sequential_engine() {
     for (compiled, cases) in networks() {
         for blocks in [1, 7, 528] {
-            assert_as_sequential(&compiled, &cases, &mut twin(&compiled, blocks));
+            assert_agrees_with_sequential(&compiled, &cases, &mut twin(&compiled, blocks));
         }
     }
 }
@@ -45,8 +45,8 @@ pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
     Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())
 }
 
-/// `count` random cases in which a fifth of the variables is observed.
-fn drawn(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
+/// `count` random cases, each with a fifth of the variables observed.
+fn random_cases(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
     use rand::SeedableRng;
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
     let network = compiled.network();
@@ -58,14 +58,14 @@ fn drawn(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
 fn the_twin_agrees_with_the_sequential_engine_on_the_papers_networks() {
     for name in PAPER_NETWORKS {
         let compiled = sample(name);
-        let mut cases = drawn(&compiled, 2);
+        let mut cases = random_cases(&compiled, 2);
         cases.push(Evidence::none());
-        assert_as_sequential(&compiled, &cases, &mut twin(&compiled, 264));
+        assert_agrees_with_sequential(&compiled, &cases, &mut twin(&compiled, 264));
     }
 }
 
 #[test]
-fn a_large_network_has_records_of_every_form() {
+fn a_large_network_has_records_with_every_flag() {
     let (program, _) = program(&sample("barley"));
     for flag in [work_items::CONTINUED, work_items::NO_TABLE, work_items::BY_CLASS] {
         let records = &program.items.records;
@@ -75,7 +75,7 @@ fn a_large_network_has_records_of_every_form() {
 }
 
 #[test]
-fn shortcuts_make_the_critical_path_shorter_than_the_tree() {
+fn shortcuts_make_the_critical_path_shorter_than_the_longest_path_of_the_tree() {
     let compiled = sample("pigs");
     let mut steps: Vec<usize> = Vec::new();
     for operation in operations(&compiled).all {
@@ -83,12 +83,14 @@ fn shortcuts_make_the_critical_path_shorter_than_the_tree() {
         steps.push(1 + before.unwrap_or(0));
     }
     let steps = steps.into_iter().max().unwrap();
-    // Without shortcuts: a message over each separator of the longest path, and a posterior at its end.
+    // Without shortcuts there is a step for each separator of the longest path, and one for a
+    // posterior at the end: as many steps as cliques.
     let cliques = longest_path(compiled.tree(), compiled.tree().root()).1;
     assert!(3 * steps < 2 * cliques, "{steps} steps on a path of {cliques} cliques");
 }
 
-/// Cliques on the longest path from `clique` downward, and on the longest path within its subtree.
+/// Number of cliques on the longest path from `clique` downwards, and on the longest path within
+/// the subtree of `clique`.
 fn longest_path(tree: &JunctionTree, clique: CliqueId) -> (usize, usize) {
     let (mut down, mut longest) = (1, 1);
     for link in tree.children(clique) {
@@ -172,7 +174,7 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
 }
 
 #[test]
-fn constants_are_those_of_the_kernel() {
+fn constants_equal_those_of_the_kernel() {
     let flags = [
         ("CONTINUED_BIT", work_items::CONTINUED),
         ("NO_TABLE_BIT", work_items::NO_TABLE),
@@ -241,13 +243,13 @@ fn blocks_that_wait_for_each_other_finish_their_lists() {
     }
 }
 
-/// Reads the records as the kernel does, with blocks that wait for each other's messages. Written
-/// messages stay written, so if one interleaving of the blocks ends, all do.
+/// Reads the records as the kernel does, with blocks that wait for each other's messages. A written
+/// message stays written, so if the blocks finish in one interleaving, they finish in all.
 fn simulate_blocks(items: &WorkItems, blocks: usize) {
     let blocks = blocks.min(items.len()).max(1);
     let (records, starts) = Schedule::new(items, blocks).records(items);
     let half = |word: u32, side: u32| (word >> (16 * side) & 0xffff) as usize;
-    // Where the next record of each list begins, and its words: 0 at the end of the list.
+    // The position and the length of the next record of each list; the length is 0 at the end.
     let mut next: Vec<(usize, usize)> =
         starts.chunks(2).map(|start| (4 * start[0] as usize, 4 * start[1] as usize)).collect();
     assert_eq!(next.len(), blocks);
@@ -293,9 +295,9 @@ fn the_gpu_agrees_with_the_sequential_engine_on_the_papers_networks() {
     }
     for name in PAPER_NETWORKS {
         let compiled = sample(name);
-        let cases = drawn(&compiled, 20);
+        let cases = random_cases(&compiled, 20);
         let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
-        assert_as_sequential(&compiled, &cases, &mut *gpu);
+        assert_agrees_with_sequential(&compiled, &cases, &mut *gpu);
         let run =
             |gpu: &mut dyn Propagator| gpu.run(&cases[0], &Watch::untimed(CancelToken::new()));
         assert_eq!(run(&mut *gpu), run(&mut *gpu), "{name}: two runs are bit-equal");
@@ -310,6 +312,6 @@ fn the_gpu_agrees_with_the_twin() {
     }
     for (compiled, cases) in networks() {
         let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
-        assert_as_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, 16));
+        assert_agrees_with_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, 16));
     }
 }

@@ -27,9 +27,9 @@ pub(super) struct Twin {
 
 /// The staging buffer of a work item, filled.
 struct Staged {
-    /// The number one, the scaled messages and findings, and the number zero.
+    /// A one, the scaled messages, the weights of findings, and a zero.
     values: Vec<f32>,
-    /// The sums must be multiplied by two to this power.
+    /// The exponent of the power of two to multiply the sums by.
     power: i32,
     /// Whether the evidence excludes all rows.
     is_excluded: bool,
@@ -40,7 +40,7 @@ fn half(record: &[u32], word: usize, side: u32) -> usize {
     (record[word] >> (16 * side) & 0xffff) as usize
 }
 
-/// Adds `parts` in the order of the kernel's tree; their number is a power of two.
+/// Adds `parts` in the order of the kernel's tree. The number of parts must be a power of two.
 fn tree_sum(mut parts: Vec<f32>) -> f32 {
     while parts.len() > 1 {
         let upper = parts.split_off(parts.len() / 2);
@@ -111,7 +111,7 @@ impl Twin {
         }
     }
 
-    /// Whether the evidence excludes a state that all rows of the work item have.
+    /// Whether the evidence excludes a state that all rows of the work item have in common.
     fn is_excluded(&self, record: &[u32]) -> bool {
         let mut common = (0..8).map(|n| half(record, 8 + n / 2, n as u32 % 2));
         let is_impossible = |state: usize| self.evidence[state / 32] >> (state % 32) & 1 == 0;

@@ -1,19 +1,20 @@
-//! Words of messages, 64 bits each: a number, its power of two, and the epoch, which is the number of
-//! the run that wrote it. The same as in `kernels/persistent.cu`.
+//! The words of messages, as in `kernels/persistent.cu`. A word has 64 bits: a number, the exponent
+//! of its power of two, and an epoch, the number of the run that wrote the word.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Bits of the epoch in a word. Shared with the kernel.
+/// Number of bits of the epoch in a word. Shared with the kernel.
 pub(super) const EPOCH_BITS: u32 = 12;
 
-/// Epochs go from 1 to this, and then start again at 1.
+/// The last epoch. After it, epochs start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The power has 20 bits, for -2^19 to
-/// 2^19 - 1 (524,287); the difference is headroom for the sums in a work item.
+/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits,
+/// for
+/// -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
-/// A number, its power of two and its epoch.
+/// A number, the exponent of its power of two, and the epoch of the word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word(pub u64);
 
@@ -76,22 +77,23 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Probability number `index`, if it has arrived.
+    /// Probability number `index`; `None` if it has not arrived.
     #[inline]
     pub fn get(self, index: usize) -> Option<f32> {
         let bits = self.words[index].load(Ordering::Relaxed);
         (bits >> 31 == u32::from(self.parity)).then_some(f32::from_bits(bits & 0x7fff_ffff))
     }
 
-    /// P(e), if it has arrived.
+    /// P(e); `None` if it has not arrived.
     #[inline]
     pub fn p_evidence(self) -> Option<Word> {
         let word = Word(self.p_evidence.load(Ordering::Relaxed));
         (word.epoch() == self.epoch).then_some(word)
     }
 
-    /// Fills `values` with the distribution whose probabilities begin at `first`, scaled to sum to one
-    /// in double precision. Returns false if some have not arrived; `values` is then unspecified.
+    /// Fills `values` with consecutive probabilities from number `first` on, scaled to sum to one
+    /// in double precision. Returns false if some have not arrived; the content of `values` is then
+    /// unspecified.
     #[inline]
     pub fn fill(self, first: usize, values: &mut [f64]) -> bool {
         let sign = u32::from(self.parity) << 31;
@@ -105,7 +107,7 @@ impl Results<'_> {
         if signs >> 31 != 0 {
             return false;
         }
-        // If the evidence is impossible, all are zeros.
+        // If the evidence is impossible, all probabilities are zeros.
         let scale = if sum > 0.0 { 1.0 / sum } else { 1.0 };
         // Reading the words again is faster than reading back `values`.
         for (value, word) in values.iter_mut().zip(words) {

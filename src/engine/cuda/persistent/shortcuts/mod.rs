@@ -1,13 +1,13 @@
-//! Shortens the critical path of a propagation by shortcuts past messages.
+//! Shortens the critical path of a propagation with shortcuts past messages.
 //!
 //! However small a message is, its reader waits until another block has computed and written it, and
 //! the critical path through a junction tree has dozens of messages. But a message is linear in each
-//! message that it is computed from, so along a path of cliques it is a product of matrices, and the
-//! other inputs of these matrices come from outside the path and are complete early. An operation on
-//! the critical path is therefore given, in place of the message that it waits for, the inputs of that
-//! message: either by a longer sum, or by a matrix computed from both cliques. Matrices of matrices turn
-//! a path of n cliques into one of log n messages (D. M. Pennock, Logarithmic time parallel Bayesian
-//! inference, UAI 1998). All messages are still computed, but fewer are waited for.
+//! of its inputs, so the message along a path of cliques is a product of matrices. The other inputs
+//! of these matrices come from outside the path and are complete early. Therefore an operation on
+//! the critical path reads the inputs of the message that it would wait for, and not the message:
+//! either by a longer sum, or by a matrix computed from both cliques. Products of such matrices
+//! shorten a path of n cliques to about log n messages (D. M. Pennock, Logarithmic time parallel
+//! Bayesian inference, UAI 1998). All messages are still computed, but fewer are waited for.
 
 mod replace;
 
@@ -20,25 +20,25 @@ use crate::network::Network;
 
 // The constants below were tuned on the paper's networks, and affect only speed.
 
-/// All shortcuts together may add this many products, or one for every `ADDED_SHARE` products without
-/// shortcuts if that is more.
+/// Maximum number of products that all shortcuts together add. In large networks the maximum is one
+/// for every `ADDED_SHARE` products of the operations without shortcuts.
 const MAX_ADDED: i64 = 2_000_000;
 const ADDED_SHARE: i64 = 10;
 
 /// Shortcuts costing up to this multiple of the cheapest are taken in the same round.
 const MAX_PRICE_RATIO: f64 = 16.0;
 
-/// The most operations that the search visits in all rounds together. It bounds the time of the
-/// search in very large networks.
+/// The search ends once its rounds have visited this many operations in total. This bounds the time
+/// of the search in very large networks.
 const MAX_VISITED: usize = 4_000_000;
 
-/// The least time that a shortcut must save, in nanoseconds.
+/// Minimum time in nanoseconds that a shortcut must save.
 const MIN_SAVED: u64 = 500;
 
-/// Adds shortcuts to `all`, in which each operation comes after those whose results it needs.
+/// Adds shortcuts to `all`, in which the inputs of each operation come before it.
 ///
-/// Returns the operations, again each after those whose results it needs, and for each number in
-/// `all` the new number of that operation.
+/// Returns the operations in an order with the same property, and the new number of each operation
+/// of `all`.
 pub(super) fn add(
     all: Vec<Operation>,
     network: &Network,
@@ -48,12 +48,13 @@ pub(super) fn add(
     let max_added = MAX_ADDED.max(all.iter().map(products).sum::<i64>() / ADDED_SHARE);
     let mut search = ShortcutSearch::new(all, network, row_fits);
     let (mut added, mut visited) = (0, 0);
-    // The operations replaced since the critical path last became shorter, as they were before.
+    // The operations replaced since the critical path last became shorter, as they were before
+    // that.
     let mut without_gain = Vec::new();
-    let mut shortest = search.critical_path();
+    let mut shortest = search.critical_path_length();
     'rounds: while visited < MAX_VISITED {
         visited += search.all.len();
-        let found = search.on_critical_path();
+        let found = search.shortcuts_on_critical_path();
         let Some(lowest_price) = found.first().map(|cheapest| cheapest.price) else { break };
         // A round replaces at most one of two operations that are neighbours on the path.
         let (mut replaced, mut skipped) = (HashSet::new(), HashSet::new());
@@ -69,10 +70,10 @@ pub(super) fn add(
             if added > max_added {
                 break 'rounds;
             }
-            without_gain.extend(search.take(shortcut));
+            without_gain.extend(search.apply(shortcut));
         }
         search.find_ends();
-        let critical_path = search.critical_path();
+        let critical_path = search.critical_path_length();
         if critical_path < shortest {
             shortest = critical_path;
             without_gain.clear();
@@ -93,9 +94,10 @@ fn products(operation: &Operation) -> i64 {
 /// How an operation avoids reading the message that it skips.
 #[derive(Clone, Copy)]
 enum ShortcutKind {
-    /// It also sums over the variables of that message's clique.
+    /// The operation also sums over the variables of the shortcut's input.
     LongerSum,
-    /// It multiplies by a matrix: an added message in which these variables have been summed out.
+    /// The operation multiplies by a matrix: an added message over the rows of the operation and of
+    /// the input, in which all other variables have been summed out.
     Matrix,
 }
 
@@ -118,7 +120,7 @@ struct ShortcutSearch<'a> {
     network: &'a Network,
     row_fits: RowFits<'a>,
     all: Vec<Operation>,
-    /// For each operation the nanoseconds from the end of its last input to its own end.
+    /// For each operation the time in nanoseconds from the end of its last input to its own end.
     latencies: Vec<u64>,
     /// When each operation ends, in nanoseconds.
     ends: Vec<u64>,
@@ -138,11 +140,11 @@ impl<'a> ShortcutSearch<'a> {
     }
 
     /// The length of the critical path in nanoseconds.
-    fn critical_path(&self) -> u64 {
+    fn critical_path_length(&self) -> u64 {
         self.ends.iter().copied().max().unwrap_or(0)
     }
 
-    /// Computes when each operation ends, if there is a free block for every work item.
+    /// Computes when each operation ends if there is a free block for every work item.
     fn find_ends(&mut self) {
         // Recursive, because added messages have higher numbers than operations that read them.
         fn find(number: usize, all: &[Operation], latencies: &[u64], ends: &mut [u64]) -> u64 {
@@ -166,14 +168,14 @@ impl<'a> ShortcutSearch<'a> {
         factors.max_by_key(|&factor| self.ends[factor])
     }
 
-    /// When `operation` would end.
+    /// When `operation` would end with this latency, in nanoseconds.
     fn end(&self, operation: &Operation, latency: u64) -> u64 {
         let inputs = operation.factors.iter().map(|(factor, _)| self.ends[*factor]);
         inputs.max().unwrap_or(0) + latency
     }
 
     /// The shortcuts on the critical path, cheapest first.
-    fn on_critical_path(&mut self) -> Vec<Shortcut> {
+    fn shortcuts_on_critical_path(&mut self) -> Vec<Shortcut> {
         let mut found = Vec::new();
         let last = (0..self.all.len()).max_by_key(|&number| self.ends[number]);
         let Some(mut number) = last else { return found };
@@ -213,7 +215,7 @@ impl<'a> ShortcutSearch<'a> {
 
     /// Applies `shortcut`, and returns the number of the operation and the operation as it was
     /// before.
-    fn take(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
+    fn apply(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
         let operation = self.with_shortcut(number, skipped, input, kind)?;
         self.latencies[number] = estimate_latency(&operation, self.network);
@@ -221,8 +223,8 @@ impl<'a> ShortcutSearch<'a> {
     }
 }
 
-/// The first `originals` operations and all operations that they need, each after those whose
-/// results it needs; and the new numbers of the first `originals`.
+/// The first `originals` operations and all operations that they need, each after its inputs; and
+/// the new numbers of the first `originals`.
 fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
     fn visit(
         number: usize,
@@ -234,7 +236,7 @@ fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>)
         for (factor, scope) in &mut operation.factors {
             visit(*factor, all, new_numbers, sorted);
             *factor = new_numbers[*factor];
-            // The order of its rows may have changed.
+            // The order of the rows of this input may have changed.
             scope.clone_from(&sorted[*factor].rows);
         }
         new_numbers[number] = sorted.len();

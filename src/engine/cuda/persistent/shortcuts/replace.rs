@@ -1,4 +1,4 @@
-//! Replaces an input of an operation by a shortcut, and adds the messages that it needs.
+//! Replaces an input of an operation by a shortcut, and adds the messages that the shortcut needs.
 
 use super::{ShortcutKind, ShortcutSearch, products};
 use crate::engine::cuda::persistent::operations::{Operation, Role};
@@ -6,15 +6,16 @@ use crate::engine::cuda::persistent::work_items::estimate_latency;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// The most messages that an operation with a shortcut multiplies. A work item can have at most 8
-/// factors, of which up to 2 are findings.
+/// Maximum number of messages that an operation with a shortcut multiplies. A work item can have at
+/// most 8 factors, and up to 2 of them are findings.
 const MAX_FACTORS: usize = 6;
 
-/// The most products of an operation with a shortcut, or of a matrix: larger ones take more time
-/// than they save. Tuned on the paper's networks; it affects only speed.
+/// Maximum number of products of an operation with a shortcut, or of a matrix. Larger ones take
+/// more time than they save. Tuned on the paper's networks; it affects only speed.
 const MAX_PRODUCTS: i64 = 200_000;
 
-/// Identifies an added message, so that it is added once. The lists of factors and rows are sorted.
+/// Identifies an added message, so that no two equal messages are added. The lists of factors and
+/// rows are sorted.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct MessageKey {
     potential: Option<usize>,
@@ -24,8 +25,8 @@ pub(super) struct MessageKey {
 }
 
 impl ShortcutSearch<'_> {
-    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that this
-    /// needs. `None` if one of these operations would be too large.
+    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that
+    /// the operation then needs. `None` if one of them or the operation would be too large.
     pub(super) fn with_shortcut(
         &mut self,
         number: usize,
@@ -62,8 +63,8 @@ impl ShortcutSearch<'_> {
     }
 
     /// The product of operation `number` without its factor `left_out`: a message over the rows of both.
-    /// The outer `None` means that it would be too large, the inner that there is nothing else in the
-    /// product.
+    /// The outer `None` means that the message would be too large, the inner `None` that the
+    /// product has no other factor.
     fn without(&mut self, number: usize, left_out: usize) -> Option<Option<usize>> {
         let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
         let both = union(self.network, [rows, &self.all[left_out].rows]);
@@ -73,8 +74,8 @@ impl ShortcutSearch<'_> {
         self.message(*potential, findings, factors, both, summed)
     }
 
-    /// The number of the message with these factors and rows. Adds it unless an equal one was added
-    /// before. For the `None`s see [`Self::without`].
+    /// The number of the message with these factors and rows. The message is added unless an equal
+    /// one was added before. Both kinds of `None` are those of [`Self::without`].
     fn message(
         &mut self,
         potential: Option<usize>,
@@ -111,7 +112,7 @@ impl ShortcutSearch<'_> {
         factors.map(|factor| (factor, self.all[factor].rows.clone())).collect()
     }
 
-    /// `operation` with its rows ordered, unless it is too large.
+    /// `operation` with its rows ordered; `None` if the operation is too large.
     fn checked(&self, mut operation: Operation) -> Option<Operation> {
         let is_small =
             products(&operation) <= MAX_PRODUCTS && operation.factors.len() <= MAX_FACTORS;
@@ -134,7 +135,7 @@ impl ShortcutSearch<'_> {
     }
 }
 
-/// The variables that are in at least one of both scopes, in order of their numbers.
+/// The variables that are in at least one of the two scopes, in order of their numbers.
 fn union(network: &Network, scopes: [&Scope; 2]) -> Scope {
     let mut variables: Vec<VariableId> =
         scopes.iter().flat_map(|s| s.variables()).copied().collect();

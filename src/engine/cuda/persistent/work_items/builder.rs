@@ -10,27 +10,27 @@ use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
 
-/// The most common states, which all rows of a work item have, that a record lists.
+/// Maximum number of states that a record lists as common to all rows of its work item.
 const COMMON_STATES: usize = 8;
 
-/// One operation with all that its records are made from. Factors are numbered: messages first,
-/// then findings.
+/// One operation with everything that its records are made from. Factors are numbered: messages
+/// first, then findings.
 pub(super) struct WorkItemBuilder<'a> {
     pub(super) operation: &'a Operation,
     pub(super) sparsity: &'a OperationSparsity,
     /// The table, indexed by row and entry.
     pub(super) table: Option<&'a [f32]>,
-    /// For each message that is a factor the index of each of its entries in the buffer of
-    /// messages, or [`NOT_COMPUTED`].
+    /// For each message that is a factor, the indices of its entries in the buffer of messages,
+    /// each an index or [`NOT_COMPUTED`].
     pub(super) factors: Vec<&'a [u32]>,
     /// The class of each row, if rows share table entries.
     pub(super) classes: Option<Vec<u32>>,
-    /// For each finding the index of its first weight, and which of its states each product reads.
+    /// For each finding the index of its first weight, and the state that each product reads.
     pub(super) findings: Vec<(usize, Offsets)>,
     /// For each row the index of its result, or [`NOT_COMPUTED`].
     pub(super) results: &'a [u32],
     pub(super) granularity: Granularity,
-    /// First state of each variable in the numbering of all states.
+    /// The number of the first state of each variable in the numbering of all states.
     pub(super) first_states: &'a [usize],
 }
 
@@ -39,7 +39,7 @@ pub(super) struct RowEntries {
     pub(super) entries: Vec<u32>,
     /// For each factor and entry the position of its offset in `offsets`.
     pub(super) numbers: Vec<Vec<u32>>,
-    /// For each factor the distinct offsets of these entries, ascending.
+    /// For each factor the distinct offsets of these entries, in ascending order.
     pub(super) offsets: Vec<Vec<u32>>,
 }
 
@@ -54,7 +54,7 @@ impl WorkItemBuilder<'_> {
         self.operation.summed.entries()
     }
 
-    /// The offsets of all messages, then of findings.
+    /// The offsets of all messages, then those of all findings.
     pub(super) fn offsets(&self) -> impl Iterator<Item = &Offsets> {
         self.sparsity.factors.iter().chain(self.findings.iter().map(|(_, offsets)| offsets))
     }
@@ -73,7 +73,7 @@ impl WorkItemBuilder<'_> {
         }
     }
 
-    /// The records of each work item, and the estimated time of its sums in nanoseconds. Chooses
+    /// The records of each work item, and the estimated time of the sums in nanoseconds. Chooses
     /// the form with the lowest estimated cost: sparse, dense with rows in their order, or dense in
     /// tiles.
     pub(super) fn build(&self) -> Vec<(Vec<u32>, u32)> {
@@ -84,7 +84,7 @@ impl WorkItemBuilder<'_> {
         let (rows, width) = (self.sparsity.rows.len(), entries.entries.len());
         let pairs = self.pairs();
         let pairs = pairs.0 + pairs.1;
-        // Estimated costs of both forms: words read and instructions executed.
+        // The estimated cost of each form counts the words read and the instructions executed.
         let (pair_words, table_words) = (pairs as u64, self.table_words() as u64);
         let dense = (rows * width) as u64 * (3 + table_words + pair_words);
         let sparse = self.sparsity.products * (4 + table_words + 3 * pair_words) * 9 / 8;
@@ -95,8 +95,8 @@ impl WorkItemBuilder<'_> {
         if dense > sparse || one_row > STAGING || words > MAX_RECORD {
             return self.sparse();
         }
-        // The estimated cost: message words read, and the overhead of a work item and of each
-        // record, in the time of reading one word.
+        // The estimated cost counts the message words read, and the overhead of a work item and of
+        // each record. The unit is the time to read one word.
         let price = |items: &Vec<(Vec<u32>, u32)>| -> u32 {
             let overhead = |records: &[u32]| 280 + 120 * split(records).count() as u32;
             items.iter().map(|(records, _)| 32 * (records[1] & 0xffff) + overhead(records)).sum()
@@ -134,7 +134,8 @@ impl WorkItemBuilder<'_> {
         RowEntries { entries, numbers, offsets }
     }
 
-    /// The target numbers of entries of a work item and of a record, if there are `entries` in all.
+    /// The target numbers of entries of a work item and of a record, if the operation has `entries`
+    /// entries in total.
     pub(super) fn target_entries(&self, entries: usize) -> (usize, usize) {
         let (least, most) = self.granularity.entries;
         let share = entries.div_ceil(self.granularity.shares);
@@ -169,7 +170,7 @@ impl WorkItemBuilder<'_> {
         self.table.is_some() && self.classes.is_none()
     }
 
-    /// Words of the stream that are table entries, per product.
+    /// Number of words of the stream per product that are table entries: 0 or 1.
     pub(super) fn table_words(&self) -> usize {
         usize::from(self.table.is_some())
     }
@@ -190,7 +191,8 @@ impl WorkItemBuilder<'_> {
     ) -> (Vec<u32>, u32) {
         let pairs = self.pairs();
         let factors = self.factors.len();
-        // The product of all factors and the table, and a sum of 2^12 products, must stay below 2^127.
+        // The product of all factors and a table entry, and a sum of 2^12 such products, must stay
+        // below 2^127.
         let headroom = if factors == 0 { 0 } else { (126 - 12 - PEAK) / factors as i32 - 1 };
         let list_words = list.as_ref().map_or(0, Vec::len);
         let log_lanes = layout.lanes.ilog2();
@@ -249,7 +251,7 @@ impl WorkItemBuilder<'_> {
         common
     }
 
-    /// Both addresses of pair `n` in one word: byte offsets in the staging buffer. If the second
+    /// Both addresses of pair `n` in one word, as byte offsets in the staging buffer. If the second
     /// factor is missing, its address is 0, where the staging buffer holds a one. `address` returns
     /// the address of a factor.
     pub(super) fn pair_word(&self, n: usize, address: impl Fn(usize) -> u32) -> u32 {

@@ -9,8 +9,8 @@ use crate::network::VariableId;
 
 /// The rows of one work item, and its staging buffer.
 ///
-/// The part of a row is what the row reads of a factor. Rows with the same offset in the factor
-/// have the same part, which is staged once.
+/// Each row reads some entries of a factor: the row's part of the factor. Rows with the same offset
+/// in the factor have the same part, which is staged once.
 pub(super) struct Tile<'a> {
     pub(super) rows: &'a [u32],
     /// For each factor and row the number of the row's part among the distinct parts.
@@ -32,9 +32,9 @@ struct Collected {
 impl WorkItemBuilder<'_> {
     /// The number of each row's tile, and the rows, tile by tile; `None` if tiles do not pay off.
     ///
-    /// The last variables of the row index, as far back as they are in the same factors, form group
-    /// b; the variables before them, again as far back as they are in the same factors, form group
-    /// a. A tile takes consecutive states of both groups.
+    /// Group b consists of the last variables of the row index, as far back as they are in the same
+    /// factors. Group a consists of the variables before group b, again as far back as they are in
+    /// the same factors. A tile takes consecutive states of both groups.
     pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
@@ -70,8 +70,8 @@ impl WorkItemBuilder<'_> {
     }
 
     /// The numbers of states of groups a and b in the cheapest tile; `None` if the rows of that
-    /// tile are consecutive anyway. A group is given by which factors contain it, and by its number
-    /// of states.
+    /// tile are consecutive anyway. A group is described by the factors that contain it, and by its
+    /// number of states.
     fn best_tile(
         &self,
         entries: &RowEntries,
@@ -101,7 +101,8 @@ impl WorkItemBuilder<'_> {
                 if is_too_large {
                     break;
                 }
-                // Message words read, and the overhead of a work item in such words, per entry.
+                // The number of message words read per entry, with the overhead of a work item
+                // counted as 400 words.
                 let price = (words + 400) as f64 / (rows * width) as f64;
                 if price < lowest {
                     (best, lowest) = (Some((tile_a, tile_b)), price);
@@ -111,8 +112,8 @@ impl WorkItemBuilder<'_> {
         best.filter(|&(tile_a, tile_b)| tile_a > 1 && tile_b < b)
     }
 
-    /// The work items of `rows`, in this order. `tiles`: the tile of each row; rows of different tiles
-    /// are in different work items.
+    /// The work items of `rows`, in the order of `rows`. `tiles`: the tile of each row. Rows of
+    /// different tiles are in different work items.
     pub(super) fn dense(
         &self,
         entries: &RowEntries,
@@ -138,7 +139,7 @@ impl WorkItemBuilder<'_> {
         items
     }
 
-    /// Collects as many of the first `rows` as fit into one work item: at least one.
+    /// Collects as many of the first `rows` as fit into one work item, but at least one row.
     fn collect(
         &self,
         entries: &RowEntries,
@@ -198,7 +199,7 @@ impl WorkItemBuilder<'_> {
             let by_row: Vec<u32> = by_row.collect();
             let by_entry = entries.iter().flat_map(|e| rows.iter().map(move |row| source(row, e)));
             let by_entry: Vec<u32> = by_entry.collect();
-            // The order that reads fewer sectors of the cache.
+            // Chooses the order that reads fewer sectors of the cache.
             if sectors(&by_entry) < sectors(&by_row) {
                 strides.push((1, rows.len()));
                 by_entry.into_iter().for_each(|source| staging.push(source));
@@ -212,8 +213,8 @@ impl WorkItemBuilder<'_> {
     }
 }
 
-/// An estimate of the cache sectors that are read for these sources: how often neighbouring lanes
-/// of a warp read different ones.
+/// An estimate of the number of cache sectors read for these sources: the number of times that
+/// neighbouring lanes of a warp read from different sectors.
 fn sectors(sources: &[u32]) -> usize {
     let in_warp = |sources: &[u32]| {
         sources

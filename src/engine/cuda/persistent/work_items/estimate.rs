@@ -1,4 +1,4 @@
-//! Estimates of the size and the latency of an operation's work items, before its tables are known.
+//! Estimates the size and the latency of an operation's work items before the tables are known.
 
 use super::{Granularity, HEADER, MAX_RECORD, STAGING, THREADS};
 use crate::engine::cuda::persistent::costs::Cost;
@@ -6,10 +6,10 @@ use crate::engine::cuda::persistent::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// What the work items of an operation need if nothing is zero, with a margin, because rows share
-/// less when some entries are zero.
+/// The size of the work items of an operation if no entry is zero, with a margin: rows share less
+/// if some entries are zero.
 pub(in crate::engine::cuda::persistent) struct SizeEstimate {
-    /// Words of records.
+    /// Number of words of all records.
     pub words: u64,
     pub items: u64,
 }
@@ -42,8 +42,8 @@ pub(in crate::engine::cuda::persistent) fn estimate_size(
     }
 }
 
-/// Nanoseconds from the end of an operation's last input until it has ended, if many blocks are free
-/// and nothing is zero.
+/// The time in nanoseconds from the end of the last input of `operation` to the end of `operation`,
+/// if many blocks are free and no entry is zero.
 pub(in crate::engine::cuda::persistent) fn estimate_latency(
     operation: &Operation,
     network: &Network,
@@ -62,8 +62,8 @@ pub(in crate::engine::cuda::persistent) fn estimate_latency(
     cost.latency() * (1 + rows.div_ceil(rows_per_item) / shares) as u64
 }
 
-/// For each message and finding of an operation the entries that one row needs, and how many
-/// consecutive rows need the same.
+/// For each message and finding of an operation the number of entries that one row reads, and the
+/// number of consecutive rows that read the same entries.
 struct Factors(Vec<(usize, usize)>);
 
 impl Factors {
@@ -87,7 +87,7 @@ impl Factors {
         self.0.len() / 2 + 1
     }
 
-    /// Words of the staging buffer for this many consecutive rows.
+    /// Number of words in the staging buffer for this many consecutive rows.
     fn staged_words(&self, rows: usize) -> usize {
         let words = self.0.iter().map(|&(entries, same)| rows.min(rows / same + 2) * entries);
         words.map(|words| words.next_multiple_of(32)).sum()

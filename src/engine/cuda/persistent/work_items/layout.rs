@@ -1,18 +1,18 @@
-//! How the threads of a block share the rows of a record, and what its staging buffer holds.
+//! How the threads of a block share the rows of a record, and what the staging buffer holds.
 
 use super::{HEADER, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 
-/// How the threads of a block share the rows of a record. In each pass, `threads / lanes` rows are
-/// computed by `lanes` neighbouring threads each, which take `steps` entries each.
+/// How the threads of a block share the rows of a record. A pass computes `threads / lanes` rows.
+/// Each row is computed by `lanes` neighbouring threads, each of which takes `steps` entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// The most entries of a row.
+    /// Maximum number of entries of a row.
     pub(super) entries: usize,
-    /// Threads that share a row.
+    /// Number of threads that share a row.
     pub(super) lanes: usize,
-    /// Entries of a row that one thread takes.
+    /// Number of entries of a row that one thread takes.
     pub(super) steps: usize,
-    /// Threads that take part.
+    /// Number of threads that take part.
     pub(super) threads: usize,
     pub(super) passes: usize,
 }
@@ -30,7 +30,7 @@ impl Layout {
         Self { entries, lanes, steps: entries.div_ceil(lanes), threads, passes }
     }
 
-    /// Rows of a pass.
+    /// Number of rows in a pass.
     pub(super) fn rows_per_pass(self) -> usize {
         self.threads / self.lanes
     }
@@ -42,37 +42,39 @@ impl Layout {
         step * width * self.threads + row * self.lanes + i % self.lanes
     }
 
-    /// Words of the stream from one class to the next. If each thread has a row of its own, the
-    /// number is odd, so that the threads of a warp read from different banks of shared memory.
+    /// Distance in words between the table entries of two classes in the stream. If each thread has
+    /// a row of its own, the distance is odd, so that the threads of a warp read from different
+    /// banks of shared memory.
     pub(super) fn class_stride(self) -> usize {
         let entries = self.lanes * self.steps;
         if self.lanes == 1 { entries | 1 } else { entries }
     }
 
-    /// Rows of all passes, including unused ones.
+    /// Number of rows in all passes, including unused ones.
     pub(super) fn slots(self) -> usize {
         self.passes * self.rows_per_pass()
     }
 
-    /// Words of a record without its sources and list, with `slot_words` words per row and `step_words`
-    /// words per step of a thread.
+    /// Length in words of a record without its sources and list, with `slot_words` words per row
+    /// and `step_words` words per step of a thread.
     pub(super) fn words(self, slot_words: usize, step_words: usize) -> usize {
         let stream = self.passes * self.steps * self.threads * step_words;
         HEADER + (self.slots() * slot_words).next_multiple_of(4) + stream
     }
 }
 
-/// Numbers distinct entries in the order in which they first occur. Clearing takes constant time.
+/// Assigns consecutive numbers to distinct entries, in the order in which they first occur.
+/// Clearing takes constant time.
 pub(super) struct Numbering {
-    /// For each entry the round in which it was numbered last, and its number then.
+    /// For each entry the last round in which it was numbered, and its number in that round.
     numbers: Vec<(u32, u32)>,
     round: u32,
-    /// Distinct entries since the last call of `clear`.
+    /// Number of distinct entries since the last call of `clear`.
     pub(super) count: usize,
 }
 
 impl Numbering {
-    /// For entries below `entries`. Call [`Numbering::clear`] before the first use.
+    /// A numbering of entries below `entries`. Call [`Numbering::clear`] before the first use.
     pub(super) fn new(entries: usize) -> Self {
         Self { numbers: vec![(0, 0); entries], round: 0, count: 0 }
     }
@@ -111,7 +113,7 @@ pub(super) struct StagingBuffer {
     pub(super) sources: Vec<u32>,
     /// First word of each message and finding.
     pub(super) starts: Vec<usize>,
-    /// Words of all messages, padding included.
+    /// Number of words of all messages, including padding.
     pub(super) message_words: usize,
     /// The number of the message that is being added; 0 for findings.
     factor: usize,

@@ -1,4 +1,4 @@
-//! Cuts operations into work items, and writes these as the records that the kernel reads.
+//! Cuts operations into work items, and writes the work items as the records that the kernel reads.
 //!
 //! [`builder`] gathers the inputs of an operation and decides on the form of its work items: [`dense`],
 //! whose records are written by [`records`], or [`sparse`]. [`report`] makes the work items that send
@@ -28,24 +28,24 @@ use super::sparsity::{Sparsity, state_offsets, table};
 
 // The constants from here to BY_CLASS are shared with `kernels/persistent.cu`: a test compares them.
 
-/// Threads of a block.
+/// Threads per block.
 pub(super) const THREADS: usize = 128;
-/// Words of a record before its sources.
+/// Number of words of a record before its sources.
 pub(super) const HEADER: usize = 12;
-/// Words of the staging buffer per thread.
+/// Number of words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
-/// Words of the staging buffer, without the word before them, which is one, and the word behind
-/// them, which is zero.
+/// Length of the staging buffer in words. It does not count the first word, which is a one, and the
+/// last word, which is a zero.
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
-/// The most words of a record.
+/// Maximum length of a record in words.
 pub(super) const MAX_RECORD: usize = 2560;
-/// Low bits of a source, which hold an index; the number of the factor is above them.
+/// Number of low bits of a source that hold an index. The bits above hold the number of the factor.
 pub(super) const SOURCE_BITS: u32 = 29;
-/// The index in the source of a word of the staging buffer that is not loaded; also the mask of an
-/// index in a source.
+/// The index in a source whose word of the staging buffer is not loaded; also the mask of an index
+/// in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// Lowest bit of the kind of a work item in word 3 of a record.
+/// Position of the kind of a work item in word 3 of a record: its lowest bit.
 pub(super) const KIND_SHIFT: u32 = 24;
 /// Kind of a work item in which every row takes the same entries.
 pub(super) const DENSE: u32 = 0;
@@ -54,14 +54,14 @@ pub(super) const SPARSE: u32 = 1;
 /// Kind of a work item that sends posteriors to the host.
 pub(super) const REPORT: u32 = 2;
 
-/// Flag in word 3 of a record: it continues the work item of the previous record.
+/// Flag in word 3 of a record: the record continues the work item of the previous record.
 pub(super) const CONTINUED: u32 = 1 << 26;
 /// Flag in word 3 of a record: the operation has no table.
 pub(super) const NO_TABLE: u32 = 1 << 27;
 /// Flag in word 3 of a record: rows share table entries by class.
 pub(super) const BY_CLASS: u32 = 1 << 28;
 
-/// Fills unused places among the eight common states of a record.
+/// Marks the unused ones of the eight common states of a record.
 pub(super) const NO_STATE: u32 = 0xffff;
 
 /// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
@@ -71,7 +71,7 @@ const MIN_ROWS_PER_CLASS: usize = 4;
 /// This affects only speed.
 const MESSAGE_ALIGNMENT: usize = 4;
 
-/// Lanes of a warp: the most threads that can share a row.
+/// Number of lanes of a warp, which is the maximum number of threads that share a row.
 const WARP: usize = 32;
 
 /// The index of the result of a row that is not computed.
@@ -83,34 +83,35 @@ pub(super) fn kind(record: &[u32]) -> u32 {
     record[3] >> KIND_SHIFT & 3
 }
 
-/// Whether one row fits into a work item. `entries`: the number of entries of the row; `factors`:
-/// how many entries of each message and finding the row needs.
+/// Whether one row fits into a work item. `entries`: the number of entries of the row. `factors`:
+/// the number of entries of each message and finding that the row reads.
 pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> bool {
     let (mut staged, mut count) = (0, 0);
     for entries in factors {
         staged += entries.next_multiple_of(32);
         count += 1;
     }
-    // Messages and findings are paired separately, so each can have an incomplete pair.
+    // Messages and findings are paired separately, so there can be two incomplete pairs.
     let pairs = (count + 2) / 2;
     staged <= STAGING && entries.next_multiple_of(WARP) * (1 + pairs) + staged + 256 <= MAX_RECORD
 }
 
-/// A propagation of n times this many products, n from 1 to 8, has [`Granularity::scale`] n. Tuned
-/// on the paper's networks; it affects only speed.
+/// [`Granularity::scale`] is the number of products of a propagation divided by this, limited to
+/// the range from 1 to 8. Tuned on the paper's networks; it affects only speed.
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
-/// How large work items are made. An entry here is one product of one row. The numbers were tuned
+/// The size of work items. An entry here is one product of one row. The numbers were tuned
 /// on the paper's networks, and affect only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
     /// The number of work items that a large operation is cut into, so that many blocks share it.
     pub shares: usize,
-    /// Two numbers of entries: the least in a work item, even if there are then fewer than `shares`
-    /// of them; and the most in a record whose rows do not share table entries.
+    /// Minimum number of entries of a work item, which takes precedence over `shares`, and maximum
+    /// number of entries of a record in which rows do not share table entries.
     pub entries: (usize, usize),
-    /// A work item may have this many times the most entries of such a record: it then has several
-    /// records, or its rows share table entries.
+    /// Maximum number of entries of a work item, as a multiple of the maximum for such a record. A
+    /// work item that is larger than the record has several records, or its rows share table
+    /// entries.
     pub scale: usize,
 }
 
@@ -118,9 +119,9 @@ impl Granularity {
     /// The finest granularity that is ever used.
     pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024), scale: 1 };
 
-    /// The granularity for a propagation of `products` products. With more parallel work, the
-    /// latency of one work item matters less, and larger work items save work because their rows
-    /// share inputs.
+    /// The granularity for a propagation of `products` products. The more products, the larger the
+    /// work items: with much parallel work the latency of one work item matters less, and the rows
+    /// of a larger work item share inputs.
     pub fn of(products: u64) -> Self {
         let (finest, most) = Self::FINEST.entries;
         let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
@@ -133,30 +134,30 @@ impl Granularity {
     }
 }
 
-/// All work items of a propagation, and where their results are.
+/// All work items of a propagation, and where their results are stored.
 pub(super) struct WorkItems {
-    /// The records of each work item, joined; see [`split`]. The work items of operations come
-    /// first, in the order of the operations, then the reports.
+    /// The records of each work item, one after another; see [`split`]. The work items of
+    /// operations come first, in the order of the operations, and then the reports.
     pub records: Vec<Vec<u32>>,
-    /// First work item of each operation and report, then the number of all work items.
+    /// First work item of each operation and report, then the total number of work items.
     pub offsets: Vec<usize>,
     /// The operations whose results each operation and report reads.
     pub inputs: Vec<Vec<usize>>,
     /// The cost of each work item.
     pub costs: Vec<Cost>,
-    /// Words of all messages.
+    /// Number of words of all messages.
     pub messages: usize,
     /// The reports, which send the posteriors of all variables to the host.
     pub reports: Vec<Report>,
-    /// Words of all reports.
+    /// Number of words of all reports.
     pub result_words: usize,
     /// Whether P(e) is computed. If not, it is zero for all evidence.
     pub is_possible: bool,
 }
 
 /// The copies of potentials that the operations read: for each copy the number of the potential and
-/// the variables in index order. Also, for each operation, the index at which its copy begins when
-/// all copies are stored one after another; `None` if it reads no potential.
+/// the variables in index order. Also returns, for each operation, the index at which its copy
+/// begins when all copies are stored one after another; `None` if the operation reads no potential.
 pub(super) fn table_copies(
     network: &Network,
     operations: &Operations,
@@ -179,11 +180,11 @@ pub(super) fn table_copies(
     (copies, starts)
 }
 
-/// Where the results of all operations are.
+/// Where the results of all operations are stored.
 struct ResultIndices {
-    /// For each operation and row the index of the word in the messages, or [`NOT_COMPUTED`].
+    /// For each operation and row the index of the result in the messages, or [`NOT_COMPUTED`].
     rows: Vec<Vec<u32>>,
-    /// Words of all messages.
+    /// Number of words of all messages.
     messages: usize,
     /// Whether P(e) is computed. If not, it is zero for all evidence.
     is_possible: bool,
@@ -200,7 +201,7 @@ impl ResultIndices {
                 rows[..sparsity.rows.len()].fill(0);
             } else {
                 for (n, &row) in sparsity.rows.iter().enumerate() {
-                    rows[row as usize] = word(indices.messages + n)?;
+                    rows[row as usize] = to_word(indices.messages + n)?;
                 }
                 indices.messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
             }
@@ -276,7 +277,7 @@ impl WorkItems {
         posteriors.sort_unstable();
         let posteriors: Vec<_> = posteriors.into_iter().map(|(_, posterior)| posterior).collect();
         items.add_reports(&posteriors, &results.rows);
-        word(items.record_words())?;
+        to_word(items.record_words())?;
         Some(items)
     }
 
@@ -286,7 +287,7 @@ impl WorkItems {
         self.records.push(record);
     }
 
-    /// Words of all records.
+    /// Number of words of all records.
     pub fn record_words(&self) -> usize {
         self.records.iter().map(Vec::len).sum()
     }
@@ -296,9 +297,9 @@ impl WorkItems {
     }
 }
 
-/// The class of each row of `operation`, if there are far fewer classes than rows; otherwise
-/// `None`. Rows of one class agree in the variables of the potential, so they have the same table
-/// entries.
+/// The class of each row of `operation`; `None` if the operation has no potential or too many
+/// classes for classes to pay off. Rows of one class agree in the variables of the potential, so
+/// they have the same table entries.
 fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
     let variables = operations.potentials[operation.potential?].variables.iter().copied();
     let scope = Scope::of(network, variables);
@@ -320,6 +321,7 @@ pub(super) fn split(records: &[u32]) -> impl Iterator<Item = &[u32]> {
     })
 }
 
-fn word(value: usize) -> Option<u32> {
+/// `value` as a word of a record; `None` if it has more than 32 bits.
+fn to_word(value: usize) -> Option<u32> {
     u32::try_from(value).ok()
 }

@@ -9,7 +9,7 @@ use super::{MAX_RECORD, NOT_COMPUTED, THREADS};
 
 /// How the rows of an operation are divided among work items, records and threads.
 pub(super) struct DenseForm {
-    /// Entries that a work item takes of each row.
+    /// Number of entries that a work item takes of each row.
     width: usize,
     /// Target number of entries of a work item and of a record.
     item_entries: usize,
@@ -26,7 +26,7 @@ pub(super) struct DenseForm {
 }
 
 impl DenseForm {
-    /// The form for `rows` rows in all.
+    /// The form for an operation of which `rows` rows are computed.
     pub(super) fn new(builder: &WorkItemBuilder<'_>, entries: &RowEntries, rows: usize) -> Self {
         let width = entries.entries.len();
         let (item_entries, record_entries) = builder.target_entries(rows * width);
@@ -48,7 +48,7 @@ impl DenseForm {
         Layout::new(self.width, rows, self.steps)
     }
 
-    /// Words of a record of `rows` rows in `classes` classes that stages `staged` words.
+    /// Length in words of a record with `rows` rows in `classes` classes and `staged` staged words.
     pub(super) fn words(&self, rows: usize, classes: usize, staged: usize) -> usize {
         let layout = self.layout(rows);
         let list = layout.lanes * layout.steps * self.pairs.1 + 4;
@@ -61,7 +61,7 @@ impl DenseForm {
             + 4
     }
 
-    /// The most rows of the next work item if `remaining` rows remain.
+    /// Maximum number of rows of the next work item if `remaining` rows remain.
     pub(super) fn rows_of_item(&self, remaining: usize) -> usize {
         self.rows_for(self.item_entries, remaining)
     }
@@ -71,9 +71,9 @@ impl DenseForm {
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
-    /// How many of the remaining `rows` the next record takes. `class` returns the class of a row,
-    /// if rows are in classes. `staged`: words that the record stages, zero unless it is the first
-    /// of its work item.
+    /// The number of rows that the next record takes of the remaining `rows`. `class` returns the
+    /// class of a row, if rows are in classes. `staged`: the number of words that the record
+    /// stages, which is zero unless the record is the first of its work item.
     fn rows_of_record(
         &self,
         rows: &[u32],
@@ -97,13 +97,13 @@ impl DenseForm {
             let fits = self.words(middle, classes[middle - 1], staged) <= MAX_RECORD;
             *(if fits { &mut fitting } else { &mut too_many }) = middle;
         }
-        // The first record also has the sources; the others share the remaining rows evenly.
+        // The first record also has the sources. The others share the remaining rows evenly.
         if staged > 0 { fitting } else { rows.len().div_ceil(rows.len().div_ceil(fitting)) }
     }
 }
 
 impl WorkItemBuilder<'_> {
-    /// The records of `tile`, and the estimated time of its sums.
+    /// The records of `tile`, and the estimated time of its sums in nanoseconds.
     pub(super) fn records(
         &self,
         entries: &RowEntries,
@@ -140,7 +140,7 @@ impl WorkItemBuilder<'_> {
         let rows = &tile.rows[range.clone()];
         let layout = form.layout(rows.len());
         let all_pairs = form.pairs.1;
-        // Addresses of entries relative to those of rows, in bytes.
+        // Addresses of entries relative to the addresses of rows, in bytes.
         let mut list = vec![0; (layout.lanes * layout.steps * all_pairs).next_multiple_of(4)];
         for i in 0..form.width {
             for n in 0..all_pairs {

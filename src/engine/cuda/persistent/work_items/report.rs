@@ -1,5 +1,6 @@
-//! Reports: work items that send normalised posteriors to the host, many variables each. Few long
-//! writes over the bus arrive sooner than many short ones, and the host reads consecutive words faster.
+//! Reports: work items that send normalised posteriors to the host. A report has the posteriors of
+//! several variables, because a few long writes over the bus arrive sooner than many short ones,
+//! and because the host reads consecutive words faster.
 
 use super::super::costs::report_time;
 use super::{
@@ -7,22 +8,23 @@ use super::{
     WARP, WorkItems,
 };
 
-/// Words of a report, unless a single variable has more states. The last reports are short, because
-/// nothing else is left to compute meanwhile. Tuned on the paper's networks; it affects only speed.
+/// Limits for the target length of a report in words. A variable with more states than the target
+/// still gets a report. The last reports are short, because nothing else is left to compute while
+/// they are sent. Tuned on the paper's networks; it affects only speed.
 const REPORT_WORDS: std::ops::RangeInclusive<usize> = 64..=256;
 
-/// Within the limits of `REPORT_WORDS`, a report takes the remaining words divided by this. It
-/// affects only speed.
+/// Within the limits of `REPORT_WORDS`, the target length of a report is the number of remaining
+/// words divided by this. It affects only speed.
 const REPORT_SHARE: usize = 4;
 
-/// The most states of a variable that one thread normalises. If a variable has more, several
-/// threads of a warp share it; if it has more than a whole warp can take so, each thread takes
-/// more. It affects only speed.
+/// Number of states that one thread normalises. If a variable of a report has more states, several
+/// threads of a warp share each variable. If a whole warp is too few, each thread takes more
+/// states. It affects only speed.
 const STATES_PER_THREAD: usize = 8;
 
 /// The posteriors of some variables, which arrive together.
 pub(in crate::engine::cuda::persistent) struct Report {
-    /// Each variable, and the index of its first word among those of all reports.
+    /// Each variable, and the index of its first word among the words of all reports.
     pub variables: Vec<(u32, u32)>,
     /// The index of the last word of the report, which is expected to arrive last.
     pub last: u32,
@@ -54,7 +56,8 @@ impl WorkItems {
     fn add_report(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
         let base = self.result_words;
         let (mut sources, mut list, mut variables) = (Vec::new(), Vec::new(), Vec::new());
-        // Variables with equally many states come together: the host reads them faster.
+        // Variables with equally many states are placed together, because the host then reads them
+        // faster.
         let mut posteriors = posteriors.to_vec();
         posteriors.sort_by_key(|(operation, _)| results[*operation].len());
         for &(operation, variable) in &posteriors {

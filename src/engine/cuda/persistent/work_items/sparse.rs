@@ -11,8 +11,8 @@ const ZERO: u32 = 4 * (1 + STAGING as u32);
 struct RowProducts {
     /// The entry of each product.
     entries: Vec<u32>,
-    /// For each factor and product the position of the entry it reads among the distinct entries
-    /// that the work item reads of the factor.
+    /// For each factor and product: the position of the entry that the product reads, among the
+    /// distinct entries that the work item reads of the factor.
     numbers: Vec<Vec<u32>>,
 }
 
@@ -21,7 +21,7 @@ struct Collected {
     rows: Vec<RowProducts>,
     /// For each factor the distinct entries that these rows read.
     distinct: Vec<Vec<u32>>,
-    /// Products of the longest row.
+    /// Number of products of the longest row.
     longest: usize,
 }
 
@@ -49,13 +49,14 @@ impl WorkItemBuilder<'_> {
         items
     }
 
-    /// Words of the stream per step of a thread.
+    /// Number of words of the stream per step of a thread.
     fn step_words(&self) -> usize {
         let (message_pairs, finding_pairs) = self.pairs();
         self.table_words() + message_pairs + finding_pairs
     }
 
-    /// Collects the products of as many of the first `rows` as fit into one work item: at least one.
+    /// Collects the products of as many of the first `rows` as fit into one work item, but at least
+    /// one row.
     fn collect_products(
         &self,
         rows: &[u32],
@@ -131,8 +132,8 @@ impl WorkItemBuilder<'_> {
         let mut row_words: Vec<u32> = rows.iter().map(|&row| self.results[row as usize]).collect();
         row_words.resize(layout.slots(), NOT_COMPUTED);
         let (table_words, step_words) = (self.table_words(), self.step_words());
-        // Steps without a product add zero: their table entry is zero, or, if there is no table,
-        // the address is that of the zero behind the staging buffer.
+        // A step without a product adds zero: its table entry is zero, or, if there is no table,
+        // its address is the address of the zero behind the staging buffer.
         let no_product = if table_words == 0 { ZERO } else { 0 };
         let mut stream =
             vec![no_product; layout.passes * layout.steps * step_words * layout.threads];
