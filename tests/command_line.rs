@@ -100,7 +100,7 @@ fn query_uses_the_chosen_engine_and_precision_and_accepts_a_seed() {
     assert!((smoker - 0.3).abs() < 1e-5);
     let (code, _, err) = run(&["query", "cancer", "--engine", "reference", "--precision", "f32"]);
     assert_eq!(code, 1);
-    assert!(err.contains("engine reference does not compute in f32"), "{err}");
+    assert!(err.contains("engine reference does not support f32"), "{err}");
 }
 
 #[test]
