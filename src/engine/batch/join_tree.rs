@@ -1,11 +1,11 @@
 //! The binary join tree: a junction tree in which no vertex has more than three neighbours (Shenoy,
 //! Binary join trees for computing marginals, 1997).
 //!
-//! Every variable is a leaf: its findings come from there, and its posterior is read there. With at
-//! most three neighbours, a message is a sum of products of a potential and at most two messages.
-//! If the scopes of two neighbours together have few configurations, a vertex is put between the
-//! two and the clique. It multiplies their messages, and the clique's potentials are read fewer
-//! times.
+//! Every variable is a leaf, at which its finding is entered and its posterior is read. With at most
+//! three neighbours, a message is a sum of products of a potential and at most two messages. If the
+//! scopes of the edges to two neighbours together have few configurations, a vertex is put between
+//! these neighbours and the clique. The new vertex multiplies the neighbours' messages, so the
+//! clique's potentials are read fewer times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -13,17 +13,17 @@ use crate::propagation::{CompiledNetwork, Home};
 
 use super::sparsity::{Configurations, Projection, possible_configurations};
 
-/// Most terms of a sum. Longer ones are divided into two steps, so that there are enough sums to
-/// compute in parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed
+/// Maximum average number of terms of a message's sums. Longer sums are divided into two steps, so
+/// that there are enough sums to compute in parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed
 /// changes.
 const MAX_TERMS: usize = 1024;
 
-/// Upper bound on the bytes of the tree and of a plan of it, per entry of the cliques' tables.
+/// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
-/// If a vertex has more neighbours than this, not all pairs are tried for joining, but only those
-/// that are next to each other when neighbours are sorted by scope. If it is wrong, only speed
-/// changes.
+/// Maximum number of neighbours of a vertex for all pairs to be considered for joining. With more
+/// neighbours, only pairs that are adjacent in the order of their scopes are considered. If it is
+/// wrong, only speed changes.
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
@@ -36,11 +36,11 @@ pub struct JoinTree {
     pub exponent: i64,
 }
 
-/// A clique, or a vertex that only multiplies messages. Variables are no vertices: they are the
-/// other ends of edges.
+/// A clique, or a vertex that only multiplies messages. Variables are not vertices, although they
+/// are ends of edges.
 pub struct Vertex {
     pub scope: Scope,
-    /// The configurations that some evidence allows, with the clique's potentials.
+    /// The configurations that some evidence allows, with their potentials.
     pub configurations: Configurations,
     /// Its edges.
     pub links: Vec<Link>,
@@ -60,17 +60,16 @@ pub struct Edge {
     /// The variables of its messages.
     pub scope: Scope,
     /// Number of entries of each message: one for each configuration of `scope` that some evidence
-    /// allows, and one for every state if the edge leads to a variable.
+    /// allows. If the edge leads to a variable, there is an entry for every state.
     pub entries: usize,
-    /// By index in a full table over `scope`: the entry of the messages; `u32::MAX` if there is
-    /// none.
+    /// By index in a full table over `scope`: the entry of the messages; `u32::MAX` if there is no
+    /// entry.
     table: Vec<u32>,
 }
 
 impl JoinTree {
-    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and a
-    /// plan of it might take more than `bytes`, or if there are too many entries for 32-bit
-    /// numbers.
+    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and its
+    /// plan might take more than `bytes`, or if there are too many entries for 32-bit numbers.
     pub fn new(compiled: &CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;
@@ -94,12 +93,12 @@ impl JoinTree {
             let scope = Scope::of(network, separator.variables.iter().copied());
             let (parent, child) = (separator.parent.index(), separator.child.index());
             if variables.is_empty() {
-                let edge = builder.edge(parent, scope);
+                let edge = builder.add_edge(parent, scope);
                 builder.link(child, edge, 1);
                 continue;
             }
-            let between = builder.between(parent, scope.clone());
-            let edge = builder.edge(between, scope);
+            let between = builder.add_vertex(parent, scope.clone());
+            let edge = builder.add_edge(between, scope);
             builder.link(child, edge, 1);
             variables.into_iter().for_each(|variable| builder.attach(variable, between));
         }
@@ -112,6 +111,7 @@ impl JoinTree {
         Some(builder.tree)
     }
 
+    /// A tree without vertices and edges.
     fn empty(network: &Network, exponent: i64) -> Self {
         let by_variable = vec![usize::MAX; network.variables().len()];
         Self { vertices: Vec::new(), edges: Vec::new(), by_variable, exponent }
@@ -126,7 +126,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Adds an edge over `scope` with `vertex` at end 0. End 1 must be linked next.
-    fn edge(&mut self, vertex: usize, scope: Scope) -> usize {
+    fn add_edge(&mut self, vertex: usize, scope: Scope) -> usize {
         let codes = self.codes(vertex, &scope);
         let (mut table, mut entries) = (vec![u32::MAX; scope.entries()], 0);
         // Mark the entries of the messages, then number them.
@@ -169,8 +169,8 @@ impl Builder<'_> {
     }
 
     /// Adds a vertex over `scope` that is linked to `vertex`.
-    fn between(&mut self, vertex: usize, scope: Scope) -> usize {
-        let edge = self.edge(vertex, scope.clone());
+    fn add_vertex(&mut self, vertex: usize, scope: Scope) -> usize {
+        let edge = self.add_edge(vertex, scope.clone());
         let table = &self.tree.edges[edge].table;
         let codes = (0..).zip(table).filter(|(_, entry)| **entry != u32::MAX);
         let codes = codes.map(|(code, _)| code).collect();
@@ -186,7 +186,8 @@ impl Builder<'_> {
     fn move_links(&mut self, from: usize, links: &[usize], to: usize) {
         for &edge in links {
             let links = &mut self.tree.vertices[from].links;
-            let at = links.iter().position(|link| link.edge == edge).expect("it is a link");
+            let at =
+                links.iter().position(|link| link.edge == edge).expect("the vertex has this link");
             let Link { edge, end, .. } = links.swap_remove(at);
             self.link(to, edge, end);
         }
@@ -222,7 +223,7 @@ impl Builder<'_> {
             if count == 3 && 2 * entries > all {
                 return;
             }
-            let between = self.between(vertex, union(a, b));
+            let between = self.add_vertex(vertex, union(a, b));
             self.move_links(vertex, &[a, b], between);
         }
     }
@@ -256,7 +257,7 @@ impl Builder<'_> {
                 entries *= states(more);
             }
             variables.sort_unstable();
-            let between = self.between(vertex, Scope::of(self.network, variables));
+            let between = self.add_vertex(vertex, Scope::of(self.network, variables));
             self.move_links(vertex, &[edge], between);
         }
     }

@@ -9,22 +9,22 @@ use crate::potential::Real;
 
 use super::plan::{Kind, Operation, Plan};
 
-/// Cases that are computed together: as many as fill an AVX-512 register in double precision.
+/// Number of cases that are computed together. They fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
 
 /// A number for each case of a group.
 pub type PerCase<T> = [T; CASES_PER_GROUP];
 
-/// Powers of two that the inputs of an operation are multiplied by.
+/// Powers of two by which the inputs of an operation are multiplied.
 pub struct Scales<T> {
     pub first: PerCase<T>,
     pub second: PerCase<T>,
 }
 
 simd_dispatch!(
-    /// Computes the rows of `operation` from the messages `inputs` into `result`, and the largest
-    /// entry of each case into `largest`. A missing input is an empty slice. Each input is
-    /// multiplied by its scale.
+    /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale. A
+    /// missing input is an empty slice. Writes the entries into `result`, and the largest entry of
+    /// each case into `largest`.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,
@@ -48,10 +48,10 @@ fn compute_rows<T: Real>(
 ) {
     let [first, second] = inputs;
     let rows = &plan.rows[operation.rows.clone()];
-    let mut most = [T::ZERO; CASES_PER_GROUP];
+    let mut max = [T::ZERO; CASES_PER_GROUP];
     let mut write = |entry: u32, sum: PerCase<T>| {
         for case in 0..CASES_PER_GROUP {
-            most[case] = if sum[case] > most[case] { sum[case] } else { most[case] };
+            max[case] = if sum[case] > max[case] { sum[case] } else { max[case] };
         }
         result[entry as usize] = sum;
     };
@@ -103,5 +103,5 @@ fn compute_rows<T: Real>(
             }
         }
     }
-    *largest = most;
+    *largest = max;
 }

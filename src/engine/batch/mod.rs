@@ -1,13 +1,14 @@
 //! Many cases of one network at once, on the CPU and on the GPU.
 //!
-//! Engines that propagate one case leave out what its evidence rules out. Here the same work is
-//! done for every case and evidence is only weights, so one vector instruction serves several
-//! cases: an entry of a message is a short array with one number per case. No index is computed
-//! while running, and what is impossible whatever the evidence is left out beforehand.
+//! An engine that propagates one case leaves out the entries that its evidence rules out. Here the
+//! same work is done for every case, and evidence is only a set of weights, so one vector
+//! instruction serves several cases: an entry of a message is a short array with one number per
+//! case. All indices are computed in advance. Entries that are impossible given any evidence are
+//! left out.
 //!
 //! Messages are passed in a *binary join tree*, in which no vertex has more than three neighbours.
-//! So an entry of a message is a sum of products of a constant and at most one entry of each of two
-//! other messages:
+//! So an entry of a message is a sum of terms. Each term is the product of a constant and at most one
+//! entry of each of two other messages:
 //!
 //! ```text
 //! result[row] = sum over the row's terms t of  value(t) * first[entry1(t)] * second[entry2(t)]
@@ -22,8 +23,8 @@
 //!   joins two vertices, or a vertex and a variable, and carries a message in either direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
 //!   table over these variables. Vertices list only the configurations that some evidence allows.
-//! * *row*: the computation of one entry of a message. (In engine `cpu`, rows are something else.)
-//!   *Term*: a summand of a row.
+//! * *row*: the computation of one entry of a message. A *term* is a summand of a row. (In engine
+//!   `cpu`, *row* has another meaning.)
 //! * *factor*, in a plan: a message that is multiplied to compute another one.
 //! * *operation*: the computation of one message.
 //! * *group*: the cases that are computed together.

@@ -9,8 +9,8 @@ pub enum Order {
     /// parallel.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     Levels,
-    /// Depth first: a message is soon followed by the messages that depend on it, so it is still in
-    /// a cache.
+    /// Depth first: a message is soon followed by the messages that depend on it, while it is still
+    /// in a cache.
     DepthFirst,
 }
 
@@ -19,7 +19,8 @@ pub struct Step {
     pub vertex: usize,
     pub edge: usize,
     pub end: usize,
-    /// One above the highest level of its inputs; zero if it has none but messages from variables.
+    /// One above the highest level of its inputs, apart from messages from variables; zero if there
+    /// are no other inputs.
     pub level: usize,
 }
 
@@ -41,8 +42,8 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
         vertex.links.iter().for_each(|link| neighbour[link.edge][link.end] = number);
     }
     let mut steps: Vec<Step> = Vec::new();
-    // By edge and end, for the message from that end: how many inputs are still missing, and one
-    // above the highest level of the others.
+    // By edge and end, for the message from that end: how many inputs are still missing, and the
+    // level according to the other inputs.
     let mut missing = vec![[0; 2]; tree.edges.len()];
     let mut level = vec![[0; 2]; tree.edges.len()];
     for vertex in &tree.vertices {
@@ -78,15 +79,15 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
     steps
 }
 
-/// Sorts `steps` by the time at which a depth-first walk through the tree passes them: messages
-/// toward the first vertex on the way back, the others on the way out.
+/// Sorts `steps` by a depth-first numbering of the vertices: first the messages toward the first
+/// vertex, in reverse order of their vertices, and then the others, in order.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
     // By edge and end: the vertex there; `None` for a variable.
     let mut ends = vec![[None; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
         vertex.links.iter().for_each(|link| ends[link.edge][link.end] = Some(number));
     }
-    // By edge and end: when the message from that end is passed.
+    // By edge and end: the position in time of the message from that end.
     let mut time = vec![[0; 2]; tree.edges.len()];
     // The vertices to visit, each with the edge through which the walk comes.
     let mut stack = vec![(0, None)];

@@ -13,11 +13,12 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. They are numbered from their edges, and their entries are counted
-/// in the order of computation: first the messages from the variables, which are their findings,
-/// and then every message after its inputs.
+/// The messages of a propagation. A message's number comes from its edge. Entries are counted over
+/// all messages in the order of computation: first the messages from variables, which are their
+/// findings, and then every other message after its inputs.
 pub struct Plan<T> {
-    /// One per computed message, each after the operations whose results it reads.
+    /// The operations, one per computed message. Each comes after the operations that compute its
+    /// inputs.
     pub operations: Vec<Operation>,
     /// Ranges of consecutive operations of one level, which do not depend on one another.
     pub levels: Vec<Range<usize>>,
@@ -45,16 +46,16 @@ pub struct Operation {
     pub rows: Range<usize>,
     /// The message that is computed.
     pub result: Message,
-    /// The messages that are multiplied: none, one or two, as the kind says.
+    /// The messages that are multiplied: zero, one or two, depending on the kind.
     pub factors: Vec<Message>,
     /// Number of terms.
     pub terms: usize,
 }
 
-/// A message.
+/// The number and position of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
-    /// Twice the number of its edge, plus the number of the end that sends it.
+    /// Twice the number of the message's edge, plus the number of the end that sends the message.
     pub number: u32,
     /// Its first entry among the entries of all messages.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
@@ -66,12 +67,12 @@ pub struct Message {
 pub enum Kind {
     /// Sums of constants.
     Constant,
-    /// Sums of constants times an entry of the only factor.
+    /// Sums of constants, each times an entry of the only factor.
     One,
-    /// Sums of constants times an entry of the first factor. The sum is multiplied by an entry of
-    /// the second factor, which is the same for the whole row.
+    /// Sums of constants, each times an entry of the first factor. The whole sum is multiplied by one
+    /// entry of the second factor.
     OneAndRow,
-    /// Sums of constants times an entry of each factor.
+    /// Sums of constants, each times one entry of each factor.
     Two,
 }
 
@@ -88,7 +89,7 @@ pub struct Row {
     pub factor: u32,
 }
 
-/// A term with one factor, or with none.
+/// A term with at most one factor.
 #[derive(Clone, Copy, Debug)]
 pub struct Single<T> {
     /// The constant.
@@ -118,7 +119,7 @@ pub struct Ends {
 }
 
 impl Operation {
-    /// Number of entries of messages that are read.
+    /// Number of times that an entry of a message is read.
     pub fn loads(&self) -> usize {
         match self.kind {
             Kind::Constant => 0,
@@ -193,7 +194,7 @@ impl<T: Real> Plan<T> {
             .map(|row| (of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row))
             .map(|(first, row)| (first.unwrap_or(0), row))
             .collect();
-        // Rows that read the same entries follow each other.
+        // Rows that begin to read at nearby entries of the first factor follow each other.
         rows.sort_unstable();
         let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
@@ -247,7 +248,7 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// A term of a row before it is stored. Without a second (or first) factor, that entry is zero.
+/// A term of a row before it is stored. The entry of a missing factor is zero.
 struct Term {
     entries: [u32; 2],
     value: f64,
@@ -265,7 +266,8 @@ fn merge_equal(terms: &mut Vec<Term>) {
     });
 }
 
-/// What a message is computed from: a vertex and the messages from its other neighbours.
+/// The inputs of a message: the vertex that sends it, and the messages from the vertex's other
+/// neighbours.
 struct MessageSource<'a> {
     vertex: &'a Vertex,
     /// The link over which the message is sent.
@@ -279,7 +281,11 @@ struct MessageSource<'a> {
 impl<'a> MessageSource<'a> {
     fn new(tree: &'a JoinTree, step: &Step) -> Self {
         let vertex = &tree.vertices[step.vertex];
-        let out = vertex.links.iter().find(|link| link.edge == step.edge).expect("its link");
+        let out = vertex
+            .links
+            .iter()
+            .find(|link| link.edge == step.edge)
+            .expect("the vertex has this edge");
         let mut others: Vec<&Link> = vertex.links.iter().filter(|l| l.edge != step.edge).collect();
         let onto = &tree.edges[step.edge].scope;
         let is_fixed_by_row = |edge: usize| {
@@ -298,8 +304,8 @@ impl<'a> MessageSource<'a> {
         Self { vertex, out, others, kind }
     }
 
-    /// By factor and configuration of the vertex: the entry of the factor; zero if there is no such
-    /// factor.
+    /// By factor and configuration of the vertex: the entry of the factor; zero if the factor is
+    /// missing.
     fn factor_entries(&self) -> [Vec<u32>; 2] {
         let count = self.out.entries.len();
         let entries =
@@ -307,8 +313,8 @@ impl<'a> MessageSource<'a> {
         [entries(0), entries(1)]
     }
 
-    /// Whether two configurations of the vertex may belong to the same entries in all of its edges,
-    /// because they differ only in a variable that is in no edge.
+    /// Whether two configurations of the vertex may belong to the same entry at every edge, because
+    /// some variable of the vertex is in no edge.
     fn may_repeat_terms(&self, tree: &JoinTree) -> bool {
         let links = self.others.iter().copied().chain([self.out]);
         let edges: Vec<usize> = links.map(|link| link.edge).collect();
@@ -319,8 +325,8 @@ impl<'a> MessageSource<'a> {
     }
 }
 
-/// The positions of the configurations, ordered by row, and by row the index of its first one
-/// there; the last index is the end. `row_of` has the row of each configuration.
+/// The numbers of all configurations, sorted by row; and by row, the index in this list of the row's
+/// first configuration. One more index marks the end. `row_of` has the row of each configuration.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

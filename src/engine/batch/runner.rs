@@ -17,9 +17,9 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-// Forecast times are in nanoseconds per case on one core. They are rough figures from the paper's
-// eight networks and need only be right within a factor of two: a wrong one makes engine `cpu` take
-// the slower way in close cases.
+// The following forecast times are in nanoseconds per case on one core. They are rough figures from
+// the paper's eight networks and need only be right within a factor of two: a wrong figure makes
+// engine `cpu` choose the slower way in close cases.
 
 /// Per entry of a message that a term reads.
 const LOAD: f64 = 0.06;
@@ -27,7 +27,7 @@ const LOAD: f64 = 0.06;
 /// As [`LOAD`], if the buffers of a group take more than [`UNCACHED_BYTES`].
 const UNCACHED_LOAD: f64 = 0.12;
 
-/// Bytes of a group's buffers above which they do not fit into a fast cache.
+/// Maximum size of a group's buffers, in bytes, for them to fit into a fast cache.
 const UNCACHED_BYTES: usize = 8 << 20;
 
 /// Per message that is computed.
@@ -44,13 +44,13 @@ pub struct BatchRunner<T> {
     states: Vec<GroupState<T>>,
     /// The first state of each variable among all states, and the end of the last.
     offsets: Arc<[usize]>,
-    /// ln of the scale that was taken out of the values of the network's factors.
+    /// The natural logarithm of the scale that was taken out of the values of the network's factors.
     ln_scale: f64,
 }
 
 impl<T: Real> BatchRunner<T> {
-    /// A runner on up to `threads` threads, as many as fit into `bytes`. `None` if the network has
-    /// no variable or is impossible, or if not even one thread fits.
+    /// A runner with a state for each of `threads`, or for fewer if more do not fit into `bytes`.
+    /// `None` if the network has no variable or is impossible, or if not even one state fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
         let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::DepthFirst);
@@ -73,7 +73,7 @@ impl<T: Real> BatchRunner<T> {
         (self.plan.bytes() + self.states.len() * state) as u64
     }
 
-    /// The forecast time of a case on one thread, in nanoseconds.
+    /// The forecast time of one case on one thread, in nanoseconds.
     pub fn nanoseconds(&self) -> f64 {
         let loads: usize = self.plan.operations.iter().map(Operation::loads).sum();
         let bytes = self.buffers.entries() * size_of::<PerCase<T>>();
@@ -85,7 +85,7 @@ impl<T: Real> BatchRunner<T> {
     /// Answers `cases`, in order; on `threads` if they are given.
     ///
     /// # Errors
-    /// If `watch` was cancelled.
+    /// If the propagation was cancelled.
     pub fn run(
         &mut self,
         threads: Option<&ThreadPool>,
@@ -130,7 +130,7 @@ mod tests {
     use crate::potential::Precision;
     use crate::propagation::{CompileOptions, compile};
 
-    /// More than any of the networks needs.
+    /// A memory limit in bytes, above what any of the networks needs.
     const BYTES: u64 = 1 << 30;
 
     /// The answers of engine `sequential`, case by case.
@@ -141,7 +141,13 @@ mod tests {
         cases.iter().map(|case| propagator.run(case, &watch)).collect()
     }
 
-    fn check<T: Real>(compiled: &Arc<CompiledNetwork>, cases: &[Evidence], tolerance: f64) {
+    /// Asserts that a runner's answers are near the answers of engine `sequential`, and that threads
+    /// change no bit.
+    fn assert_agrees_with_sequential<T: Real>(
+        compiled: &Arc<CompiledNetwork>,
+        cases: &[Evidence],
+        tolerance: f64,
+    ) {
         let Some(mut runner) = BatchRunner::<T>::new(compiled, 3, BYTES) else {
             assert!(compiled.network().variables().is_empty());
             return;
@@ -174,8 +180,8 @@ mod tests {
     #[test]
     fn a_batch_has_the_answers_of_its_cases() {
         for (compiled, cases) in networks() {
-            check::<f64>(&compiled, &cases, 1e-11);
-            check::<f32>(&compiled, &cases, 1e-5);
+            assert_agrees_with_sequential::<f64>(&compiled, &cases, 1e-11);
+            assert_agrees_with_sequential::<f32>(&compiled, &cases, 1e-5);
         }
     }
 
@@ -192,15 +198,16 @@ mod tests {
         let mut soft = Evidence::none();
         let weights: Vec<f64> = (0..network[variable].cardinality()).map(|s| s as f64).collect();
         soft.set_likelihood(&network, variable, weights).unwrap();
-        check::<f64>(&Arc::new(compiled), &[Evidence::none(), observed, soft], 1e-11);
+        let cases = [Evidence::none(), observed, soft];
+        assert_agrees_with_sequential::<f64>(&Arc::new(compiled), &cases, 1e-11);
     }
 
     #[test]
-    fn the_memory_limit_is_kept() {
+    fn a_runner_stays_within_its_memory_limit() {
         let (compiled, _) = networks().swap_remove(3);
         let runner = BatchRunner::<f64>::new(&compiled, 8, BYTES).unwrap();
         let (all, plan) = (runner.bytes(), runner.plan.bytes() as u64);
-        // The tree is refused by an upper bound on the bytes of its plan.
+        // A tree is refused if an upper bound on the bytes of its plan exceeds the limit.
         let entries = compiled.statistics().total_clique_entries;
         assert!(plan < super::super::join_tree::BYTES_PER_ENTRY * entries);
         assert!(BatchRunner::<f64>::new(&compiled, 8, plan).is_none());

@@ -1,7 +1,7 @@
 //! The configurations of each clique that some evidence allows.
 //!
-//! A configuration of a clique is a state for each of its variables. If it is impossible without
-//! evidence, it is impossible whatever the evidence, and is left out.
+//! A configuration of a clique is a state for each of its variables. A configuration that is
+//! impossible without evidence is impossible given any evidence, and is left out.
 
 use crate::engine::factors::FactorProduct;
 use crate::graph::{Clique, CliqueId};
@@ -12,16 +12,18 @@ use crate::propagation::CompiledNetwork;
 /// Some configurations of a vertex, and their potentials.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Their codes, which are indices in a full table over the variables of the vertex; ascending.
+    /// Their codes, in ascending order. A code is an index in a full table over the variables of the
+    /// vertex.
     pub codes: Vec<u32>,
     /// Their potentials; empty if all are one.
     pub values: Vec<f64>,
 }
 
-/// Maps the index of a configuration to that of its projection onto some of the variables.
+/// Maps the index of a configuration to the index of its projection onto some of the variables.
 ///
-/// A configuration is split into its slow and its fast variables. For each of both, a lookup table
-/// holds its part of the index. So a projection costs one division and two lookups.
+/// The variables are divided into slow and fast ones. One lookup table has the slow variables' part
+/// of the index, and another has the fast variables' part. So a projection costs one division and
+/// two lookups.
 pub struct Projection {
     /// Number of configurations of the fast variables.
     fast: u32,
@@ -30,7 +32,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// From a table over `from` to one over `onto`, some of its variables.
+    /// The projection from a table over `from` to a table over `onto`, which has some of its
+    /// variables.
     pub fn new(network: &Network, from: &Scope, onto: &Scope) -> Self {
         let (variables, entries) = (from.variables(), from.entries());
         let part = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -52,16 +55,15 @@ impl Projection {
     }
 }
 
-/// By clique: the configurations that are possible without evidence, that is, those that all
-/// factors allow and that agree with a possible configuration of every other clique. Also the
-/// exponent of the power of two by which the product of all potentials must be multiplied. `None`
-/// if nothing is possible.
+/// By clique: the configurations that are possible without evidence. All factors allow such a
+/// configuration, and it agrees with a possible configuration of every other clique. Also returns
+/// the exponent of the power of two by which the product of all potentials must be multiplied.
+/// `None` if the network is impossible.
 pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
     let (mut cliques, exponent) = potentials(compiled)?;
-    // By configuration of the separator `onto`: whether a configuration of the clique agrees with
-    // it.
+    // By configuration of the separator `onto`: whether any configuration of the clique agrees.
     let project = |own: &Configurations, clique: CliqueId, onto: &Scope| {
         let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
         let mut possible = vec![false; onto.entries()];
@@ -99,7 +101,7 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
 }
 
 /// The nonzero potentials of every clique, the largest in [1, 2), and the exponent of the power of
-/// two by which their product must be multiplied. `None` if a clique has none.
+/// two by which their product must be multiplied. `None` if all potentials of a clique are zero.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());
@@ -134,10 +136,10 @@ mod tests {
     #[test]
     fn a_projection_gives_the_indices_of_an_odometer() {
         let network = format::sample("child").expect("a sample of this name").open().network;
-        let of =
+        let scope =
             |numbers: &[usize]| Scope::of(&network, numbers.iter().map(|&n| VariableId::new(n)));
-        let from = of(&[0, 3, 4, 7, 9]);
-        for onto in [of(&[]), of(&[4]), of(&[0, 9]), of(&[0, 3, 4, 7, 9])] {
+        let from = scope(&[0, 3, 4, 7, 9]);
+        for onto in [scope(&[]), scope(&[4]), scope(&[0, 9]), scope(&[0, 3, 4, 7, 9])] {
             let projection = Projection::new(&network, &from, &onto);
             let found = (0..from.entries() as u32).map(|code| projection.of(code) as usize);
             assert!(found.eq(Odometer::new(&from, &onto).take(from.entries())));

@@ -11,18 +11,18 @@ use crate::propagation::Posteriors;
 use super::kernel::{CASES_PER_GROUP, PerCase, Scales, compute};
 use super::plan::{Message, Operation, Plan};
 
-/// The first input of an operation is scaled until its largest entry is near two to the power of
-/// this; the second until its largest entry is near one. No sum of products in single precision can
-/// then overflow, and what underflows is smaller than the largest entry by a factor of 2^150 or
-/// more.
+/// The first input of an operation is scaled so that its largest entry is near two to the power of
+/// this; the second, so that its largest entry is near one. In single precision, sums of products
+/// then do not overflow, and only products underflow that are at least 2^150 times smaller than the
+/// largest possible product.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
-/// Which messages share a buffer. A message that is no longer needed leaves its buffer to others,
-/// so that the buffers in use stay in a cache.
+/// The assignment of messages to buffers. Another message takes over the buffer of a message that is
+/// no longer needed, so that the buffers in use stay in a cache.
 pub struct Buffers {
-    /// By message.
+    /// By message: the number of its buffer.
     buffer_of: Vec<u32>,
-    /// By buffer: its entries.
+    /// By buffer: its number of entries.
     sizes: Vec<usize>,
 }
 
@@ -53,8 +53,8 @@ impl Buffers {
         buffers
     }
 
-    /// Gives `message` the smallest `free` buffer that it fits into and fills at least half of, or
-    /// a new one.
+    /// Gives `message` the smallest of the `free` buffers that it fits into and at least half fills.
+    /// If there is no such buffer, adds a new one.
     fn assign(&mut self, message: Message, entries: usize, free: &mut Vec<usize>) {
         let fits = |buffer: &usize| (entries..=2 * entries).contains(&self.sizes[*buffer]);
         let fitting = (0..free.len()).filter(|&at| fits(&free[at]));
@@ -73,15 +73,15 @@ impl Buffers {
         self.buffer_of[message.number as usize] as usize
     }
 
-    /// Entries of all buffers.
+    /// Total entries of all buffers.
     pub fn entries(&self) -> usize {
         self.sizes.iter().sum()
     }
 }
 
-/// The messages of a group of cases. An entry is a number per case.
+/// The messages of a group of cases. An entry has one number per case.
 pub struct GroupState<T> {
-    /// By buffer: the entries of the message that it holds now.
+    /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
     /// By message: its largest entry.
     largest: Vec<PerCase<T>>,
@@ -93,6 +93,7 @@ pub struct GroupState<T> {
 }
 
 impl<T: Real> GroupState<T> {
+    /// A state without messages.
     pub fn new(plan: &Plan<T>, buffers: &Buffers) -> Self {
         let mut largest = vec![[T::ZERO; CASES_PER_GROUP]; plan.messages];
         for ends in &plan.variables {
@@ -161,7 +162,7 @@ impl<T: Real> GroupState<T> {
         self.messages[buffer] = result;
     }
 
-    /// The answers to `cases`, once all messages were computed.
+    /// The answers to `cases`. All messages must have been computed.
     pub fn answers(
         &self,
         plan: &Plan<T>,
@@ -172,15 +173,15 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // Smaller sums may have lost digits, or everything, to underflow. Such a case is reported
-        // as impossible, and callers propagate it again by itself.
+        // A smaller sum may have lost digits to underflow, or all its terms. Such a case is reported
+        // as impossible, and callers then propagate this case alone.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
         };
         let (mut sums, mut are_possible) = ([0.0; CASES_PER_GROUP], [true; CASES_PER_GROUP]);
-        // P(e) is the sum over the states of any variable. The first variable comes last here, so
-        // its sum stays in `sums`.
+        // P(e) is the sum over the states of any variable. The first variable is visited last, so its
+        // sums stay in `sums`.
         for (ends, &offset) in plan.variables.iter().zip(&offsets[..]).rev() {
             let message = |message: Message| &self.messages[buffers.of(message)];
             let (weights, others) = (message(ends.weights), message(ends.others));
@@ -208,8 +209,8 @@ impl<T: Real> GroupState<T> {
     }
 }
 
-/// The exponent of the power of two that brings `largest` near two to the power of `target`; less
-/// if the number type cannot hold that power, and zero if `largest` is zero.
+/// The exponent of the power of two that brings `largest` near two to the power of `target`. It is
+/// limited to what the number type can hold, and zero if `largest` is zero.
 fn shift<T: Real>(largest: T, target: i32) -> i32 {
     let max = match T::PRECISION {
         Precision::F32 => 127,
@@ -219,7 +220,7 @@ fn shift<T: Real>(largest: T, target: i32) -> i32 {
 }
 
 /// The exponent of the power of two by which the weights of a finding are multiplied so that none
-/// exceeds one; and its negative, the exponent for the result.
+/// exceeds one; and the negative of this exponent, by which the result is corrected.
 pub fn weight_scale(finding: &Finding) -> (i32, i64) {
     let Finding::Likelihood(weights) = finding else { return (0, 0) };
     let largest = weights.iter().copied().fold(0.0, f64::max);

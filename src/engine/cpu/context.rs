@@ -1,12 +1,12 @@
-//! What a propagation may use.
+//! The threads, limits and network data that a propagation may use.
 
 use rayon::ThreadPool;
 
 use crate::network::Network;
 
-/// Fewest table entries that a job must touch to run on several threads.
+/// Minimum number of table entries that a job touches for it to run on several threads.
 ///
-/// Waking sleeping threads takes some ten microseconds. Tuned on the paper's eight networks; if it
+/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if it
 /// is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 
@@ -15,11 +15,11 @@ pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 pub struct ExecutionContext<'a> {
     /// Threads to share the work with; `None` to stay on the calling thread.
     pub threads: Option<&'a ThreadPool>,
-    /// Bytes that a reduced tree may take.
+    /// Maximum size of a reduced tree, in bytes.
     pub reduced_tree_bytes: usize,
-    /// The share of the cost of finding a reduced tree that is charged to this propagation when
-    /// strategies are compared, from 0 to 1. In a batch, cases that observe the same variables
-    /// share the cost.
+    /// When strategies are compared, this propagation is charged this share, from 0 to 1, of the
+    /// cost of finding a reduced tree. In a batch, cases that observe the same variables share the
+    /// cost.
     pub build_share: f64,
 }
 
@@ -27,8 +27,8 @@ pub struct ExecutionContext<'a> {
 #[derive(Clone, Copy)]
 pub struct TableInputs<'a> {
     pub network: &'a Network,
-    /// By variable: the observed state, if the variable was removed from the cliques. The tables
-    /// hold the entries of this state only.
+    /// By variable: the observed state if the variable was removed from the cliques. The tables
+    /// then hold only the entries for this state.
     pub observed: &'a [Option<usize>],
     /// Threads for large tables.
     pub threads: Option<&'a ThreadPool>,

@@ -1,5 +1,5 @@
-//! The propagator of engine `cpu`. It propagates a batch of cases one by one, several of them in
-//! parallel, or with the batch runner, whichever is forecast to be faster.
+//! The propagator of engine `cpu`. A batch of cases is propagated with the batch runner if that is
+//! forecast to be faster, and otherwise case by case, on several threads if there are any.
 
 use std::sync::Arc;
 
@@ -19,20 +19,21 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// Number of cases, spread over a batch, for which the time of a propagation of its own is
-/// forecast. The average stands for all cases; if they differ much, the slower way may be taken.
+/// Maximum number of sample cases, spread over a batch, for which the time of a single propagation
+/// is forecast. The average is used for all cases; if the cases differ much, the slower way may be
+/// taken.
 const FORECAST_SAMPLES: usize = 4;
 
-/// Forecast time of making a batch runner, in nanoseconds per entry of the cliques' tables. A rough
+/// Forecast time to make a batch runner, in nanoseconds per entry of the cliques' tables. A rough
 /// figure from the paper's eight networks; if it is wrong, the slower way may be taken.
-const MAKE_RUNNER: f64 = 50.0;
+const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
 /// A compiled network with its tables in one precision.
 pub struct Loaded<T> {
     shared: Shared<T>,
-    /// One, or one per thread after a batch.
+    /// A single worker, or several after a batch that was propagated in parallel.
     workers: Vec<Worker<T>>,
-    /// The threads, if there are several; otherwise the calling thread does all work.
+    /// The thread pool; `None` if the calling thread does all the work.
     threads: Option<Threads>,
     batch: Batch<T>,
 }
@@ -40,15 +41,16 @@ pub struct Loaded<T> {
 /// The batch runner, made when it is first forecast to pay off.
 struct Batch<T> {
     runner: Option<BatchRunner<T>>,
-    /// Forecast time of the runner for one case, in nanoseconds, once it was made; infinite if it
-    /// could not be made.
+    /// Forecast time of the runner for one case, in nanoseconds. `None` if no runner was made yet;
+    /// infinite if it could not be made.
     case_cost: Option<f64>,
-    /// Bytes that the runner may take.
+    /// Maximum size of the runner, in bytes.
     max_bytes: u64,
 }
 
 impl<T: Real> Loaded<T> {
-    /// Makes the tables of `compiled`, which was forecast to take `bytes` of at most `limit`.
+    /// Makes the tables of `compiled`. The forecast for the engine is `bytes`, and the memory limit
+    /// is `limit`.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
@@ -70,23 +72,24 @@ impl<T: Real> Loaded<T> {
     }
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
-    /// If so, makes it if necessary; otherwise drops it.
+    /// If so, makes the runner unless there is one already. Drops a runner that is forecast to be
+    /// slower, except after a batch that is too small for any runner.
     ///
-    /// The choice depends on the cases alone, so a batch has the same answers to the last bit every
-    /// time.
+    /// The choice depends on the cases and on whether there is a runner, but on no measured time.
+    /// So the same sequence of batches has the same answers, to the last bit, every time.
     fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
         if cases.len() < 2 * CASES_PER_GROUP {
             return false;
         }
         let each = self.forecast_each(cases, watch);
-        // The runner takes as long for a group that is not full as for a full one.
-        let is_sooner = |case_cost: f64| {
+        // The runner takes as long for a partly filled group as for a full one.
+        let is_faster = |case_cost: f64| {
             let filled = cases.len() as f64 / cases.len().next_multiple_of(CASES_PER_GROUP) as f64;
             case_cost < each * filled
         };
-        if self.batch.runner.is_none() && self.batch.case_cost.is_none_or(is_sooner) {
+        if self.batch.runner.is_none() && self.batch.case_cost.is_none_or(is_faster) {
             let entries = self.shared.compiled.statistics().total_clique_entries;
-            if entries as f64 * MAKE_RUNNER > each * cases.len() as f64 {
+            if entries as f64 * MAKE_RUNNER_PER_ENTRY > each * cases.len() as f64 {
                 return false;
             }
             let (threads, bytes) = (self.threads(), self.batch.max_bytes);
@@ -94,7 +97,7 @@ impl<T: Real> Loaded<T> {
             let case_cost = runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds);
             (self.batch.runner, self.batch.case_cost) = (runner, Some(case_cost));
         }
-        if !self.batch.case_cost.is_some_and(is_sooner) {
+        if !self.batch.case_cost.is_some_and(is_faster) {
             self.batch.runner = None;
         }
         self.batch.runner.is_some()

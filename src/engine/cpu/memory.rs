@@ -1,4 +1,4 @@
-//! Forecast of the memory that a tree takes.
+//! The forecast of a tree's memory.
 
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tables::sparsity::MAX_GAP;
@@ -14,8 +14,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint of tables with entries of `width` bytes, from which zeros are removed if
-    /// `removes_zeros`.
+    /// The footprint of a tree whose table entries take `width` bytes each. `removes_zeros` says
+    /// whether zeros are removed from the tables.
     pub fn new(structure: &Structure, width: usize, removes_zeros: bool) -> Self {
         let (mut table_bytes, mut held, mut making, mut removing) = (0, 0, 0, 0);
         for (clique, layout) in structure.layouts.iter().enumerate() {
@@ -27,9 +27,9 @@ impl Footprint {
             let above: usize = port_entries().take(ports_above).sum();
             let below: usize = port_entries().skip(ports_above).sum();
             table_bytes += entries * width;
-            // Bytes per entry of a separator above: `unmasked`, `down` and `mask` of 8 each, the
-            // permutation and the entry map of 4 each. Per entry below: `up` and `beliefs` of 8
-            // each and the entry map, rounded up.
+            // An entry of a separator above takes 32 bytes: `unmasked`, `down` and `mask` take 8
+            // each, the permutation and the entry map 4 each. An entry below takes 20, here 24:
+            // `up` and `beliefs` take 8 each, the entry map 4.
             held += words * 4 + above * 32 + below * 24;
             held += (parts(entries, below) - 1) * below * 8;
             if removes_zeros {
@@ -44,7 +44,7 @@ impl Footprint {
     }
 }
 
-/// The most memory that a pool may give to tables that need `needed`, in the same unit (entries or
+/// The maximum memory that a pool gives to tables that need `needed`, in the same unit (entries or
 /// bytes). Small tables may get a little more.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3

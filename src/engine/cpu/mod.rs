@@ -1,16 +1,16 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
-//! HUGIN in place writes every clique's table twice. Here a table is read once on the way up and
-//! once on the way down, and nothing of its size is written. On the way up, its product with the
+//! In-place HUGIN writes every clique's table twice. This engine reads a table once on the way up
+//! and once on the way down, and never writes it. On the way up, the product of the table and the
 //! children's messages is summed onto the separator above. On the way down, one pass gives the
 //! beliefs of all separators below and of the clique's private variables; see [`pass`]. The
 //! posterior of a variable is read from the smallest table of beliefs that holds it.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`tree`] | cliques, the order of their variables, rows; no probabilities |
+//! | [`tree`] | cliques, the order of variables in each, rows; no probabilities |
 //! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
-//! | [`pass`] | messages: collect, distribute, the loops |
+//! | [`pass`] | collect and distribute, down to the innermost loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
 //! | [`worker`] | one propagation from evidence to posteriors |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
@@ -21,7 +21,7 @@
 //! then `worker` and `loaded`.
 //!
 //! # Terms
-//! ARCHITECTURE.md has the terms of all engines. This one adds:
+//! ARCHITECTURE.md defines the terms of all engines. This engine adds:
 //!
 //! * *private variable*: a variable that is in one clique only.
 //! * *port* of a clique: a table that it exchanges numbers with. These are the separator to its
@@ -30,26 +30,29 @@
 //!   the tables at ports lie ([`Tree`](tree::nodes::Tree)).
 //! * *row*: consecutive entries of a clique's table that one innermost loop reads. A *word* is one
 //!   of the 32-bit numbers that describe a row ([`rows`](tree::rows)).
-//! * *mask*: by entry of a separator, the product of the findings that are entered there. *Weights*
-//!   are the same for the private variables of a clique. *Unmasked* is the message to the parent
-//!   before it is multiplied by the mask ([`message`](pass::message)).
+//! * *mask*: a table with, for each entry of a separator, the product of the findings that are
+//!   entered there. *Weights* are such a table for the private variables of a clique. The
+//!   *unmasked* message is the one to the parent before multiplication by the mask
+//!   ([`message`](pass::message)).
 //! * *active port*: a port below whose message or weights are not one everywhere.
 //! * *stale*: said of a message or belief that must be computed again for the new evidence.
-//! * *factored table*: a clique's table that is kept as a product of smaller tables. Each of these
-//!   is the product of a *factor group* ([`factored`](tables::factored)).
+//! * *factored table*: a clique's table that is kept as a product of smaller tables. Each smaller
+//!   table is the product of the factors in one *factor group* ([`factored`](tables::factored)).
 //! * *forks*: whether a function may share its work with other threads.
 //!
 //! # Numbers
-//! The precision is that of the cliques' tables. Messages and sums are in double precision whatever
-//! the tables are, so single precision costs no more than the rounding of the tables; only the
-//! batch runner computes everything in the precision of the tables. Double precision is the
-//! default, although single precision is within 1e-6 of it and up to twice as fast, because people
-//! compare posteriors to nine digits, between engines and with other programs.
+//! The chosen precision is the precision of the cliques' tables. Factored tables, messages and sums
+//! are always in double precision, so single precision costs no accuracy beyond the rounding of the
+//! tables. Only the batch runner computes everything in the chosen precision. Posteriors in single
+//! precision are within 1e-6 of those in double precision, and are found up to twice as fast.
+//! Double precision is nevertheless the default, because people compare posteriors to nine digits,
+//! between engines and with other programs.
 //!
-//! The number of threads does not change a bit. Messages that new findings do not
-//! [change](reuse::change) are kept between propagations. The answer then agrees within 1e-12, in
-//! double precision, with one that is computed from scratch, and after
-//! [`forget`](Propagator::forget) to the last bit.
+//! Messages that new findings do not [change](reuse::change) are kept between propagations. The
+//! answer then agrees within 1e-12, in double precision, with an answer that is computed from
+//! scratch; after [`forget`](Propagator::forget) it agrees to the last bit. The number of threads
+//! changes no bit of a propagation. A batch on one thread may differ in the last bits from the same
+//! batch on several, because messages are kept between its cases.
 
 mod context;
 mod loaded;
@@ -104,7 +107,7 @@ impl Engine for Cpu {
     }
 }
 
-/// An upper bound on the memory that is held. Lays out the tables but makes none.
+/// An upper bound on the memory of the engine, in bytes. Lays out the tables but makes none.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     let footprint = Footprint::new(&structure, precision.bytes() as usize, true);
@@ -112,8 +115,8 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree, and for each of its cliques the message to its parent
-/// and the message from it; `None` for the root.
+/// The shape of a compiled network's tree. Also returns, by clique of the shape, the message to the
+/// parent and the message from the parent; `None` for the root.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
     // By clique of the compiled tree: its number in the shape.

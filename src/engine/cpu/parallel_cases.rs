@@ -1,8 +1,8 @@
 //! A batch of cases, each propagated on one thread.
 //!
-//! Cases share nothing but the tables, so each thread takes the next ones when it is free. Cases
-//! that observe the same variables follow each other on one thread, which finds their reduced tree
-//! once.
+//! Cases share nothing but the tables of the full tree, so a thread that is free takes the next run
+//! of cases. A *run* is a number of cases that observe the same variables, up to [`MAX_RUN`]. One
+//! thread propagates them in turn, and searches for their reduced tree only once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,9 @@ use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
 
-/// Most cases in a run, which a thread takes at a time. Longer runs share a reduced tree between
-/// more cases, shorter ones keep all threads busy to the end. If it is wrong, only speed changes.
+/// Maximum number of cases in a run. Longer runs share a reduced tree between more cases; shorter
+/// runs keep all threads busy to the end. If it is wrong, only speed changes (and last bits of
+/// results).
 const MAX_RUN: usize = 32;
 
 /// Answers `cases`, in order, with one worker per thread. Must be called in the thread pool.
@@ -40,7 +41,7 @@ pub fn run<T: Real>(
         let watch = watch.untimed_child();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // Forget what earlier runs left, so that no bit depends on which thread takes this one.
+            // Forget the earlier runs, so that no bit depends on which thread takes this run.
             worker.forget();
             for &case in run {
                 worker.forget_messages();
@@ -61,13 +62,13 @@ pub fn run<T: Real>(
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
-/// The share of the cost of finding a reduced tree that is charged to each of `cases`, on average.
+/// The average of the shares that [`build_shares`] gives to `cases`.
 pub fn average_build_share(cases: &[Evidence]) -> f64 {
     runs(cases, MAX_RUN).len() as f64 / cases.len() as f64
 }
 
-/// By case: the share of the cost of finding its reduced tree that is charged to it. Does not
-/// depend on the number of threads.
+/// By case: its share of the cost of finding its reduced tree, which is shared equally in a run.
+/// Does not depend on the number of threads.
 fn build_shares(cases: &[Evidence]) -> Vec<f64> {
     let mut shares = vec![1.0; cases.len()];
     for run in runs(cases, MAX_RUN) {
@@ -76,7 +77,8 @@ fn build_shares(cases: &[Evidence]) -> Vec<f64> {
     shares
 }
 
-/// The numbers of all cases, in runs of at most `max_length` that observe the same variables.
+/// Divides the cases, given by number, into runs of at most `max_length` cases that observe the
+/// same variables.
 fn runs(cases: &[Evidence], max_length: usize) -> Vec<Vec<usize>> {
     // The last run of each set of variables.
     let mut last: HashMap<Vec<VariableId>, usize> = HashMap::new();

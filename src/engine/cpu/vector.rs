@@ -8,13 +8,13 @@ use std::ops::Range;
 
 use crate::potential::{Entry, Real, rescale};
 
-/// Number of partial sums. More of them hide the latency of additions, fewer make short sums
-/// cheaper. Changing it changes the last bits of results.
+/// Number of partial sums. More partial sums hide the latency of additions; fewer make short sums
+/// cheaper. Changing the number changes the last bits of results.
 const LANES: usize = 16;
 
 /// A table is rescaled only if the power of two that brings its largest entry into [1, 2) has an
-/// exponent outside this range. Within it, no message overflows or underflows, and a pass over the
-/// table is saved.
+/// exponent outside this range. Within the range, messages neither overflow nor underflow, and a
+/// pass over the table is saved.
 pub const NEAR_ONE: Range<i32> = -16..17;
 
 /// Adds `terms` to `sums`, entry by entry.
@@ -65,8 +65,8 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the partial sums over `length` values: again and again, the upper half of the lanes
-/// is added to the lower half. If there are fewer values than lanes, no lane was used.
+/// The sum of the partial sums over `length` values. The upper half of the lanes is added to the
+/// lower half until one lane remains. With fewer values than lanes, no lane was used.
 #[inline(always)]
 fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
     if length < LANES {
@@ -82,7 +82,7 @@ fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// The larger of two numbers, in the form for which there is one vector instruction.
+/// The larger of two numbers, written so that it compiles to one vector instruction.
 #[inline(always)]
 pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }

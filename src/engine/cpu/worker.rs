@@ -15,7 +15,7 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
-/// What all propagations of a network share and only read.
+/// The data that all propagations of a network share. They only read it.
 pub struct Shared<T> {
     pub compiled: Arc<CompiledNetwork>,
     /// The structure of the full tree.
@@ -23,12 +23,12 @@ pub struct Shared<T> {
     pub full_tree: FilledTree<T>,
     /// The messages of the plan, by the cliques of the full tree.
     pub messages: Messages,
-    /// The memory that was forecast for the engine, in bytes. Half of it is for the full tree and
-    /// one propagation in it.
+    /// The forecast memory of the engine, in bytes. Half of it is for the full tree and one
+    /// propagation through that tree.
     pub bytes: u64,
 }
 
-/// What one propagation writes, and keeps for the next one on the same thread.
+/// The data that one propagation writes, and keeps for the next propagation on the same thread.
 pub struct Worker<T> {
     /// The messages in the full tree.
     pub state: State,
@@ -45,14 +45,14 @@ impl<T: Real> Shared<T> {
         Worker { state: State::new(&self.full_tree.tree), chooser, is_fresh: true }
     }
 
-    /// The number of workers that fit into a quarter of the memory, at least one and at most
-    /// `wanted`.
+    /// The number of workers for a batch: at most `wanted`, at least one. All but the first must
+    /// fit into a quarter of the forecast memory.
     pub fn worker_count(&self, wanted: usize) -> usize {
         let bytes = State::new(&self.full_tree.tree).bytes().max(1);
         wanted.min(1 + (self.bytes / 4) as usize / bytes)
     }
 
-    /// Bytes that each worker may use for a reduced tree, if there are `workers` of them.
+    /// The memory that each of `workers` may use for a reduced tree, in bytes.
     pub fn reduced_tree_bytes(&self, workers: usize) -> usize {
         let share = if workers == 1 { self.bytes / 2 } else { self.bytes / 4 };
         share as usize / workers
@@ -87,8 +87,9 @@ impl<T: Real> Shared<T> {
     ) -> Result<Posteriors, RunError> {
         let was_fresh = std::mem::replace(&mut worker.is_fresh, false);
         match self.run_with_cached(worker, evidence, context, watch) {
-            // A state that was very unlikely given earlier evidence may have been lost to underflow
-            // in the messages that were kept. Only a propagation from scratch can tell.
+            // The evidence may be possible all the same: a state that was very unlikely given
+            // earlier evidence may have underflowed to zero in the messages that were kept. Only a
+            // propagation from scratch can tell.
             Err(RunError::Impossible) if !was_fresh => {
                 worker.forget();
                 self.run(worker, evidence, context, watch)
@@ -97,6 +98,7 @@ impl<T: Real> Shared<T> {
         }
     }
 
+    /// Propagates `evidence`, reusing what earlier propagations kept.
     fn run_with_cached(
         &self,
         worker: &mut Worker<T>,
@@ -167,8 +169,8 @@ impl<T: Real> Worker<T> {
     }
 }
 
-/// What a propagation did not have to do. `made_entries` are the table entries that were made for a
-/// reduced tree; `None` if the full tree was used.
+/// The work that a propagation saved. `made_entries` is the number of table entries that were made
+/// for a reduced tree; `None` if the full tree was used.
 fn savings(
     compiled: &CompiledNetwork,
     tree: &Tree,

@@ -1,7 +1,7 @@
 //! Enters findings: an observation into every separator that holds the variable, a likelihood once.
 //!
-//! An observation multiplies entries by zero or one, so entering it several times changes nothing,
-//! and each time lets more rows be skipped. A finding on a private variable is entered as a weight:
+//! An observation multiplies entries by zero or one, so entering it at several separators does not
+//! change the result, and at each separator more rows can be skipped. A finding on a private variable is entered as a weight:
 //! the table at the private port is multiplied like a message from a child.
 
 use std::cmp::Reverse;
@@ -16,15 +16,16 @@ use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, Real};
 
 impl State {
-    /// Enters the findings of `evidence` where they differ from the previous ones, which
-    /// [`find_change`](Self::find_change) must have found.
+    /// Enters the findings of `evidence` into the tables for which
+    /// [`find_change`](Self::find_change) found a difference. Call that function first.
     pub fn enter(&mut self, tree: &Tree, evidence: &Evidence) {
         let change = std::mem::take(&mut self.change);
         for (clique, node) in tree.nodes.iter().enumerate() {
             let state = &mut self.cliques[clique];
             state.is_masked &= !change.mask[clique];
             if change.weights[clique] && std::mem::take(&mut state.is_weighted) {
-                self.up[node.private.clone().expect("it was weighted")].fill(1.0);
+                self.up[node.private.clone().expect("a weighted clique has private variables")]
+                    .fill(1.0);
             }
             state.is_needed = change.needed[clique];
             state.is_up_stale = change.up[clique];
@@ -53,8 +54,8 @@ impl State {
     /// Adds up the cost of stale messages over subtrees.
     fn sum_work(&mut self, tree: &Tree) {
         for (clique, node) in tree.nodes.iter().enumerate().rev() {
-            let of = |state: &CliqueState| (state.work_up, state.work_down);
-            let below = node.children.iter().map(|&child| of(&self.cliques[child]));
+            let work = |state: &CliqueState| (state.work_up, state.work_down);
+            let below = node.children.iter().map(|&child| work(&self.cliques[child]));
             let (up, down) = below.fold((0, 0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
             let state = &mut self.cliques[clique];
             let own = |is_stale: bool| if is_stale { node.work } else { 0 };
@@ -80,8 +81,8 @@ impl State {
     /// Enters the listed observations, table by table.
     fn enter_observations(&mut self, tree: &Tree) {
         let mut observations = std::mem::take(&mut self.observations);
-        // The slowest axis first. A variable with a single state has the same stride as the next
-        // slower variable, which has more states.
+        // The slowest axis comes first. A variable with a single state has the same stride as the
+        // next slower variable, so variables of equal stride are sorted by their numbers of states.
         observations.sort_unstable_by_key(|(table, axis, _)| {
             (*table, Reverse((axis.stride, axis.cardinality)))
         });
@@ -101,7 +102,7 @@ impl State {
                 BeliefTable::Private(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_weighted = true;
-                    let range = node.private.clone().expect("it has private variables");
+                    let range = node.private.clone().expect("the clique has private variables");
                     (&mut self.up[range], &node.private_map)
                 }
             };
@@ -132,7 +133,7 @@ impl State {
         if place.private.is_some() {
             if change.weights[clique] {
                 state.is_weighted = true;
-                let range = node.private.clone().expect("it has private variables");
+                let range = node.private.clone().expect("the clique has private variables");
                 weigh(&mut self.up[range], &node.private_map, axis, finding, scale);
             }
         } else if change.mask[clique] {
@@ -145,8 +146,8 @@ impl State {
     }
 }
 
-/// Multiplies the entries of each state of the variable along `axis` by the finding's weight of the
-/// state, times two to the power of `scale`.
+/// Multiplies each entry of `table` by the finding's weight for the entry's state along `axis`, and
+/// by two to the power of `scale`.
 fn weigh(table: &mut [f64], map: &EntryMap, axis: Axis, finding: &Finding, scale: i32) {
     for (state, run) in map.runs(axis, table.len()) {
         let weight = finding.weight(state).scale(scale);

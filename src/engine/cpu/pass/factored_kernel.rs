@@ -1,16 +1,17 @@
 //! The loops over the rows of a clique whose table is [factored](FactoredTable).
 //!
-//! As in [`kernel`](crate::engine::cpu::pass::kernel), but there is no table: the tables of factor
-//! groups and the messages that vary along a row, here called *streams*, are multiplied in one
-//! pass. Loops for up to four streams are compiled separately; with more, the first four are
-//! multiplied and then the others one at a time.
+//! These loops do the same as [`kernel`](crate::engine::cpu::pass::kernel), but without a table of
+//! the clique. The tables of factor groups and the messages that vary along a row, here called
+//! *streams*, are multiplied in one pass. Loops for up to four streams are compiled separately.
+//! With more streams, the first four are multiplied, and then the others one at a time.
 
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
 use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::simd::simd_dispatch;
 
-/// Entries that one step of a loop multiplies. Changing it changes the last bits of sums.
+/// Number of partial sums, and of entries in a loop step of fixed length. Changing it changes the
+/// last bits of sums.
 const LANES: usize = 8;
 
 /// A table, and the position in a row of the word that points into it.
@@ -55,7 +56,7 @@ simd_dispatch!(
 );
 
 impl<'a> FactoredRows<'a> {
-    /// The tables that vary along a row, the last of them `along`, and how many they are.
+    /// The tables that vary along a row, with `along` as the last, and their number.
     fn columns(&self, along: Option<Column<'a>>) -> ([Column<'a>; MAX_STREAMS], usize) {
         let own = self.table.words.vectors.iter().map(|&w| (&*self.table.values, w as usize));
         let messages = self.inputs.vectors.iter().map(|&w| (self.inputs.table, w as usize));
@@ -68,7 +69,7 @@ impl<'a> FactoredRows<'a> {
         (columns, count)
     }
 
-    /// `start` times all that is constant along the row; `None` if it is zero.
+    /// `start` times all values that are constant along the row; `None` if the product is zero.
     #[inline(always)]
     fn factor(&self, row: &[u32], start: f64) -> Option<f64> {
         let own = |&word: &u32| self.table.values[row[word as usize] as usize];
@@ -224,7 +225,7 @@ fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     others.iter().fold(first[at], |product, stream| product * stream[at])
 }
 
-/// Calls `each` with every entry of `entries` and the product of `streams` at its position.
+/// Calls `each` with every entry of `entries` and the product of `streams` at the same position.
 ///
 /// The compiler unrolls the first loop to steps of 4 * [`LANES`] entries, and would handle the rest
 /// entry by entry. The next two steps have a fixed length, so they become vector instructions too.
@@ -245,7 +246,7 @@ fn each_product<const N: usize>(
 }
 
 /// As [`each_product`], for the first `L` entries only, which are then removed from the slices.
-/// Does nothing if there are fewer.
+/// Does nothing if there are fewer entries.
 #[inline(always)]
 fn each_of_first<const L: usize, const N: usize>(
     streams: &mut [&[f64]; N],
@@ -311,14 +312,15 @@ mod tests {
 
     #[test]
     fn every_entry_of_a_row_is_multiplied_once() {
-        let of = |start: f64| -> Vec<f64> { (0..90).map(|at| start + f64::from(at)).collect() };
-        let tables = [of(1.0), of(3.0), of(0.5), of(-7.0)];
+        let count_from =
+            |start: f64| -> Vec<f64> { (0..90).map(|at| start + f64::from(at)).collect() };
+        let tables = [count_from(1.0), count_from(3.0), count_from(0.5), count_from(-7.0)];
         for length in 0..85 {
             let streams = [0, 1, 2, 3].map(|number| &tables[number][..]);
             let naive = |at: usize| tables.iter().map(|table| table[at]).product::<f64>();
-            let mut found = of(-3.0);
+            let mut found = count_from(-3.0);
             add_products(streams, 2.0, &mut found[..length]);
-            for (at, (found, before)) in found.iter().zip(of(-3.0)).enumerate() {
+            for (at, (found, before)) in found.iter().zip(count_from(-3.0)).enumerate() {
                 let expected = if at < length { before + 2.0 * naive(at) } else { before };
                 assert_eq!(*found, expected, "entry {at} of {length}");
             }

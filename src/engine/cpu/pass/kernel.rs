@@ -1,7 +1,7 @@
 //! The loops over the rows of a clique's table.
 //!
-//! They are written so that the compiler produces vector instructions: sums run in a fixed number
-//! of partial sums, products go entry by entry, and there are no conditions within a row. See
+//! The loops are written so that the compiler produces vector instructions: a sum is a fixed number
+//! of partial sums, products are computed entry by entry, and there are no conditions within a row. See
 //! [`simd`](crate::engine::simd) for how the instructions are chosen, and
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
@@ -35,7 +35,7 @@ pub struct Inputs<'a> {
     pub vectors: &'a [u32],
 }
 
-/// The message from the parent, and how rows point into it; `None` at the root.
+/// The parent's port and the message from the parent; `None` at the root.
 pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
 
 simd_dispatch!(
@@ -46,8 +46,8 @@ simd_dispatch!(
     ///            values[x] * product of the inputs at x
     /// ```
     ///
-    /// Rows that meet a single entry of the separator are skipped if `mask`, indexed as `sums`, is
-    /// zero there.
+    /// A row that meets a single entry of the separator is skipped if `mask` is zero there. `mask` is
+    /// indexed as `sums`.
     pub collect<Entry>, collect_rows,
     (
         rows: Rows<'_, T>,
@@ -93,18 +93,20 @@ fn collect_rows<T: Entry>(
         let Some(factor) = factor(row, 1.0, inputs) else { continue };
         let values = entries(rows.values, row);
         let length = values.len();
-        let of = |word: u32| &inputs.table[row[word as usize] as usize..][..length];
+        let input = |word: u32| &inputs.table[row[word as usize] as usize..][..length];
         match (parent.is_vector, inputs.vectors) {
             (false, []) => sums[at] += factor * sum(values),
-            (false, &[word]) => sums[at] += factor * dot(values, of(word)),
-            (false, &[first, second]) => sums[at] += factor * dot3(values, of(first), of(second)),
+            (false, &[word]) => sums[at] += factor * dot(values, input(word)),
+            (false, &[first, second]) => {
+                sums[at] += factor * dot3(values, input(first), input(second))
+            }
             (true, []) => {
                 let sums = &mut sums[at..at + length];
                 sums.iter_mut().zip(values).for_each(|(s, v)| *s += factor * v.to_f64());
             }
             (true, &[word]) => {
                 let sums = &mut sums[at..at + length];
-                let terms = values.iter().zip(of(word));
+                let terms = values.iter().zip(input(word));
                 sums.iter_mut().zip(terms).for_each(|(s, (v, x))| *s += factor * v.to_f64() * x);
             }
             (is_vector, vectors) => {
@@ -153,11 +155,11 @@ fn distribute_rows<T: Entry>(
     }
 }
 
-/// `start` times all inputs that are constant along the row; `None` if it is zero.
+/// `start` times all inputs that are constant along the row; `None` if the product is zero.
 #[inline(always)]
 fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
-    let of = |&word: &u32| inputs.table[row[word as usize] as usize];
-    let factor = inputs.scalars.iter().map(of).fold(start, |a, b| a * b);
+    let input = |&word: &u32| inputs.table[row[word as usize] as usize];
+    let factor = inputs.scalars.iter().map(input).fold(start, |a, b| a * b);
     (factor != 0.0).then_some(factor)
 }
 
@@ -180,10 +182,10 @@ fn multiply<T: Entry>(
     buffer: &mut [f64],
 ) {
     let length = values.len();
-    let of = |word: u32| &table[row[word as usize] as usize..][..length];
+    let input = |word: u32| &table[row[word as usize] as usize..][..length];
     let (first, rest) = match (along, vectors) {
         (Some(along), rest) => (Some(&along[..length]), rest),
-        (None, [word, rest @ ..]) => (Some(of(*word)), rest),
+        (None, [word, rest @ ..]) => (Some(input(*word)), rest),
         (None, []) => (None, vectors),
     };
     match (first, rest) {
@@ -195,13 +197,13 @@ fn multiply<T: Entry>(
             buffer.iter_mut().zip(terms).for_each(|(b, (v, x))| *b = factor * v.to_f64() * x);
         }
         (Some(first), [word, rest @ ..]) => {
-            let terms = values.iter().zip(first).zip(of(*word));
+            let terms = values.iter().zip(first).zip(input(*word));
             buffer
                 .iter_mut()
                 .zip(terms)
                 .for_each(|(b, ((v, x), y))| *b = factor * v.to_f64() * x * y);
             for &word in rest {
-                buffer.iter_mut().zip(of(word)).for_each(|(b, x)| *b *= x);
+                buffer.iter_mut().zip(input(word)).for_each(|(b, x)| *b *= x);
             }
         }
     }

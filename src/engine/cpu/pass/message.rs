@@ -49,10 +49,10 @@ impl<T> Clone for Clique<'_, T> {
 
 impl<T> Copy for Clique<'_, T> {}
 
-/// Computes `unmasked` from the messages in `below`, and from it the message to the parent, `up`.
+/// Computes `unmasked` from the messages in `below`, and then the message to the parent, `up`.
 ///
-/// `ports` are the active ports, whose messages are not one everywhere. `up` is written in the
-/// order of the parent, everything else is in the order of the clique. Returns the exponent of the
+/// `ports` are the active ports, whose messages are not one everywhere. `up` is in the order of the
+/// parent; everything else is in the order of the clique. Returns the exponent of the
 /// power of two by which `up` must be multiplied; `None` if the message is zero.
 pub fn collect<T: Entry>(
     clique: Clique<'_, T>,
@@ -81,20 +81,20 @@ pub fn collect<T: Entry>(
 
 simd_dispatch!(
     /// Sets `unmasked` to zero where `mask` is zero: the parent's belief is zero there too, so
-    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into `most`.
+    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into `max_entry`.
     remove_impossible, remove_impossible_entries,
-    (mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64)
+    (mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64)
 );
 
 #[inline(always)]
-fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], most: &mut f64) {
+fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64) {
     if let Some(mask) = mask {
         unmasked
             .iter_mut()
             .zip(mask)
             .for_each(|(entry, &mask)| *entry = if mask == 0.0 { 0.0 } else { *entry });
     }
-    *most = largest(unmasked, mask);
+    *max_entry = largest(unmasked, mask);
 }
 
 /// Sums the rows that `words` describe onto the separator above.
@@ -120,7 +120,7 @@ fn collect_rows<T: Entry>(
 }
 
 /// Sums the rows of `blocks` on several threads. `unmasked` begins with entry number `start` of the
-/// separator, the first that the blocks touch.
+/// separator; the blocks touch no earlier entry.
 fn collect_blocks<T: Entry>(
     clique: Clique<'_, T>,
     blocks: &[RowBlock],
@@ -146,7 +146,8 @@ fn collect_blocks<T: Entry>(
     );
 }
 
-/// The message to the parent of a clique in whose subtree everything sums out: the findings alone.
+/// Writes the message to the parent into `up` if the clique's subtree sums out. The message is then
+/// `mask`, the findings at the separator.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
@@ -188,8 +189,8 @@ fn send_entries(
     }
 }
 
-/// Fills `down` from the parent's `belief` and this clique's `unmasked`; `None` stands for one
-/// everywhere.
+/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if
+/// it is `None`.
 pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
     let mut largest = 0.0;
     receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
@@ -199,14 +200,14 @@ pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut
 
 simd_dispatch!(
     /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
-    /// and the largest entry into `most`.
+    /// and the largest entry into `max_entry`.
     receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,
         belief: &[f64],
         unmasked: Option<&[f64]>,
         down: &mut [f64],
-        most: &mut f64
+        max_entry: &mut f64
     )
 );
 
@@ -216,7 +217,7 @@ fn receive_entries(
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
-    most: &mut f64,
+    max_entry: &mut f64,
 ) {
     match permutation {
         None => down.copy_from_slice(belief),
@@ -227,14 +228,13 @@ fn receive_entries(
     if let Some(unmasked) = unmasked {
         down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
-    *most = largest(down, None);
+    *max_entry = largest(down, None);
 }
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// The first of `ports` are all ports below, the second the active ones. A large table is summed in
-/// parts, in the memory `scratch`. The number of parts does not depend on the number of threads,
-/// and so no bit of the sums does.
+/// `ports` are all ports below, and then the active ones. A large table is summed in parts, with
+/// `scratch` as memory. The number of threads changes neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&PortWords, &PortWords),
@@ -259,8 +259,8 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums `rows` into `beliefs` in `parts` parts: the first half of them into `beliefs`, the
-    /// others into `scratch`, on two threads if it `forks`. Then adds both.
+    /// Sums `rows` into `beliefs` in a number of `parts`: half the parts are summed into `beliefs`,
+    /// and the others into `scratch`, on another thread if the pass `forks`. Then adds both sums.
     fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
         if parts == 1 {
             self.sum_rows(rows, beliefs);

@@ -9,8 +9,8 @@
 //!
 //! where mask(s) is the product of the findings that are entered at S. Findings on C's private
 //! variables are *weights*, which are multiplied like a message from one more child. On the way
-//! down, C receives down(s): the parent's belief over S divided by what C sent, without the mask.
-//! One pass over psi then gives the beliefs over the separators of all children:
+//! down, C receives down(s): the parent's belief over S divided by the message of C without the
+//! mask. One pass over psi then gives the beliefs over the separators of all children:
 //!
 //! ```text
 //! belief(s_j) = sum over x in C that agree with s_j of  psi(x) * down(x) * product over i of m_i(x)
@@ -19,7 +19,7 @@
 //! So every table is read twice and never written. The posterior of a variable is read from the
 //! smallest table of beliefs that holds it. [`message`] has the formulas with all details.
 //!
-//! Read `state` and `clique_state` (what a propagation writes), `enter` (findings), `message` (one
+//! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique), `kernel` (the loops), `factored_kernel` (the same for factored tables), `subtree` (the
 //! order of messages, and threads) and `report` (timing).
 

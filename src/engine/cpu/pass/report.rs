@@ -1,11 +1,11 @@
-//! Reports to the [`Watch`] which message is being passed.
+//! Reports the messages of a propagation, and their times, to the [`Watch`].
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
-/// Messages are timed together until their forecast times add up to this, in nanoseconds. Reading
-/// the clock then costs little compared with recording the messages. If it is wrong, only the cost
+/// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
+/// reading the clock costs little compared with recording the messages. If it is wrong, only the cost
 /// and the resolution of traces change.
 const MIN_TIMED: u32 = 2_500;
 
@@ -13,8 +13,9 @@ const MIN_TIMED: u32 = 2_500;
 /// message is timed by itself. If it is wrong, only the cost and the resolution of traces change.
 const MIN_AVERAGE_TIMED_ALONE: u64 = 400;
 
-/// Forecast time of a message apart from its table entries, in nanoseconds. Like the next constant,
-/// a rough figure for one core of a desktop machine, which only decides what is timed together.
+/// Forecast time of a message in addition to its table entries, in nanoseconds. Like the next
+/// constant, a rough figure for one core of a desktop machine, which only decides which messages
+/// are timed together.
 const CLIQUE_NS: u64 = 100;
 
 /// Forecast time of ten table entries, in nanoseconds.
@@ -56,7 +57,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// A timer for this thread, from now on.
+    /// A timer for this thread, whose first message begins now.
     pub fn timer(self) -> MessageTimer<'a> {
         self.timer_from(self.watch.worker_clock())
     }
@@ -78,8 +79,8 @@ pub struct MessageTimer<'a> {
 }
 
 impl MessageTimer<'_> {
-    /// Runs `work`, the message between `clique` and its parent. The thread must have done nothing
-    /// else since the last message.
+    /// Runs `work`, which passes the message between `clique` and its parent, and times it. The
+    /// thread must have done nothing else since the last message.
     ///
     /// # Errors
     /// If the propagation was cancelled.
@@ -108,7 +109,7 @@ impl MessageTimer<'_> {
 }
 
 impl Drop for MessageTimer<'_> {
-    /// The thread passes no more messages for now.
+    /// Ends the group of messages that are timed together.
     fn drop(&mut self) {
         self.report.watch.flush(&mut self.from);
     }

@@ -15,8 +15,8 @@ use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
 
-/// All that a propagation writes. See [`message`](crate::engine::cpu::pass::message) for what the
-/// messages are, and [`Tree`] for the regions above and below.
+/// All data that a propagation writes. [`message`](crate::engine::cpu::pass::message) defines the
+/// messages, and [`Tree`] the regions above and below.
 #[derive(Debug, Default)]
 pub struct State {
     /// In the region below: messages from children, and weights of private variables.
@@ -43,9 +43,9 @@ pub struct State {
     pub missing: Option<MissingMessages>,
     /// The posteriors given `propagated`.
     pub posteriors: Option<Posteriors>,
-    /// A buffer for the observations to enter: the table, the axis of the variable in it and the
-    /// observed state. Here, [`BeliefTable::Separator`] stands for the mask of that clique, in its
-    /// own order.
+    /// A buffer for the observations to enter: the table, the variable's axis in the table and the
+    /// observed state. Here, [`BeliefTable::Separator`] means the mask above that clique, in the
+    /// order of that clique.
     pub observations: Vec<(BeliefTable, Axis, usize)>,
     /// A buffer for the observations of one table: axes and observed states.
     pub states: Vec<(Axis, usize)>,
@@ -62,7 +62,7 @@ impl State {
         self.reset_with(tree, |_| None)
     }
 
-    /// As [`reset`](Self::reset), where the states of some cliques are `known`.
+    /// As [`reset`](Self::reset), but uses the clique states that `known` returns.
     pub fn reset_with(
         mut self,
         tree: &Tree,
@@ -77,7 +77,7 @@ impl State {
         self.cliques.extend(cliques);
         // Entries that only the parent's end of a separator holds receive no message. They are
         // impossible and stay zero: only the full tree is compressed, and its state is always new
-        // memory. Of the rest, all but the weights is written before it is read.
+        // memory. All other entries, except weights, are written before they are read.
         resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);
@@ -96,7 +96,7 @@ impl State {
         8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
     }
 
-    /// Forgets earlier propagations, so that the next computes everything.
+    /// Forgets earlier propagations, so that the next propagation computes everything.
     pub fn forget(&mut self) {
         self.propagated = None;
     }
@@ -110,7 +110,7 @@ impl State {
         &self.change
     }
 
-    /// The messages of the whole tree, to be passed.
+    /// The whole tree as a subtree, for passing its messages.
     pub fn whole(&mut self) -> Subtree<'_> {
         Subtree {
             first: 0,
@@ -141,7 +141,7 @@ impl State {
         self.cliques[0].work_up.max(self.cliques[0].work_down)
     }
 
-    /// The posteriors given `evidence`, once all messages were passed.
+    /// The posteriors given `evidence`. All messages must have been passed.
     pub fn posteriors(
         &mut self,
         network: &Network,
@@ -168,16 +168,16 @@ impl State {
         found
     }
 
-    /// What the table of `clique` is multiplied by: the active ports, the messages in its region
-    /// below, and the message from the parent.
+    /// The inputs by which the table of `clique` is multiplied: the active ports, the tables at its
+    /// ports below, and the message from the parent.
     pub fn inputs(&self, tree: &Tree, clique: usize) -> (&PortWords, &[f64], &[f64]) {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
-    /// ln P(e), up to the constant of a reduced tree: the logarithm of the sum of any belief table
-    /// of the root, with its exponent.
+    /// ln P(e), without the constant of a reduced tree. It is the logarithm of the sum of any of the
+    /// root's belief tables, or of the root's table if it has none, with the exponent added.
     ///
     /// # Errors
     /// If the evidence is impossible.
@@ -208,15 +208,15 @@ impl State {
             }
             BeliefTable::Private(clique) => {
                 let node = &tree.nodes[clique];
-                (node.private.clone().expect("it has private variables"), &node.private_map)
+                (node.private.clone().expect("the clique has private variables"), &node.private_map)
             }
         };
         map.add_marginal(axis, &self.beliefs[range], states);
     }
 }
 
-/// Gives `values` a length; the content is arbitrary. New memory comes zeroed from the operating
-/// system page by page, as threads write it.
+/// Sets the length of `values`; the content is arbitrary. The operating system provides new memory
+/// page by page, zeroed, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
         *values = vec![0.0; entries];

@@ -17,12 +17,12 @@ use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
 use crate::propagation::{Phase, WorkerClock};
 
-/// A subtree with less work than this, in table entries, is not divided between threads. Tuned on
+/// Minimum work, in table entries, for a subtree to be divided between threads. Tuned on
 /// the paper's eight networks; if it is wrong, only speed changes.
 const MIN_FORK_WORK: usize = 40_000;
 
-/// The messages of the cliques from number `first` on, as far as `cliques` reaches. Its slices are
-/// parts of the fields of [`State`](crate::engine::cpu::pass::state::State) with the same names.
+/// The messages of `cliques`, which are consecutive from number `first` on. The slices are parts of
+/// the fields of [`State`](crate::engine::cpu::pass::state::State) with the same names.
 pub struct Subtree<'a> {
     pub first: usize,
     /// Where `up` and `beliefs` begin in the region below.
@@ -40,7 +40,7 @@ pub struct Subtree<'a> {
     pub cliques: &'a mut [CliqueState],
 }
 
-/// What all threads share.
+/// The data that all threads share.
 pub struct PassContext<'a, T> {
     pub filled: &'a FilledTree<T>,
     pub report: Report<'a>,
@@ -61,13 +61,13 @@ fn to_boolean(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
 }
 
-/// `range`, counted from `start`.
-fn within(range: &Range<usize>, start: usize) -> Range<usize> {
+/// `range` relative to `start`.
+fn relative_to(range: &Range<usize>, start: usize) -> Range<usize> {
     range.start - start..range.end - start
 }
 
 impl Subtree<'_> {
-    /// Divides the messages into those of the cliques before number `clique` and those from it on.
+    /// Divides the cliques and their messages before clique number `clique`.
     fn split_at(&mut self, tree: &Tree, clique: usize) -> (Subtree<'_>, Subtree<'_>) {
         let Some(node) = tree.nodes.get(clique) else {
             unreachable!("a subtree is split before one of its cliques")
@@ -99,8 +99,11 @@ impl Subtree<'_> {
         (before, after)
     }
 
-    /// Passes all stale messages of the whole tree toward the root. The first begins at `from`,
-    /// which becomes the end of the last.
+    /// Passes all stale messages of the whole tree toward the root. On one thread, the first message
+    /// begins at `from`, which is set to the end of the last.
+    ///
+    /// # Errors
+    /// If the evidence is impossible or the propagation was cancelled.
     pub fn collect_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -116,8 +119,11 @@ impl Subtree<'_> {
         Ok(())
     }
 
-    /// Passes all stale messages of the whole tree away from the root. The first begins at `from`,
-    /// which becomes the end of the last.
+    /// Passes all stale messages of the whole tree away from the root. On one thread, the first
+    /// message begins at `from`, which is set to the end of the last.
+    ///
+    /// # Errors
+    /// If the propagation was cancelled.
     pub fn distribute_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -137,8 +143,8 @@ impl Subtree<'_> {
         Ok(())
     }
 
-    /// Passes all stale messages below the first clique toward it, and then its own into `up`, the
-    /// table in its parent's region, if it has a parent.
+    /// Passes all stale messages below the first clique toward that clique. Then passes the clique's
+    /// own message into `up`, the parent's table; `None` for the root.
     fn collect<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -167,7 +173,7 @@ impl Subtree<'_> {
         }
     }
 
-    /// Passes all stale messages below the first clique toward it, on one thread.
+    /// Passes all stale messages below the first clique toward that clique, on one thread.
     fn collect_below<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -180,7 +186,7 @@ impl Subtree<'_> {
             }
             let parent = tree.nodes[clique].in_parent.clone();
             let (before, mut after) = self.split_at(tree, clique);
-            let up = &mut before.up[within(&parent, before.below)];
+            let up = &mut before.up[relative_to(&parent, before.below)];
             timer.message(clique, Phase::Collect, || after.send_up(context, up))??;
         }
         Ok(())
@@ -238,8 +244,8 @@ impl Subtree<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Passes the stale message from the parent, whose belief is `belief`, into the first clique if
-    /// it has a parent, and then all stale messages below.
+    /// Passes the message from the parent into the first clique if it is stale, and then all stale
+    /// messages below. `belief` is the parent's belief over the separator; `None` for the root.
     fn distribute<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -266,7 +272,7 @@ impl Subtree<'_> {
         Ok(())
     }
 
-    /// Passes all stale messages below the first clique away from it, on one thread.
+    /// Passes all stale messages below the first clique away from that clique, on one thread.
     fn distribute_below<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -279,7 +285,7 @@ impl Subtree<'_> {
             }
             let parent = tree.nodes[clique].in_parent.clone();
             let (before, mut after) = self.split_at(tree, clique);
-            let belief = &before.beliefs[within(&parent, before.below)];
+            let belief = &before.beliefs[relative_to(&parent, before.below)];
             timer.message(clique, Phase::Distribute, || {
                 after.receive(context, belief);
                 after.compute_beliefs(context);
@@ -313,8 +319,8 @@ impl Subtree<'_> {
     }
 }
 
-/// Collects in the subtrees of `children`. `slots` are the tables that receive their messages, from
-/// `start` on in the region below.
+/// Collects in the subtrees of `children`. `slots` are the tables that receive the children's
+/// messages; they begin at `start` in the region below.
 fn collect_children<T: Entry>(
     mut subtree: Subtree<'_>,
     context: &PassContext<'_, T>,
@@ -324,7 +330,8 @@ fn collect_children<T: Entry>(
 ) -> Result<(), RunError> {
     let nodes = &context.filled.tree.nodes;
     if let [child] = children {
-        return subtree.collect(context, Some(&mut slots[within(&nodes[*child].in_parent, start)]));
+        return subtree
+            .collect(context, Some(&mut slots[relative_to(&nodes[*child].in_parent, start)]));
     }
     let (left, right) = children.split_at(children.len() / 2);
     let middle = nodes[right[0]].in_parent.start;
@@ -337,8 +344,8 @@ fn collect_children<T: Entry>(
     left.and(right)
 }
 
-/// Distributes in the subtrees of `children`. `slots` are the beliefs that they receive, from
-/// `start` on in the region below.
+/// Distributes in the subtrees of `children`. `slots` are the parent's beliefs that the children
+/// receive; they begin at `start` in the region below.
 fn distribute_children<T: Entry>(
     mut subtree: Subtree<'_>,
     context: &PassContext<'_, T>,
@@ -348,7 +355,8 @@ fn distribute_children<T: Entry>(
 ) -> Result<(), RunError> {
     let nodes = &context.filled.tree.nodes;
     if let [child] = children {
-        return subtree.distribute(context, Some(&slots[within(&nodes[*child].in_parent, start)]));
+        return subtree
+            .distribute(context, Some(&slots[relative_to(&nodes[*child].in_parent, start)]));
     }
     let (left, right) = children.split_at(children.len() / 2);
     let (before, after) = subtree.split_at(&context.filled.tree, right[0]);

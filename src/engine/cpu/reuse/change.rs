@@ -1,7 +1,7 @@
 //! What must be computed again when findings change.
 //!
 //! A message to a parent depends only on the findings that are entered in the sender's subtree, so
-//! it changes only if one of these findings does. A clique's beliefs change, by more than a factor
+//! it changes only if one of these findings changes. A clique's beliefs change, by more than a factor
 //! common to the whole table, only if the clique holds a variable that is d-connected to the
 //! changed findings given the findings that stay. Other beliefs, and the posteriors read from them,
 //! are kept. They are correct for the new evidence up to the rounding of their own computation, and
@@ -11,7 +11,8 @@ use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// What must be computed again. Filled for each propagation; keeps its memory.
+/// The messages, beliefs and posteriors that must be computed again. Filled for each propagation;
+/// keeps its memory.
 #[derive(Debug, Default)]
 pub struct Change {
     /// By variable: whether its posterior may differ.
@@ -25,15 +26,15 @@ pub struct Change {
     pub needed: Vec<bool>,
     /// By clique: whether its message to the parent may differ.
     pub up: Vec<bool>,
-    /// By clique: whether its beliefs may differ by more than a factor.
+    /// By clique: whether its beliefs may differ by more than a factor common to all entries.
     pub down: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
-    /// The search for the variables that they can affect.
+    /// The search for the variables that these findings can affect.
     connected: DConnection,
 }
 
-/// Messages that a tree lacks because it could not take them over from the previous tree.
+/// Messages that a new tree lacks because they could not be transferred from the previous tree.
 #[derive(Debug)]
 pub struct MissingMessages {
     /// By clique: whether its message to the parent is missing.
@@ -62,10 +63,10 @@ impl Change {
         before: Option<&Evidence>,
         after: &Evidence,
     ) {
-        let everything = before.is_none();
+        let is_from_scratch = before.is_none();
         let cliques = tree.nodes.len();
         for flags in [&mut self.mask, &mut self.weights, &mut self.up, &mut self.down] {
-            reset(flags, cliques, everything);
+            reset(flags, cliques, is_from_scratch);
         }
         self.find_needed(tree, after);
         if let Some(before) = before {
@@ -86,8 +87,8 @@ impl Change {
 
     /// Adds the `missing` messages of a new tree, in which no finding is entered yet.
     pub fn add_missing(&mut self, missing: &MissingMessages) {
-        self.up.iter_mut().zip(&missing.up).for_each(|(up, &is)| *up |= is);
-        self.down.iter_mut().zip(&missing.down).for_each(|(down, &is)| *down |= is);
+        self.up.iter_mut().zip(&missing.up).for_each(|(up, &missing)| *up |= missing);
+        self.down.iter_mut().zip(&missing.down).for_each(|(down, &missing)| *down |= missing);
         self.mask.fill(true);
         self.weights.fill(true);
         self.down[0] |= self.up[1..].iter().any(|&up| up);

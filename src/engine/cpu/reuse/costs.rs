@@ -1,10 +1,10 @@
 //! Forecasts the time of a propagation, for the choice of a strategy.
 //!
-//! Here, *cached* refers to the caches of the processor, except in the cached reduced tree.
+//! In this module, *cached* means held in the processor's caches.
 //!
 //! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on
-//! desktop and server machines, and need only be right within a factor of two: a wrong one makes
-//! the engine choose the slower strategy in close cases. It changes no result beyond rounding.
+//! desktop and server machines, and need only be right within a factor of two: a wrong cost makes
+//! the engine choose the slower strategy in close cases, and changes no result beyond rounding.
 
 use std::sync::Arc;
 
@@ -16,36 +16,36 @@ use crate::engine::cpu::tree::structure::Structure;
 /// Per table entry, for both passes.
 const ENTRY: f64 = 0.8;
 
-/// Per row of a table, for both passes.
+/// Per row that is read, for both passes, in addition to [`SKIPPED_ROW`].
 const ROW: f64 = 12.0;
 
-/// Per row that an observation rules out, for both passes.
+/// Per row, for both passes, even if an observation rules the row out.
 const SKIPPED_ROW: f64 = 5.0;
 
 /// Per separator entry, for both passes.
 const SEPARATOR_ENTRY: f64 = 5.0;
 
-/// The same if all separators together have more than [`UNCACHED_SEPARATOR_ENTRIES`].
+/// As [`SEPARATOR_ENTRY`], in a tree with more than [`UNCACHED_SEPARATOR_ENTRIES`].
 const UNCACHED_SEPARATOR_ENTRY: f64 = 8.0;
 
-/// Separator entries of a tree above which messages have left the cache before they are read again.
+/// Maximum number of separator entries of a tree for messages to stay in the cache until they are
+/// read again.
 const UNCACHED_SEPARATOR_ENTRIES: usize = 700_000;
 
 /// Per clique, for both passes.
 const CLIQUE: f64 = 200.0;
 
-/// Table entries of a tree below which everything that a propagation touches stays in the
-/// processor's cache.
+/// A tree with fewer table entries than this stays in the processor's cache, with everything else
+/// that a propagation touches.
 const CACHED_ENTRIES: usize = 600_000;
 
-/// The share of the costs above that a propagation takes in a tree that stays in the processor's
-/// cache.
+/// A propagation costs this share of the costs above if the tree stays in the processor's cache.
 const CACHED_SHARE: f64 = 0.5;
 
 /// Per table entry that is made.
 const MAKE_ENTRY: f64 = 1.0;
 
-/// Per variable of a new reduced tree: most of it is triangulation.
+/// Per variable of a new reduced tree. Most of this is the cost of triangulation.
 const MAKE_VARIABLE: f64 = 2200.0;
 
 /// As [`MAKE_ENTRY`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
@@ -54,11 +54,11 @@ const MAKE_CACHED_ENTRY: f64 = 0.6;
 /// As [`MAKE_VARIABLE`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
 const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 
-/// The share of the entries that are made if there is a previous tree to reuse tables from.
+/// The share of a tree's entries that must be made if there is a previous tree to reuse.
 const MADE_SHARE: f64 = 0.3;
 
-/// A new tree is searched for only if the best known strategy costs at least this many times the
-/// search: the search may find no tree, and its cost is then lost.
+/// A new tree is searched for only if the best known strategy costs at least this many times as much
+/// as the search. If the search finds no tree, its cost is wasted.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`.
@@ -97,16 +97,16 @@ pub fn with_other_states(entries: usize) -> f64 {
     entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
 }
 
-/// The cost of a propagation in a new reduced tree of `entries` over `variables`. Of the cost of
-/// searching for it, only `build_share` counts.
+/// The cost of a propagation in a new reduced tree with the given numbers of entries and variables.
+/// It includes the share `build_share` of the cost of searching for the tree.
 pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 {
     let per_entry = CACHED_SHARE * ENTRY + MAKE_ENTRY;
     entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
 }
 
-/// The most entries that a new reduced tree over `variables` may have if it is to cost less than
-/// `best`, the cost of the best known strategy; zero if a search does not pay off. `has_previous`
-/// says whether there is a previous tree from which most tables are reused.
+/// Maximum number of entries of a new reduced tree with the given number of variables for a cost
+/// below `best`, the cost of the best known strategy; zero if a search does not pay off.
+/// `has_previous` says whether there is a previous tree from which most tables are reused.
 pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
     let made_share = if has_previous { MADE_SHARE } else { 1.0 };
     let limit = |per_variable: f64, per_entry: f64| {

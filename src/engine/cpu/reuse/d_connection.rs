@@ -8,13 +8,14 @@ use crate::network::{Evidence, Finding, Network, VariableId};
 /// searches.
 #[derive(Debug, Default)]
 pub struct DConnection {
-    /// Variables to visit, and whether from a child (otherwise from a parent).
+    /// Variables to visit, each with whether it is reached from a child (otherwise from a parent).
     stack: Vec<(VariableId, bool)>,
     /// By variable: whether it was visited from a parent, and from a child.
     visited: Vec<[bool; 2]>,
     /// By variable: whether it is observed in the same state before and after the change.
     is_observed: Vec<bool>,
-    /// By variable: whether it or a descendant has the same finding before and after the change.
+    /// By variable: whether the variable or a descendant has the same finding before and after the
+    /// change.
     has_evidence_below: Vec<bool>,
 }
 
@@ -35,7 +36,7 @@ impl DConnection {
         reset(&mut self.has_evidence_below, count, false);
         self.stack.clear();
         if !network.is_bayesian() {
-            // Factors have no direction: everything counts as connected.
+            // Factors have no direction, so all variables count as connected.
             self.visited.fill([true; 2]);
             return;
         }
@@ -44,7 +45,7 @@ impl DConnection {
             self.is_observed[variable.index()] = matches!(finding, Finding::Observed(_));
             self.stack.push((variable, true));
         }
-        // Mark these variables and all their ancestors.
+        // Mark the variables with common findings and all their ancestors.
         while let Some((variable, _)) = self.stack.pop() {
             if !std::mem::replace(&mut self.has_evidence_below[variable.index()], true) {
                 self.stack.extend(network.parents(variable).iter().map(|&p| (p, true)));
@@ -79,7 +80,7 @@ impl DConnection {
     }
 }
 
-/// Sets `flags` to `length` times `value`.
+/// Sets `flags` to `length` copies of `value`.
 pub fn reset(flags: &mut Vec<bool>, length: usize, value: bool) {
     flags.clear();
     flags.resize(length, value);

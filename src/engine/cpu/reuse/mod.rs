@@ -1,21 +1,21 @@
-//! What is kept from one propagation to the next, and which tree the next one uses.
+//! Chooses the tree for a propagation, and reuses what earlier propagations computed.
 //!
 //! Three strategies answer the same question at different cost ([`strategy`]):
 //!
 //! * the *full tree*, made once when the network is loaded;
 //! * the *cached* reduced tree, if the variables that were removed from it are still observed in
 //!   the same states;
-//! * a *rebuilt* reduced tree: the cached one with tables for other states, or a new tree without
-//!   other variables.
+//! * a *rebuilt* reduced tree: the cached tree with tables for other states, or a new tree from
+//!   which other variables are removed.
 //!
-//! [`costs`] forecasts each in nanoseconds. A forecast reads no clock, so the choice, and with it
-//! every bit of the result, can be repeated.
+//! [`costs`] forecasts the time of each in nanoseconds. A forecast reads no clock, so the choice is
+//! reproducible, and so is every bit of the result.
 //!
 //! In the chosen tree, [`change`] finds the messages and beliefs that the change of evidence can
 //! affect; all others are kept. [`d_connection`] finds the variables that the change can affect.
 //! For example, if X -> Y -> Z, Y is observed and the finding on X changes, the posterior of Z
 //! cannot change. If a tree is rebuilt, [`reused`] finds the cliques that are the same as in the
-//! previous tree, whose tables are moved, and [`transfer`] copies the messages between them.
+//! previous tree and moves their tables, and [`transfer`] copies the messages between them.
 //!
 //! Read `strategy`, `costs`, `change`, `d_connection`, `reused`, `transfer`.
 

@@ -15,10 +15,10 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{FactorId, Network};
 use crate::potential::Real;
 
-/// A clique of the previous tree with the same table.
+/// A clique of the previous tree that has the same table as a clique of the new tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReusedClique {
-    /// Its number there.
+    /// The clique's number in the previous tree.
     pub clique: usize,
     /// Whether all ports are the same too. If so, the rows are the same.
     pub has_same_ports: bool,
@@ -34,8 +34,8 @@ pub struct ReusedCliques {
 }
 
 impl ReusedCliques {
-    /// Compares `structure` with that of the previous tree, each given with the states of the
-    /// variables that were removed from it.
+    /// Compares `structure` with the structure of the previous tree. Each comes with the states of
+    /// the variables that were removed from its cliques.
     pub fn new(
         network: &Network,
         (previous, previous_states): (&Structure, &[Option<usize>]),
@@ -76,7 +76,7 @@ impl ReusedCliques {
         self.cliques[clique].is_some()
     }
 
-    /// The clique of the previous tree with the same table and ports.
+    /// The clique of the previous tree with the same table and ports as `clique`.
     pub fn with_same_ports(&self, clique: usize) -> Option<usize> {
         self.cliques[clique].filter(|reused| reused.has_same_ports).map(|reused| reused.clique)
     }
@@ -107,7 +107,7 @@ impl<T: Real> FilledTree<T> {
         for (clique, made) in missing.into_iter().zip(made) {
             ready[clique] = Some(ReadyClique { made, reused: None });
         }
-        let cliques = ready.into_iter().map(|ready| ready.expect("it is reused or was made"));
+        let cliques = ready.into_iter().map(|ready| ready.expect("every clique is reused or new"));
         Self::assemble(structure, inputs, cliques, places)
     }
 
@@ -183,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn reused_cliques_are_those_that_would_be_made() {
-        // Diabetes has tables that are large enough for several blocks.
+    fn reused_cliques_equal_newly_made_cliques() {
+        // Only Diabetes has tables that are large enough for several blocks.
         for (name, every, steps, has_blocks) in [("pigs", 5, 30, false), ("diabetes", 9, 4, true)] {
-            let network = open(name).expect("it is shipped").network;
+            let network = open(name).expect("a sample of this name").network;
             let count = network.variables().len();
             let mut rng = Pcg64Mcg::seed_from_u64(23);
             let mut state =
@@ -226,7 +226,7 @@ mod tests {
                         made_entries += own.entries;
                     }
                 }
-                subtrees += reused.is_subtree_reused.iter().filter(|is| **is).count();
+                subtrees += reused.is_subtree_reused.iter().filter(|reused| **reused).count();
                 (before, then, tree) = (after, now, found);
             }
             assert!(

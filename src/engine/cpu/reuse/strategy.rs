@@ -1,13 +1,13 @@
 //! Chooses the tree to propagate through: the full tree, or a reduced one.
 //!
-//! The full tree is always there, without its zeros, and rows that an observation rules out are
-//! skipped. A reduced tree can be far smaller, but the tree must be found for each set of observed
-//! variables, and its tables made for each set of states; it reuses what is [the
-//! same](crate::engine::cpu::reuse::reused) in the previous one. It serves as long as the variables
-//! that were removed from it stay observed in the same states: findings that are added later are
-//! entered into it. If the tree is the one that was used last, only what
-//! [changed](crate::engine::cpu::reuse::change) is computed. The strategy with the lowest
-//! [forecast](crate::engine::cpu::reuse::costs) is taken.
+//! The full tree is always available. Its zeros are left out, and rows that an observation rules out
+//! are skipped. A reduced tree can be far smaller, but it must be found for each set of observed
+//! variables, and its tables must be made for each combination of observed states. A new reduced
+//! tree [reuses](crate::engine::cpu::reuse::reused) cliques of the previous one. A reduced tree can
+//! be used as long as the variables that were removed from it stay observed in the same states;
+//! later findings are entered into it. In a tree with messages from an earlier propagation, only
+//! messages that [change](crate::engine::cpu::reuse::change) are computed. The strategy with the
+//! lowest [forecast](crate::engine::cpu::reuse::costs) is used.
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
@@ -21,11 +21,11 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-/// Triangulating again can give fewer entries than taking the observed variables out of the full
-/// tree's cliques. The number of entries is taken to fall at most by this factor if all variables
-/// are observed, and by a factor that decreases linearly to 1 if fewer are. A search that cannot
-/// succeed even so is skipped. With a fifth of the variables observed, in networks of a thousand
-/// variables, the factor was measured to be at most 4. If it is wrong, only speed changes.
+/// The assumed limit of how many times fewer entries a new triangulation has than the full tree
+/// without the observed variables. The limit grows linearly, from 1 if no variable is observed to
+/// this if all are. A search that cannot succeed within the limit is skipped. With a fifth of the
+/// variables observed, in networks of a thousand variables, the measured factor was at most 4. If
+/// it is wrong, only speed changes.
 const MAX_SHRINKING: f64 = 30.0;
 
 /// How to propagate.
@@ -36,8 +36,8 @@ pub enum Strategy {
     FullTree,
     /// Through the cached reduced tree as it is.
     CachedTree,
-    /// Through a reduced tree whose tables are made for this propagation: a new one, or the cached
-    /// one with other states.
+    /// Through a reduced tree with tables made for this propagation: a new tree, or the cached tree
+    /// with other states.
     RebuiltTree,
 }
 
@@ -52,10 +52,10 @@ pub struct StrategyChooser<T> {
     pool: ReusePool<T>,
     /// Memory for messages.
     spare_state: State,
-    /// A set of removed variables for which the last search found no tree, and the limit of entries
-    /// that was given to it.
+    /// The observed variables in the last search if it found no tree, and the maximum number of
+    /// entries in that search.
     failed_search: Option<(Vec<bool>, u64)>,
-    /// Table entries that were made for the current propagation.
+    /// Number of table entries that were made for the current propagation, without factored tables.
     pub made_entries: usize,
 }
 
@@ -94,7 +94,7 @@ impl<T: Real> StrategyChooser<T> {
     /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
     /// makes its tables if necessary.
     ///
-    /// If nothing is cached, the choice depends on the evidence only, and not on the threads.
+    /// If nothing is cached, the choice depends on the evidence and the limits, not on the threads.
     pub fn prepare(
         &mut self,
         network: &Network,
@@ -134,8 +134,8 @@ impl<T: Real> StrategyChooser<T> {
         best.1
     }
 
-    /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. Of
-    /// the time of searching for a reduced tree, it includes `build_share`.
+    /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. It
+    /// includes the share `build_share` of the time to search for a reduced tree.
     pub fn forecast(
         &self,
         network: &Network,
@@ -191,9 +191,9 @@ impl<T: Real> StrategyChooser<T> {
         self.cached.as_mut()
     }
 
-    /// Makes the tables of `reduced`, or of the cached tree if that is `None`, for the current
-    /// observations, and caches the tree. Reuses tables and messages of the tree that was cached
-    /// before.
+    /// Makes the tables of `reduced` for the current observations, and caches the tree. If `reduced`
+    /// is `None`, makes tables for the structure of the cached tree. Reuses tables and messages of
+    /// the tree that was cached before.
     fn rebuild(
         &mut self,
         network: &Network,
@@ -249,7 +249,8 @@ impl<T: Real> StrategyChooser<T> {
         cancel: &CancelToken,
     ) -> Option<ReducedTree> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
-        let (count, unobserved) = (is_observed.len(), is_observed.iter().filter(|is| !*is).count());
+        let (count, unobserved) =
+            (is_observed.len(), is_observed.iter().filter(|observed| !*observed).count());
         let has_previous = self.cached.is_some();
         let max_entries = costs::max_entries(best, unobserved, context.build_share, has_previous);
         let failed_before = self
@@ -269,7 +270,7 @@ impl<T: Real> StrategyChooser<T> {
         let threads = context.threads;
         let found = reduce(network, &is_observed, max_entries, width, previous, threads, cancel)
             .filter(|reduced| reduced.bytes() <= context.reduced_tree_bytes);
-        // A search that was cancelled says nothing about the next.
+        // After a cancelled search, the next one may still find a tree.
         self.failed_search =
             (found.is_none() && !cancel.is_cancelled()).then_some((is_observed, max_entries));
         found
@@ -277,13 +278,14 @@ impl<T: Real> StrategyChooser<T> {
 }
 
 impl<T: Real> CachedTree<T> {
-    /// Whether exactly the variables that are observed now were removed.
+    /// Whether the removed variables are exactly the currently observed ones.
     fn removes_same(&self, observed: &[Option<usize>]) -> bool {
         let mut pairs = self.observed.iter().zip(observed);
         pairs.all(|(removed, now)| removed.is_some() == now.is_some())
     }
 
-    /// How the tree can serve, and at what cost in nanoseconds.
+    /// The forecast time of a propagation in this tree, in nanoseconds, and the strategy that it
+    /// requires. The time is infinite if the tree cannot be used.
     fn forecast(
         &mut self,
         network: &Network,

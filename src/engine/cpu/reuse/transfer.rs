@@ -1,4 +1,4 @@
-//! Transfers messages from the previous reduced tree to the next.
+//! Transfers messages from the previous reduced tree to the new one.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Network};
 
-/// Fewest entries of messages that are divided between two threads. Tuned on the paper's eight
+/// Minimum number of message entries to be divided between two threads. Tuned on the paper's eight
 /// networks; if it is wrong, only speed changes.
 const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// A state for the new `tree`, in the memory of `spare`, with those messages of this state that
-    /// are also valid for `evidence`. This state belongs to the tree `previous` and can only be
-    /// used as spare memory afterwards. Copies on `threads` if there is much to copy.
+    /// A state for the new `tree`, in the memory of `spare`. It has the messages of this state, which
+    /// belongs to the tree `previous`, that are also valid for `evidence`. Afterwards, this state can
+    /// only be used as spare memory. Copies on `threads` if there is much to copy.
     pub fn transfer(
         &mut self,
         previous: &Tree,
@@ -38,11 +38,11 @@ impl State {
         };
         let is_new = |clique| reused.with_same_ports(clique).is_none();
         let mut missing = MissingMessages {
-            up: reused.is_subtree_reused.iter().map(|is| !is).collect(),
+            up: reused.is_subtree_reused.iter().map(|reused| !reused).collect(),
             down: (0..tree.nodes.len()).map(is_new).collect(),
         };
         // A finding may be entered at another clique than in the previous tree, so messages that
-        // depend on findings are not taken over.
+        // depend on findings are not transferred.
         for (variable, _) in propagated.iter().chain(evidence.iter()) {
             missing.add_finding(tree, variable);
         }
@@ -72,7 +72,7 @@ struct Transfer<'a> {
     from: &'a State,
     tree: &'a Tree,
     reused: &'a ReusedCliques,
-    /// What will be computed again and need not be copied.
+    /// The messages and beliefs that will be computed again, and so are not copied.
     change: &'a Change,
     /// Whether there are threads to share the work with.
     forks: bool,
@@ -142,7 +142,7 @@ impl Transfer<'_> {
     }
 
     /// The clique at which `cliques` are divided between two threads, so that both copy about as
-    /// much; `None` if it does not pay off.
+    /// much; `None` if dividing them does not pay off.
     fn middle(&self, cliques: &Range<usize>) -> Option<usize> {
         let nodes = &self.tree.nodes[cliques.clone()];
         let (first, last) = (nodes.first()?, nodes.last()?);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn several_threads_transfer_the_same_messages() {
-        let network = open("diabetes").expect("it is shipped").network;
+        let network = open("diabetes").expect("a sample of this name").network;
         let observed = |every: usize, except: usize| -> Vec<Option<usize>> {
             let count = network.variables().len();
             (0..count).map(|v| (v % every == 0 && v != except).then_some(0)).collect()
@@ -208,7 +208,7 @@ mod tests {
             let now = (&*network, &evidence(&now));
             from.transfer(&old, (&new, &reused), State::default(), now, threads)
         };
-        let threads = Threads::new(2).expect("there are threads");
+        let threads = Threads::new(2).expect("two threads start");
         let (one, two) = (transferred(None), transferred(Some(&threads)));
         assert!(new.above + new.below > 2 * MIN_FORK_ENTRIES, "two threads share the work");
         let count = |values: &[f64]| values.iter().filter(|value| **value > 1.0).count();

@@ -1,7 +1,7 @@
 //! Compresses the tables at ports: entries that no row touches are left out.
 //!
-//! Where a clique holds only a hundredth of its entries, its rows touch few entries of its
-//! separators too. The two ends of a separator may hold different entries of it.
+//! If a clique holds only a hundredth of its entries, its rows touch few entries of its separators
+//! too. The tables at the two ends of a separator may hold different entries.
 
 use std::ops::Range;
 
@@ -61,8 +61,7 @@ impl Tree {
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
             let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
-            // One more entry, a dummy: the child sends the entries to it that this clique does not
-            // hold.
+            // A dummy at the end receives the child's entries that this clique does not hold.
             let dummy = usize::from(child.is_some() && map.is_compressed());
             let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;
@@ -82,8 +81,8 @@ impl Tree {
         self.nodes[clique].below = first..*end;
     }
 
-    /// Adapts the permutation of a separator to the entries that each end holds now. Entries that
-    /// only the clique below holds go to the dummy.
+    /// Adapts the permutation of the separator above `clique` to the entries that its ends now hold.
+    /// Entries that only `clique` holds go to the parent's dummy.
     fn compress_permutation(&mut self, clique: usize) {
         let node = &mut self.nodes[clique];
         let (own, others) = (&node.above_map, &node.in_parent_map);
@@ -101,7 +100,7 @@ impl Tree {
 }
 
 /// By entry of the table that `word` points into: whether any row touches it. `port` is the range
-/// of the table, counted as the offsets in rows are.
+/// of the table; it counts from the same start as the offsets in rows.
 fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
     let mut touched = vec![false; port.len()];
     for row in node.words.chunks_exact(node.stride) {

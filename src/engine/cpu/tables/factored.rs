@@ -1,10 +1,10 @@
 //! Factored tables: products that are never multiplied out.
 //!
-//! The table of a clique is a product of factors that are often far smaller than it. Multiplying
-//! them again each time a row is read can be faster than reading the table: the factors stay in a
-//! cache, while the table would have to be written to memory and read back. Factors are first
-//! multiplied in *factor groups*, if the table of a group is no larger than the factors that it
-//! replaces, or much smaller than the clique's table.
+//! A clique's table is a product of factors, which are often far smaller than the table.
+//! Multiplying the factors again each time a row is read can be faster than reading the table: the
+//! factors stay in a cache, while the table would have to be written to memory and read back. When
+//! a tree is made, some factors are multiplied into the table of a *factor group*. A group's table
+//! must be no larger than the tables that it replaces, or much smaller than the clique's table.
 
 use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
@@ -16,34 +16,36 @@ use crate::potential::Scope;
 // The constants were tuned on the paper's eight networks; if one is wrong, only speed changes (and
 // last bits of results).
 
-/// Entries of the smallest table that is factored.
+/// Minimum number of entries for a table to be factored.
 const MIN_ENTRIES: usize = 1024;
 
-/// Fewest entries of a run along the fastest group for which a table is factored: a shorter row
-/// takes longer to set up than to multiply.
+/// Minimum number of entries of a run for a table to be factored. A shorter row takes longer to set
+/// up than to multiply.
 const MIN_ROW: usize = 24;
 
-/// A table is factored if it has at least this many times the entries of all its groups together.
+/// A table is factored only if it has at least this many times as many entries as the tables of all
+/// its factor groups together.
 const MIN_SAVING: usize = 3;
 
-/// Factors may be grouped, even if the group's table is larger than they are, if the clique's table
-/// has at least this many times the entries of the group's table.
+/// A factor group may be larger than the tables that it replaces if the clique's table has at least
+/// this many times as many entries as the group's table.
 const MIN_GROUP_SAVING: usize = 16;
 
-/// Most tables that may vary along a row of a factored table: factor groups and messages together.
+/// Maximum number of tables that may vary along a row of a factored table: factor groups and
+/// messages together.
 pub const MAX_STREAMS: usize = 8;
 
-/// Most factor groups of one table.
+/// Maximum number of factor groups of one table.
 const MAX_GROUPS: usize = 3;
 
 /// How a clique's table is factored.
 #[derive(Debug)]
 pub struct FactoringPlan {
     groups: Vec<GroupPlan>,
-    /// Entries of all groups.
+    /// Total entries of the groups' tables.
     entries: usize,
-    /// Memory for them. The planning thread allocates it, whichever thread fills it: it outlives
-    /// the plan.
+    /// Empty memory for the groups' tables. It is allocated here, by the thread that plans, even if
+    /// another thread fills it.
     memory: Vec<f64>,
 }
 
@@ -52,8 +54,8 @@ pub struct FactoringPlan {
 struct GroupPlan {
     /// The variables of the factors that are constant along a row, in the order of the clique.
     slow: Vec<VariableId>,
-    /// Whether the factors hold any variable of the fastest group. The group's table then has all
-    /// of them.
+    /// Whether any factor varies along a row. If so, the table of this factor group has all the
+    /// variables of the layout's `inner` scope; otherwise none.
     is_vector: bool,
     factors: Vec<FactorId>,
     /// Entries of the group's table.
@@ -63,19 +65,19 @@ struct GroupPlan {
 /// A clique's table as a product of the tables of factor groups.
 #[derive(Debug, Default)]
 pub struct FactoredTable {
-    /// The tables of all groups, one after another.
+    /// The tables of all factor groups, consecutively.
     pub values: Vec<f64>,
     /// The words of a row that point into [`values`](Self::values).
     pub words: PortWords,
 }
 
 impl FactoringPlan {
-    /// How to factor the product of `factors` in `layout`; `None` if it does not pay off. Variables
-    /// of the factors that were removed from the clique are ignored.
+    /// How to factor the product of `factors` in `layout`; `None` if factoring does not pay off.
+    /// Ignores variables that were removed from the clique.
     pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
         let (table, row) = (layout.entries(), layout.run_entries());
-        let is_fit = table >= MIN_ENTRIES && row >= MIN_ROW && factors.len() <= MAX_FACTORS;
-        if !is_fit || layout.ports.len() + MAX_GROUPS > MAX_STREAMS {
+        let is_candidate = table >= MIN_ENTRIES && row >= MIN_ROW && factors.len() <= MAX_FACTORS;
+        if !is_candidate || layout.ports.len() + MAX_GROUPS > MAX_STREAMS {
             return None;
         }
         let entries = |slow: &[VariableId], is_vector: bool| {
@@ -114,9 +116,9 @@ impl FactoringPlan {
         pays_off.then(|| Self { groups, entries, memory: Vec::with_capacity(entries) })
     }
 
-    /// Makes the tables of all groups from the factors of `network` in the states `observed`. Also
-    /// returns the exponent of the power of two by which the product must be multiplied, and the
-    /// groups as rows see them.
+    /// Makes the tables of all factor groups. A variable that was removed from the clique has its
+    /// state in `observed`. Also returns the exponent of the power of two by which the product must
+    /// be multiplied, and the groups as rows see them.
     pub fn make(
         self,
         builder: &mut TableBuilder,
@@ -132,7 +134,7 @@ impl FactoringPlan {
             let factors: Vec<&Factor> = group.factors.iter().map(|&f| network.factor(f)).collect();
             let slow = Scope::of(network, group.slow.iter().copied());
             let table = &mut product.values[start..start + group.entries];
-            // A group that is constant along rows is made as a single run.
+            // The table of a group that is constant along rows is filled as a single run.
             let empty = Scope::default();
             let runs = if group.is_vector { (&slow, &layout.inner) } else { (&empty, &slow) };
             let factors = (&*factors, None);
@@ -165,7 +167,8 @@ mod tests {
     use crate::network::Evidence;
     use crate::propagation::Watch;
 
-    fn propagate(network: &Network, filled: &FilledTree<f64>, evidence: &Evidence) -> Vec<f64> {
+    /// The posteriors of all variables, from a propagation through `filled`.
+    fn posteriors(network: &Network, filled: &FilledTree<f64>, evidence: &Evidence) -> Vec<f64> {
         let mut state = State::new(&filled.tree);
         state.find_change(network, &filled.tree, evidence);
         state.enter(&filled.tree, evidence);
@@ -173,8 +176,8 @@ mod tests {
         let report = Report { watch: &watch, messages: None };
         let context = PassContext { filled, report, forks: false, is_boolean: false };
         let mut from = watch.worker_clock();
-        state.whole().collect_all(&context, &mut from).expect("it is possible");
-        state.whole().distribute_all(&context, &mut from).expect("it is possible");
+        state.whole().collect_all(&context, &mut from).expect("the evidence is possible");
+        state.whole().distribute_all(&context, &mut from).expect("the evidence is possible");
         state.posteriors(network, &filled.tree, evidence, 0.0).values().to_vec()
     }
 
@@ -183,7 +186,7 @@ mod tests {
         let mut rng = Pcg64Mcg::seed_from_u64(29);
         let mut factored = [0; 2];
         for (number, name) in ["barley", "mildew"].into_iter().enumerate() {
-            let network = open(name).expect("it is shipped").network;
+            let network = open(name).expect("a sample of this name").network;
             for count in [5, 8, 12] {
                 let evidence = Evidence::drawn(&network, count, &mut rng);
                 let observed: Vec<_> = network.ids().map(|v| evidence.observed(v)).collect();
@@ -195,15 +198,15 @@ mod tests {
                 let full = FilledTree::<f64>::build(&structure, inputs, false);
                 let mut pool = ReusePool::<f64>::new();
                 let filled = FilledTree::rebuild(&structure, inputs, None, &mut pool);
-                let is_factored = |filled: &FilledTree<f64>| {
+                let count_factored = |filled: &FilledTree<f64>| {
                     filled.tables.iter().filter(|table| table.factored.is_some()).count()
                 };
-                factored[number] += is_factored(&filled);
-                assert_eq!(is_factored(&full), 0);
-                let expected = propagate(&network, &full, &evidence);
-                let found = propagate(&network, &filled, &evidence);
+                factored[number] += count_factored(&filled);
+                assert_eq!(count_factored(&full), 0);
+                let expected = posteriors(&network, &full, &evidence);
+                let found = posteriors(&network, &filled, &evidence);
                 let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
-                assert!(found.iter().zip(&expected).all(is_near), "{name} without {count}");
+                assert!(found.iter().zip(&expected).all(is_near), "{name}, {count} observed");
             }
         }
         assert!(factored.iter().all(|&count| count > 5), "{factored:?} factored tables");

@@ -1,11 +1,12 @@
 //! Fills the table of a clique with the product of its factors.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables must cost no more
-//! than reading them. A table is written once, in *runs* along its fastest variables, which need
-//! not be the rows along which messages are passed. A factor that is constant along a run gives a
-//! single number. One whose own entries along the run are consecutive is read in place. Any other
-//! factor is first copied into an order in which they are, unless the copy would be large or read
-//! only once.
+//! than reading them. Most tables are written only once; a second pass rescales a table whose
+//! largest entry is not near one. A table is written in *runs* along its fastest variables, which
+//! need not be the rows along which messages are passed. A factor that is constant along a run gives
+//! a single number. A factor with consecutive entries along the run is read in place. Any other
+//! factor is first copied, so that its entries along the run are consecutive, unless the copy would
+//! be large or read only once.
 
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
@@ -16,19 +17,21 @@ use crate::engine::factors::{FactorProduct, smallest_nonzero};
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
-/// Fewest entries of a run, unless the whole table has fewer. Like the two constants below, tuned
-/// on the paper's eight networks; if it is wrong, only speed changes.
+/// Minimum number of entries of a run, unless the whole table has fewer. Like the two constants
+/// below, tuned on the paper's eight networks; if it is wrong, only speed changes.
 const MIN_RUN: usize = 24;
 
-/// Most entries of a run, unless the run needs another variable to reach [`MIN_RUN`].
+/// Maximum number of entries of a run, unless the run needs another variable to reach [`MIN_RUN`].
+/// The runs of a sparse table have no maximum.
 const MAX_RUN: usize = 1024;
 
-/// Most entries of all copies of factors for one table: they should stay in the L2 cache.
+/// Maximum number of entries of all copies of factors for one table, so that they stay in the L2
+/// cache.
 const MAX_COPIED: usize = 1 << 15;
 
-/// A product that may be smaller than two to the power of minus this is made by [`FactorProduct`]
+/// If a product may be smaller than two to the power of minus this, it is made by [`FactorProduct`]
 /// instead, which is slower but cannot underflow. Double precision loses digits below 2^-1022.
-const MAX_UNDERFLOW: f64 = 900.0;
+const MAX_NEGATIVE_EXPONENT: f64 = 900.0;
 
 /// Makes tables, and reuses its buffers from one to the next.
 #[derive(Default)]
@@ -43,12 +46,13 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// Fills `table`, in the order of a layout, with the product of factors of `network`, or with
-    /// its entries in sparse rows. Returns the exponent of the power of two by which the table must
-    /// be multiplied; its largest entry is near one.
+    /// Fills `table`, in the order of a layout, with the product of factors of `network`. If sparse
+    /// rows are given, the table has only the entries of these rows. Returns the exponent of the
+    /// power of two by which the table must be multiplied. The largest entry is near one, unless
+    /// the product is zero.
     ///
-    /// A variable that was removed from the clique has the state in `observed`. A large table is
-    /// filled by several threads if `forks`.
+    /// A variable that was removed from the clique has its state in `observed`. If `forks`, several
+    /// threads fill a large table.
     pub fn product<'a, T: Entry>(
         &mut self,
         network: &'a Network,
@@ -78,7 +82,7 @@ impl TableBuilder {
         let (mut earlier, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
         let may_underflow = factors.len() > MAX_FACTORS && {
             let below = factors.iter().map(|factor| -smallest_nonzero(factor.values()).log2());
-            below.sum::<f64>() > MAX_UNDERFLOW
+            below.sum::<f64>() > MAX_NEGATIVE_EXPONENT
         };
         if !may_underflow {
             for group in groups {
@@ -94,7 +98,7 @@ impl TableBuilder {
                 return exponent + last;
             }
         }
-        // The product, or one on the way to it, may underflow.
+        // The product, or an intermediate product, may underflow.
         let order = outer.variables().iter().chain(inner.variables()).copied();
         let scope = Scope::of(network, order);
         let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
@@ -122,7 +126,7 @@ impl TableBuilder {
             .collect()
     }
 
-    /// A factor with the scope `family` and these values, as the runs of a table read it.
+    /// The factor with scope `family` and the given values, as the runs of a table read it.
     fn runs_of_factor<'a>(
         &mut self,
         network: &Network,
@@ -163,7 +167,7 @@ impl TableBuilder {
 
     /// Fills `table`, in runs of `length` entries or in sparse rows, with the product of factors
     /// and of an earlier table. Returns the exponent of the power of two by which `table` must be
-    /// multiplied; `None` if the product is zero, or so near to it that digits were lost.
+    /// multiplied; `None` if the product is zero, or so close to zero that digits were lost.
     fn fill<T: Entry>(
         &mut self,
         length: usize,
@@ -182,7 +186,8 @@ impl TableBuilder {
             }
         };
         let largest = fill(1.0, table);
-        let scale = largest.scale_exponent().filter(|scale| f64::from(*scale) < MAX_UNDERFLOW)?;
+        let is_safe = |scale: &i32| f64::from(*scale) < MAX_NEGATIVE_EXPONENT;
+        let scale = largest.scale_exponent().filter(is_safe)?;
         if NEAR_ONE.contains(&scale) {
             return Some(0);
         }
@@ -191,9 +196,9 @@ impl TableBuilder {
     }
 }
 
-/// The values of `factor` from the first that agrees with the observed states on, and the scope of
-/// the whole factor. An index in this scope, with observed variables at state zero, is an index
-/// into these values.
+/// The values of `factor`, beginning with the first that agrees with the observed states; and the
+/// scope of the whole factor. An index in this scope with all observed variables in state zero is
+/// an index into these values.
 fn observed_part<'a>(
     network: &Network,
     factor: &'a Factor,
@@ -205,10 +210,10 @@ fn observed_part<'a>(
     (&factor.values()[fixed..], family)
 }
 
-/// Splits the variables of a layout into slow variables and the variables of a run.
+/// Splits the variables of a layout into slow variables and variables along a run.
 ///
-/// A run takes the fastest variables until it has [`MIN_RUN`] entries. It takes more variables of
-/// the fastest group as long as it has at most `max_run` entries.
+/// Variables are added to the run, the fastest first, until it has [`MIN_RUN`] entries. Further
+/// variables of the fastest group are added as long as the run has at most `max_run` entries.
 fn runs(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();
@@ -235,7 +240,8 @@ mod tests {
 
     const STATES: [usize; 5] = [3, 2, 40, 1, 4];
 
-    /// Five variables and factors of up to three of them, some with zeros and very small values.
+    /// A network of five variables. Each factor has one to three of them; some have zeros and very
+    /// small values.
     fn network(factors: usize, rng: &mut Pcg64Mcg) -> Network {
         let variables = STATES.iter().enumerate().map(|(v, &states)| {
             Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
@@ -258,16 +264,16 @@ mod tests {
             Factor::new(scope.into_iter().map(VariableId::new).collect(), values)
         };
         let factors = (0..factors).map(|_| factor()).collect();
-        Network::markov("test", variables, factors).expect("it is valid")
+        Network::markov("test", variables, factors).expect("the network is valid")
     }
 
-    /// The entry of `scope`'s table for the states of all variables.
+    /// The index of `states` in a table over `scope`.
     fn entry(scope: &Scope, states: &[usize]) -> usize {
         scope.variables().iter().fold(0, |at, v| at * STATES[v.index()] + states[v.index()])
     }
 
-    /// Asserts that a table made in sparse rows has the entries of the full table `whole`.
-    fn check_sparse(
+    /// Asserts that a table made in sparse rows has the same entries as the full table `whole`.
+    fn assert_sparse_rows_equal(
         builder: &mut TableBuilder,
         network: &Network,
         (layout, factors): (&Layout, &[&Factor]),
@@ -306,7 +312,7 @@ mod tests {
         for round in 0..120 {
             let network = network(round % 20, &mut rng);
             let mut order: Vec<VariableId> = network.ids().collect();
-            // In a third of the rounds, one variable is observed and not in the clique.
+            // In every third round, one variable is observed and removed from the clique.
             let mut observed = [None; 5];
             if round % 3 == 0 {
                 let out = order.remove(rng.random_range(0..5));
@@ -326,12 +332,13 @@ mod tests {
             let order = layout.outer.variables().iter().chain(layout.inner.variables());
             let scope = Scope::of(&network, order.copied());
             assert_eq!(table.len(), scope.entries());
-            check_sparse(&mut builder, &network, (&layout, &factors), &observed, &table, exponent);
+            let product = (&layout, &*factors);
+            assert_sparse_rows_equal(&mut builder, &network, product, &observed, &table, exponent);
             // Compare logarithms: products of many small numbers underflow.
             let mut states = observed.map(Option::unwrap_or_default);
             for (at, &found) in table.iter().enumerate() {
                 for &variable in scope.variables() {
-                    let axis = scope.axis(variable).expect("it is one of them");
+                    let axis = scope.axis(variable).expect("the scope holds it");
                     states[variable.index()] = at / axis.stride % axis.cardinality;
                 }
                 let value = |factor: &&Factor| {

@@ -20,17 +20,16 @@ pub struct FilledTree<T> {
 
 /// A clique with its table, ready to be put into a tree.
 pub struct ReadyClique<T> {
-    /// Its table, made or reused.
+    /// The table, newly made or reused.
     pub made: MadeTable<T>,
-    /// The node of a previous tree in which all ports of the clique were the same.
+    /// The clique's node in the previous tree, if all its ports were the same there.
     pub reused: Option<Node>,
 }
 
 impl<T: Entry> FilledTree<T> {
     /// Makes all tables of `structure`, factored where that pays off if `may_factor`.
     pub fn build(structure: &Structure, inputs: TableInputs<'_>, may_factor: bool) -> Self {
-        // The calling thread allocates all tables, whichever thread fills them: they outlive the
-        // call.
+        // The calling thread allocates all tables, even those that other threads fill.
         let requests = structure.layouts.iter().zip(&structure.shape.factors);
         let requests = requests.map(|(layout, factors)| {
             let plan = may_factor.then(|| FactoringPlan::new(inputs.network, layout, factors));
@@ -63,7 +62,7 @@ impl<T: Entry> FilledTree<T> {
         Self { tree, tables }
     }
 
-    /// Bytes of the tables and of what describes them.
+    /// Bytes of the tables, rows, permutations and maps.
     pub fn bytes(&self) -> usize {
         self.tree.bytes() + self.tables.iter().map(CliqueTable::bytes).sum::<usize>()
     }

@@ -20,9 +20,9 @@ pub struct TableRequest<'a, T> {
     pub factors: &'a [FactorId],
     /// The rows to make, if entries that are always zero are left out.
     pub sparse: Option<SparseRows<'a>>,
-    /// How to factor the table, if it is to be factored.
+    /// How to factor the table; `None` to make it in full.
     pub plan: Option<FactoringPlan>,
-    /// The memory to fill, as long as the table; empty if the table is factored.
+    /// The memory to fill, with the length of the table; empty if the table is factored.
     pub table: Vec<T>,
 }
 

@@ -1,19 +1,19 @@
-//! The tables of cliques: products of factors, in little memory and quickly made.
+//! The tables of cliques: products of factors, made quickly and stored in little memory.
 //!
 //! The table of a clique is psi(x) = product over its factors f of f(x restricted to the variables
-//! of f), in the order of the clique's [layout](super::tree::layout). It is stored as `values` and
-//! an exponent: psi = values * 2^exponent, with the largest value near one. Three things make it
-//! cheap:
+//! of f). The entries are in the order of the clique's [layout](super::tree::layout). The table is
+//! stored as `values` and an exponent: psi = values * 2^exponent, with the largest value near one.
+//! Three modules make tables cheap:
 //!
-//! * [`multiply`] fills it run by run, a run being some consecutive entries. Along a run, a factor
-//!   is constant, or its own entries are consecutive; if they are not, it may be copied first
-//!   ([`fill`]).
-//! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. A row
-//!   that has zeros inside falls into several shorter rows. [`compress`] then does the same for
-//!   separators.
-//! * [`factored`] keeps a table as a product of a few smaller tables, if that is faster to read.
-//!   For example psi(a, b, c) = f(a, b) g(b, c) with 20 states each has 8000 entries, but its two
-//!   factors have 800, and they stay in the L1 cache.
+//! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a run,
+//!   a factor is constant or its entries are consecutive. A factor that is neither may be copied
+//!   into a better order first ([`fill`]).
+//! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. Long
+//!   runs of zeros divide a row into shorter rows. [`compress`] then leaves out
+//!   entries of separators.
+//! * [`factored`] keeps a table as a product of a few smaller tables, if they are faster to read.
+//!   For example, psi(a, b, c) = f(a, b) g(b, c) with 20 states each has 8000 entries, but f and g
+//!   together have 800, which stay in the L1 cache.
 //!
 //! Tables of reduced trees live for one propagation or a few, so their memory comes from a
 //! [`pool`].

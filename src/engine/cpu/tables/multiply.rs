@@ -1,8 +1,8 @@
 //! The loops that multiply the factors of a clique into its table.
 //!
-//! A table is written once: run by run or, if entries are left out, row by row. Factors that are
-//! constant along a run are multiplied first, as single numbers. The others are multiplied entry by
-//! entry in vectors, and the same pass finds the largest entry.
+//! A table is written run by run or, if entries are left out, row by row. Factors that are constant
+//! along a run are multiplied first, as single numbers. The other factors are multiplied entry by
+//! entry with vector instructions, and the same pass finds the largest entry.
 
 use std::ops::Range;
 
@@ -13,19 +13,19 @@ use crate::engine::cpu::vector::larger;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// Most factors that are multiplied before the product is rescaled, so that a product of many small
-/// numbers does not underflow.
+/// Maximum number of factors that are multiplied before the product is rescaled. A product of more
+/// small numbers might underflow.
 pub const MAX_FACTORS: usize = 8;
 
-/// Entries of a piece of a table that one thread fills. Tuned on the paper's eight networks; if it
+/// Minimum number of entries that a thread fills at a time, except at the end. Tuned on the paper's eight networks; if it
 /// is wrong, only speed changes.
 const PIECE_ENTRIES: usize = 32_768;
 
-/// Entries of a product of many factors that are computed at a time: they stay in the L1 cache. If
-/// it is wrong, only speed changes.
+/// Number of entries of a product of many factors that are computed at a time, so that they stay in
+/// the L1 cache. If it is wrong, only speed changes.
 const CHUNK_ENTRIES: usize = 256;
 
-/// The rows of a table that leaves out some entries.
+/// The rows of a table from which some entries are left out.
 #[derive(Clone, Copy)]
 pub struct SparseRows<'a> {
     /// By row: its first entry in the full table.
@@ -33,7 +33,7 @@ pub struct SparseRows<'a> {
     /// The words of all rows, `stride` each; see [`rows`](crate::engine::cpu::tree::rows).
     pub words: &'a [u32],
     pub stride: usize,
-    /// By entry of the rows: 1 if it can be nonzero, else 0.
+    /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
     pub possible: &'a [u8],
 }
 
@@ -44,7 +44,7 @@ pub struct FactorRuns<'a> {
     pub source: RunSource<'a>,
 }
 
-/// What a run of a table is multiplied by.
+/// The values by which a run of a table is multiplied.
 pub enum RunSource<'a> {
     /// One value for the whole run.
     Scalar(&'a [f64]),
@@ -56,7 +56,7 @@ pub enum RunSource<'a> {
     Scattered(&'a [f64], Box<[u32]>),
 }
 
-/// A product of factors and of a table that was made before.
+/// A product of factors and, optionally, a table that was made earlier.
 #[derive(Clone, Copy)]
 pub struct Product<'a> {
     pub factors: &'a [FactorRuns<'a>],
@@ -67,7 +67,7 @@ pub struct Product<'a> {
     pub copies: &'a [f64],
     /// The product of earlier factors, as a table in the same order.
     pub earlier: Option<&'a [f64]>,
-    /// Entries of a run.
+    /// Number of entries of a run.
     pub length: usize,
 }
 
@@ -135,8 +135,8 @@ fn multiply_runs<T: Entry>(
 }
 
 simd_dispatch!(
-    /// Writes those entries of the product that `sparse` lists, times `scale`, into `table`, and a
-    /// bound of the largest into `largest`. `buffer` comes from [`Product::buffer`].
+    /// Writes the entries of the product that `sparse` lists, times `scale`, into `table`, and an
+    /// upper bound on them into `largest`. `buffer` comes from [`Product::buffer`].
     pub multiply_sparse<Entry>, multiply_rows,
     (
         product: Product<'_>,
@@ -166,8 +166,8 @@ fn multiply_rows<T: Entry>(
         let earlier = earlier.map(|earlier| &earlier[at as usize..]);
         let entries = &mut table[range.clone()];
         let own = multiply_run(factors, start, copies, (earlier, offset), scale, buffer, entries);
-        for (entry, &is) in entries.iter_mut().zip(&sparse.possible[range]) {
-            *entry = if is == 0 { T::ZERO } else { *entry };
+        for (entry, &possible) in entries.iter_mut().zip(&sparse.possible[range]) {
+            *entry = if possible == 0 { T::ZERO } else { *entry };
         }
         *largest = larger(*largest, own);
     }
@@ -189,8 +189,8 @@ fn multiply_scalars(
 /// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run.
 /// Returns the largest of these products.
 ///
-/// The stretch begins `offset` entries into the run; `earlier` is given from the stretch on.
-/// `buffer` must be as long as the stretch if a factor is scattered.
+/// The stretch begins `offset` entries into the run, and `earlier` begins with the stretch. If a
+/// factor is scattered, `buffer` must be at least as long as the stretch.
 #[inline(always)]
 fn multiply_run<T: Entry>(
     factors: &[FactorRuns<'_>],
@@ -203,7 +203,8 @@ fn multiply_run<T: Entry>(
 ) -> f64 {
     let length = entries.len();
     let mut is_first_scattered = true;
-    // The consecutive factors, and last the product of the scattered ones.
+    // The earlier table, the factors with consecutive values, and the product of the scattered
+    // factors.
     let mut streams: [&[f64]; MAX_FACTORS + 2] = [&[]; MAX_FACTORS + 2];
     let mut count = 0;
     let mut stream = |values| {

@@ -1,8 +1,8 @@
-//! Memory of tables, reused from one reduced tree to the next.
+//! A pool of memory for tables, which is reused from one reduced tree to the next.
 //!
-//! A reduced tree is often made for a single propagation. Writing to memory that was never written
-//! takes longer than computing a table, because the operating system first provides each page. So
-//! the memory of one tree's tables goes to a pool, and the next tree's tables take it from there.
+//! A reduced tree is often made for a single propagation. The first write to new memory takes
+//! longer than computing a table, because the operating system must provide each page. So the memory
+//! of one tree's tables goes to a pool, from which the next tree's tables take it.
 
 use std::cmp::Reverse;
 
@@ -12,16 +12,16 @@ use crate::potential::Entry;
 /// The memory of tables that are no longer in use.
 #[derive(Debug)]
 pub struct ReusePool<T> {
-    /// Ascending by capacity.
+    /// The free memory, in ascending order of capacity.
     tables: Vec<Vec<T>>,
-    /// The sum of their capacities.
+    /// The sum of the capacities of all `tables`.
     entries: usize,
-    /// Limit of [`entries`](Self::entries) after a call of [`take_all`](Self::take_all).
+    /// Maximum of [`entries`](Self::entries) after a call of [`take_all`](Self::take_all).
     max_entries: usize,
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Entries of the smallest table that is pooled: for smaller tables the allocator is as fast. A
+    /// Minimum capacity of pooled memory, in entries: for smaller tables the allocator is as fast. A
     /// table may also get this many entries more than [`max_pooled`] says. If it is wrong, only
     /// speed changes.
     const MIN_ENTRIES: usize = 512;
@@ -33,9 +33,9 @@ impl<T: Entry> ReusePool<T> {
     /// Adds the memory of `table`.
     pub fn put(&mut self, table: Vec<T>) {
         if table.capacity() >= Self::MIN_ENTRIES {
-            let place = self.tables.partition_point(|other| other.capacity() < table.capacity());
+            let index = self.tables.partition_point(|other| other.capacity() < table.capacity());
             self.entries += table.capacity();
-            self.tables.insert(place, table);
+            self.tables.insert(index, table);
         }
     }
 
@@ -44,7 +44,7 @@ impl<T: Entry> ReusePool<T> {
         self.max_entries = entries;
     }
 
-    /// Frees the largest tables until the limit is met.
+    /// Frees memory, the largest tables first, until the limit is met.
     fn shrink(&mut self) {
         while self.entries > self.max_entries
             && let Some(table) = self.tables.pop()
@@ -53,30 +53,32 @@ impl<T: Entry> ReusePool<T> {
         }
     }
 
-    /// A table of `entries`, if the pool has one that is not far larger.
+    /// A table of `entries`, if the pool has memory for it that is not far larger.
     fn take(&mut self, entries: usize) -> Option<Vec<T>> {
-        let place = self.tables.partition_point(|table| table.capacity() < entries);
+        let index = self.tables.partition_point(|table| table.capacity() < entries);
         let max_capacity = max_pooled(entries) + Self::MIN_ENTRIES;
-        if self.tables.get(place)?.capacity() > max_capacity {
+        if self.tables.get(index)?.capacity() > max_capacity {
             return None;
         }
-        let mut table = self.tables.remove(place);
+        let mut table = self.tables.remove(index);
         self.entries -= table.capacity();
         table.resize(entries, T::ZERO);
         Some(table)
     }
 
-    /// Tables of the given numbers of entries, in order: from the pool where it has some that fit,
-    /// otherwise new. Their content is arbitrary.
+    /// Tables with the given numbers of entries, in order. Takes their memory from the pool where
+    /// some fits, and otherwise allocates it. The content is arbitrary.
     pub fn take_all(&mut self, sizes: &[usize]) -> Vec<Vec<T>> {
-        // The largest first: memory that fits them may fit others, but not the other way round.
+        // The largest tables choose first, because the fewest pieces of memory are large enough for
+        // them.
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         order.sort_unstable_by_key(|&table| Reverse(sizes[table]));
         let mut found: Vec<_> = sizes.iter().map(|_| None).collect();
         order.into_iter().for_each(|table| found[table] = self.take(sizes[table]));
         self.shrink();
         let new = |entries: usize| {
-            // Slack for a larger table later. It costs nothing until it is written.
+            // Slack, so that a slightly larger table fits later. Memory costs nothing until it is
+            // written.
             let mut table = vec![T::ZERO; entries + entries / 8];
             table.truncate(entries);
             table
@@ -98,13 +100,13 @@ mod tests {
         assert!(first.iter().zip(sizes).all(|(table, entries)| table.len() == entries));
         let pointers: Vec<_> = first.iter().map(|table| table.as_ptr()).collect();
         first.into_iter().for_each(|table| pool.put(table));
-        // Slightly more entries fit into the slack, and far fewer entries do not get a large table.
+        // A slightly larger table fits into the slack. A far smaller one gets new memory.
         pool.set_max_entries(20_000);
-        let again = pool.take_all(&[4_400, 9_000, 1_100, 3_900]);
-        assert_eq!(again[0].as_ptr(), pointers[2]);
-        assert!(again[1].capacity() < 20_000);
-        assert_eq!(again[2].as_ptr(), pointers[1]);
-        assert_eq!(again[3].as_ptr(), pointers[4]);
+        let second = pool.take_all(&[4_400, 9_000, 1_100, 3_900]);
+        assert_eq!(second[0].as_ptr(), pointers[2]);
+        assert!(second[1].capacity() < 20_000);
+        assert_eq!(second[2].as_ptr(), pointers[1]);
+        assert_eq!(second[3].as_ptr(), pointers[4]);
         assert_eq!(pool.entries, 0, "the largest exceeds the limit");
         assert!(pool.tables.is_empty());
     }

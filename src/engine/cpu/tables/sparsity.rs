@@ -1,14 +1,14 @@
 //! Sparsity: leaves out the entries of tables that are zero whatever the evidence.
 //!
-//! An entry of a clique's table can be positive although no state of the whole network agrees with
-//! it, because the table of another clique is zero there. Evidence only removes states, so an entry
-//! whose joint probability is zero without evidence stays zero. One propagation finds all of these.
-//! Its tables and messages are boolean: they only say whether an entry is positive, and table
-//! entries take one byte. Factors have no entry between zero and 1e-300, so no small number is
-//! mistaken for zero.
+//! An entry of a clique's table can be positive although its joint probability is zero, because the
+//! tables of other cliques are zero wherever they agree with the entry. Evidence only removes
+//! states, so an entry with joint probability zero without evidence is zero given any evidence. One
+//! propagation finds all such entries. Its tables and messages are boolean: they only say whether
+//! an entry is positive. A boolean table entry takes one byte. An
+//! entry counts as zero if the product of its factors underflows in double precision.
 //!
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
-//! memory that was never written takes longer to write than all the rest.
+//! the first write to new memory takes longer than all other steps.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -30,16 +30,16 @@ use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
 
-/// Most zeros between two runs of nonzero entries for which the runs stay in one row: another row
-/// costs about as much as these entries. Tuned on the paper's eight networks; if it is wrong, only
+/// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
+/// would cost about as much as these zeros. Tuned on the paper's eight networks; if it is wrong, only
 /// speed changes.
 pub const MAX_GAP: usize = 12;
 
-/// Zeros are removed only if the cost of a pass over the sparse table is at most this share of that
-/// over the full table. Tuned as above.
+/// Zeros are removed only if a pass over the sparse table costs at most this share of the cost of a
+/// pass over the full table. Tuned as above.
 const MAX_COST_SHARE: f64 = 0.9;
 
-/// The cost of a row in addition to its entries, in entries. Tuned as above.
+/// The fixed cost of a row, as a number of entries that cost the same. Tuned as above.
 const ROW_COST: f64 = 24.0;
 
 /// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are
@@ -87,7 +87,7 @@ pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) ->
     }
     tree.compress();
     tree.nodes.iter_mut().for_each(Node::divide_rows);
-    tree.divide_work();
+    tree.update_work();
     FilledTree { tree, tables }
 }
 
@@ -119,19 +119,19 @@ fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, messages: None };
     let context = PassContext { filled: boolean, report, forks, is_boolean: true };
-    // If the network is impossible, collect stops early. What is left out does not matter then: the
-    // answer to all evidence is that it is impossible.
+    // If the network is impossible, collect stops early. It does not matter then which entries are
+    // left out, because any evidence is impossible.
     let _ = state.whole().collect_all(&context, &mut watch.worker_clock());
     let _ = state.whole().distribute_all(&context, &mut watch.worker_clock());
 }
 
 /// The entries of a table that can be nonzero.
 struct SparseTable {
-    /// The words of its rows, whose first word counts entries of the sparse table.
+    /// The words of the rows. The first word of a row is a position in the sparse table.
     words: Vec<u32>,
     /// By row: its first entry in the full table.
     starts: Vec<u32>,
-    /// By entry of the rows: 1 if it can be nonzero, else 0.
+    /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
     possible: Vec<u8>,
     /// The cost above which the full table is kept instead.
     max_cost: f64,
@@ -142,7 +142,8 @@ impl SparseTable {
     /// memory that are never written cost nothing.
     fn new(node: &Node) -> Self {
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
-        // The cost is checked after the rows that one full row becomes.
+        // The cost is checked only after a full row was divided, so the last full row may exceed
+        // the limit.
         let rows = (max_cost / ROW_COST) as usize + MAX_ROW_ENTRIES.div_ceil(MAX_GAP);
         Self {
             words: Vec::with_capacity(rows * node.stride),
@@ -152,14 +153,15 @@ impl SparseTable {
         }
     }
 
-    /// The rows for which a table is made; each has `stride` words.
+    /// The rows as [`multiply_sparse`](super::multiply::multiply_sparse) reads them; each has
+    /// `stride` words.
     fn rows(&self, stride: usize) -> SparseRows<'_> {
         let Self { words, starts, possible, .. } = self;
         SparseRows { starts, words, stride, possible }
     }
 
-    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if there
-    /// are too many.
+    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if leaving
+    /// out the others does not pay off.
     fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let values = &boolean.tables[clique].values;
@@ -186,8 +188,8 @@ impl SparseTable {
         Some(self)
     }
 
-    /// Adds a row with the entries of `row` from `start` to before `end`, counted from the start of
-    /// `row`. `nonzero` has the pattern of `row`.
+    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` says which entries
+    /// of `row` are nonzero.
     fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
         let head = self.words.len();
         self.words.extend_from_slice(row);
@@ -197,14 +199,14 @@ impl SparseTable {
         if let Some(port) = node.port.filter(|port| port.is_vector) {
             words[port.word] += start as u32;
         }
-        for (child, _) in node.is_vector.iter().enumerate().filter(|(_, is)| **is) {
+        for (child, _) in node.is_vector.iter().enumerate().filter(|(_, vector)| **vector) {
             words[node.word(child) as usize] += start as u32;
         }
         self.possible.extend_from_slice(&nonzero[start..end]);
     }
 }
 
-/// The cost of a pass over a table, in entries.
+/// The cost of a pass over a table, as a number of entries.
 fn cost(rows: usize, entries: usize) -> f64 {
     entries as f64 + rows as f64 * ROW_COST
 }
@@ -216,11 +218,11 @@ simd_dispatch!(
 
 #[inline(always)]
 fn retain_nonzero_entries(table: &[f64], nonzero: &mut [u8]) {
-    nonzero.iter_mut().zip(table).for_each(|(is, &other)| *is &= u8::from(other != 0.0));
+    nonzero.iter_mut().zip(table).for_each(|(flag, &entry)| *flag &= u8::from(entry != 0.0));
 }
 
-/// Calls `each` with start and end of every run of ones, which may have gaps of at most [`MAX_GAP`]
-/// zeros inside.
+/// Calls `each` with the start and end of every run of ones. A run may have gaps of up to
+/// [`MAX_GAP`] zeros.
 fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
     const STEP: usize = 8;
     let mut run: Option<(usize, usize)> = None;
@@ -241,11 +243,14 @@ fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
             [0, 0, 0, 0, 0, 0, 0, 0] => {}
             [1, 1, 1, 1, 1, 1, 1, 1] => add(from, from + STEP),
             _ => {
-                (from..).zip(step).filter(|(_, is)| **is > 0).for_each(|(at, _)| add(at, at + 1));
+                (from..)
+                    .zip(step)
+                    .filter(|(_, flag)| **flag > 0)
+                    .for_each(|(at, _)| add(at, at + 1));
             }
         }
     }
-    let rest = (steps.len() * STEP..).zip(rest).filter(|(_, is)| **is > 0);
+    let rest = (steps.len() * STEP..).zip(rest).filter(|(_, flag)| **flag > 0);
     rest.for_each(|(at, _)| add(at, at + 1));
     run.into_iter().for_each(|(start, end)| each(start, end));
 }
@@ -262,7 +267,7 @@ mod tests {
         let mut rng = Pcg64Mcg::seed_from_u64(41);
         let mut runs = 0;
         for length in 0..300 {
-            // Stretches of ones and of zeros, most of them longer than a gap may be.
+            // Stretches of ones or zeros, most of them longer than a gap may be.
             let mut nonzero = Vec::new();
             while nonzero.len() < length {
                 let stretch = rng.random_range(1..40);
@@ -278,20 +283,20 @@ mod tests {
                 );
                 assert!(
                     end_before.is_none_or(|before| start - before > MAX_GAP),
-                    "runs this close are one"
+                    "runs this close are joined"
                 );
                 covered[start..end].fill(1);
                 end_before = Some(end);
                 runs += 1;
             });
-            let is_left_out = |(is, covered): (&u8, &u8)| *is == 1 && *covered == 0;
+            let is_left_out = |(flag, covered): (&u8, &u8)| *flag == 1 && *covered == 0;
             assert!(!nonzero.iter().zip(&covered).any(is_left_out));
-            let gaps = nonzero.iter().zip(&covered).map(|(is, covered)| covered - is);
-            let longest = gaps.fold((0, 0), |(longest, now), is| {
-                let now = if is == 1 { now + 1 } else { 0 };
-                (longest.max(now), now)
+            let gaps = nonzero.iter().zip(&covered).map(|(flag, covered)| covered - flag);
+            let (longest, _) = gaps.fold((0, 0), |(longest, length), is_in_gap| {
+                let length = if is_in_gap == 1 { length + 1 } else { 0 };
+                (longest.max(length), length)
             });
-            assert!(longest.0 <= MAX_GAP, "{} zeros in a run", longest.0);
+            assert!(longest <= MAX_GAP, "{longest} zeros in a run");
         }
         assert!(runs > 300, "{runs} runs");
     }

@@ -2,21 +2,21 @@
 
 use crate::engine::cpu::tables::factored::FactoredTable;
 
-/// The table of a clique: the product of its factors is `values` times two to the power of
-/// `exponent`.
+/// The table of a clique. The product of the clique's factors is the table times two to the power
+/// of `exponent`.
 #[derive(Debug, Default)]
 pub struct CliqueTable<T> {
     /// The entries in the order of the clique's layout, without those that are always zero; empty
     /// if the table is factored.
     pub values: Vec<T>,
-    /// The exponent of the power of two by which the product must be multiplied.
+    /// The exponent of the power of two by which the entries must be multiplied.
     pub exponent: i32,
-    /// The product of smaller tables that takes the place of `values`.
+    /// The smaller tables that replace `values` if the table is factored.
     pub factored: Option<FactoredTable>,
 }
 
 impl<T> CliqueTable<T> {
-    /// Bytes of the numbers.
+    /// Bytes of the entries.
     pub fn bytes(&self) -> usize {
         let factored = self.factored.as_ref();
         size_of_val::<[T]>(&self.values)

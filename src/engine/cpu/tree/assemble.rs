@@ -1,5 +1,5 @@
-//! Assembles a [`Tree`] from a [`Structure`]: where tables lie in memory, the rows of each table,
-//! and the places where findings are entered and posteriors are read.
+//! Assembles a [`Tree`] from a [`Structure`]: the positions of tables in memory, the rows of each
+//! table, and the tables in which findings are entered and posteriors are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::network::VariableId;
 use crate::potential::write_mapping;
 
-/// What a clique's node is made from.
+/// The input from which a clique's node is made.
 pub struct NodeSource {
-    /// Number of entries of the table, whether it is held or factored.
+    /// Number of entries of the table, or that a factored table would have if it were multiplied out.
     pub entries: usize,
     /// The factor groups of a factored table; otherwise empty.
     pub groups: Vec<GroupPort>,
-    /// The node of a previous tree in which all ports were the same; its rows are reused.
+    /// The clique's node in the previous tree, if all its ports were the same there. Its rows are
+    /// reused.
     pub reused: Option<Node>,
 }
 
@@ -39,12 +40,12 @@ impl Structure {
         places.iter_mut().for_each(VariablePlaces::clear);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
-        // By clique: where the table of the separator to its parent lies in the region below. Set
-        // with the parent, which comes first.
+        // By clique: the range in the region below of the table of the separator to the parent. Set
+        // when the parent's node is made, which comes first.
         let mut in_parent = vec![0..0; self.layouts.len()];
-        // By variable: entries of the smallest table of beliefs found so far that holds it.
+        // By variable: entries of the smallest table of beliefs over it that was found so far.
         let mut smallest = vec![usize::MAX; network.variables().len()];
-        // By clique: its factor groups if its rows must still be written; `None` if they are
+        // By clique: the factor groups if the rows must still be written; `None` if the rows are
         // reused.
         let mut without_rows = Vec::with_capacity(self.layouts.len());
         for (clique, source) in sources.enumerate() {
@@ -60,7 +61,7 @@ impl Structure {
         }
         self.add_rows(&mut nodes, without_rows, threads);
         let mut tree = Tree { nodes, places, below, above, scratch: 0 };
-        tree.divide_work();
+        tree.update_work();
         tree
     }
 
@@ -88,9 +89,8 @@ impl Structure {
         }
     }
 
-    /// The node of `clique`, whose tables begin at `above` and `below` in these regions. If the
-    /// node is not reused, it has memory for its rows but no rows, and its factor groups are
-    /// returned too.
+    /// The node of `clique`, whose tables begin at `above` and `below` in these regions. A new node
+    /// has memory for its rows but no rows; its factor groups are also returned.
     ///
     /// Reads the clique's range from `in_parent` and writes its children's ranges into it.
     fn node(
@@ -143,8 +143,8 @@ impl Structure {
         (node, groups)
     }
 
-    /// For each entry of the separator to `parent` in the order of `clique`, its entry in the order
-    /// of `parent`; `None` if the orders are the same.
+    /// For each entry of the separator in the order of `clique`, the position of the same entry in
+    /// the order of `parent`; `None` if the orders are the same.
     fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
         let from = &self.layouts[clique].ports[0].scope;
         let number = self.children[parent].iter().position(|&child| child == clique);
@@ -201,9 +201,9 @@ impl Structure {
     /// Finds the cliques whose message to the parent is one everywhere without evidence.
     ///
     /// The message is one if no variable of the separator has its conditional probability table in
-    /// the subtree: every table there then sums to one over a variable that is only in the subtree.
-    /// The table of an observed variable does not sum out. `observed` has the states of the
-    /// variables that were removed from the cliques.
+    /// the subtree, because each table in the subtree then sums to one over a variable that is only
+    /// in the subtree. The table of an observed variable does not sum out. `observed` has the states
+    /// of the variables that were removed from the cliques.
     fn find_sums_out(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, factors) in self.shape.factors.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Compressed tables: which entries of a full table are held.
+//! Maps from the entries of a full table to the entries that a compressed table holds.
 //!
-//! Where a clique holds only a hundredth of its entries, no row touches most entries of its
-//! separators, and those are left out too (see [`compress`](crate::engine::cpu::tables::compress)).
-//! The entries that are held keep their order, so the held entries of a run are consecutive.
+//! If a clique holds only a hundredth of its entries, no row touches most entries of its separators,
+//! and these are left out too (see [`compress`](crate::engine::cpu::tables::compress)). Held entries
+//! keep their order, so the held entries of a run are consecutive.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// Most entries of one round through all states of an axis (its stride times its states) for which
-/// [`EntryMap::add_marginal`] adds up all rounds before it sums over the stride. If it is wrong,
-/// only speed changes (and last bits of results).
+/// Maximum number of entries of one round through all states of an axis, which is its stride times
+/// its cardinality, for which [`EntryMap::add_marginal`] adds up all rounds first and then sums over
+/// the stride. If it is wrong, only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
@@ -25,12 +25,12 @@ pub struct EntryMap(Option<Box<[u32]>>);
 impl EntryMap {
     /// The map of a table that holds the entries for which `is_held`.
     pub fn new(is_held: &[bool]) -> Self {
-        if is_held.iter().all(|&is| is) {
+        if is_held.iter().all(|&held| held) {
             return Self(None);
         }
-        let count = |count: &mut u32, is: Option<&bool>| {
+        let count = |count: &mut u32, held: Option<&bool>| {
             let before = *count;
-            *count += u32::from(is.copied().unwrap_or(false));
+            *count += u32::from(held.copied().unwrap_or(false));
             Some(before)
         };
         let ends = is_held.iter().map(Some).chain([None]);
@@ -42,8 +42,8 @@ impl EntryMap {
         self.0.is_some()
     }
 
-    /// The position of entry number `entry` of the full table, if it is held, and otherwise of the
-    /// next that is.
+    /// The position of entry number `entry` of the full table if it is held, and otherwise of the
+    /// next held entry.
     pub fn position(&self, entry: usize) -> usize {
         self.0.as_ref().map_or(entry, |before| before[entry] as usize)
     }
@@ -53,13 +53,13 @@ impl EntryMap {
         self.0.as_ref().is_none_or(|before| before[entry] < before[entry + 1])
     }
 
-    /// Entries of the full table, which are `entries` if all are held.
+    /// Number of entries of the full table. `entries` is the number of held entries.
     fn full_entries(&self, entries: usize) -> usize {
         self.0.as_ref().map_or(entries, |before| before.len() - 1)
     }
 
     /// The runs of held entries in which the variable along `axis` has one state, each with that
-    /// state. As [`Axis::runs`], but for a compressed table, which holds `entries`.
+    /// state. As [`Axis::runs`], but for a compressed table of `entries`.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = (0..self.full_entries(entries)).step_by(axis.stride);
         let run = move |start| self.position(start)..self.position(start + axis.stride);
@@ -85,8 +85,8 @@ impl EntryMap {
         states.iter_mut().zip(runs).for_each(|(state, run)| *state += sum(run));
     }
 
-    /// Calls `each` with the runs of held entries that have the given state along every axis. The
-    /// table holds `entries`. The axes must come with the longest stride first.
+    /// Calls `each` with the runs of held entries that have the given state along every axis.
+    /// `entries` is the number of held entries. The axis with the longest stride must come first.
     pub fn for_runs_with(
         &self,
         states: &[(Axis, usize)],
@@ -96,7 +96,7 @@ impl EntryMap {
         self.for_runs_within(states, 0..self.full_entries(entries), each);
     }
 
-    /// The same for the entries `full` of the full table.
+    /// As [`for_runs_with`](Self::for_runs_with), for the range `full` of the full table.
     fn for_runs_within(
         &self,
         states: &[(Axis, usize)],
@@ -117,9 +117,9 @@ impl EntryMap {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
 
-    /// The state of each held entry along `axis`. `None` if more than a quarter of the entries are
-    /// held, because [`for_runs_with`](Self::for_runs_with) is then as fast, or if a state does not
-    /// fit into a byte.
+    /// The state of each held entry along `axis`. `None` if states do not fit into a byte, or if
+    /// more than a quarter of the entries are held: [`for_runs_with`](Self::for_runs_with) is then
+    /// as fast.
     pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
         let before = self.0.as_ref()?;
         let full = before.len() - 1;
@@ -141,8 +141,8 @@ impl EntryStates {
         self.0.push((axis, states));
     }
 
-    /// Writes one into `table` where all `states` agree and zero elsewhere. Returns `false` and
-    /// leaves `table` alone if the states along one of the axes are not known.
+    /// Writes one into the entries of `table` that agree with all `states`, and zero into the others.
+    /// Returns `false` and leaves `table` unchanged if the states along one of the axes are unknown.
     pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
         let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
         if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
@@ -164,7 +164,7 @@ impl EntryStates {
 }
 
 simd_dispatch!(
-    /// Sets `table` to zero where the entry of `states` is not `state`.
+    /// Sets the entries of `table` to zero whose entries of `states` differ from `state`.
     retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
 
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_marginal_sums_the_held_entries_of_each_state() {
-        // The second of three variables, in rounds of 3, 12 and (too long to sum side by side) 300.
+        // The variable is the second of three. Rounds have 3, 12 and 300 entries; a round of 300 is
+        // longer than `MAX_ROUND`.
         for stride in [1, 4, 100] {
             let axis = Axis { stride, cardinality: 3 };
             let full = 4 * 3 * stride;
@@ -200,8 +201,8 @@ mod tests {
 
     #[test]
     fn runs_and_masks_cover_the_entries_with_the_given_states() {
-        // Variables with 3, 2 and 4 states; tables without every fifth entry, with only those, and
-        // full.
+        // Variables with 3, 2 and 4 states. One table lacks every fifth entry, one has only these
+        // entries, and one is full.
         let axis = |stride, cardinality| Axis { stride, cardinality };
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
         let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
@@ -232,6 +233,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(written, 7, "states are known where few entries are held");
+        // States are known only in the table with few entries. The other tables accept only the empty
+        // list of states.
+        assert_eq!(written, 5 + 2);
     }
 }

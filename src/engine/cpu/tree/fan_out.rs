@@ -1,24 +1,25 @@
 //! A bound on the number of messages that are multiplied at once.
 //!
 //! A clique's table is read once with the messages of all its children, and their product is not
-//! rescaled in between. Each message has its largest entry near one, but the product of a few
-//! hundred that favour opposite states can underflow everywhere. So children with the same
-//! separator are moved below one another: each then receives a few messages, and its own message is
-//! rescaled. The result is again a junction tree, because the separator's variables are in each of
-//! these cliques.
+//! rescaled in between. The largest entry of each message is near one, but if messages favour
+//! different states, all entries of a product of a few hundred can underflow. So some children with
+//! the same separator are moved below others: each clique then receives fewer messages, and its own
+//! message is rescaled. The result is again a junction tree, because all these cliques contain the
+//! separator's variables.
 
 use std::collections::BTreeMap;
 
 use crate::engine::cpu::tree::structure::Shape;
 use crate::network::VariableId;
 
-/// Most children of one clique over the same separator. A product of this many messages must not
-/// underflow.
+/// Maximum number of children over the same separator that stay below their parent. A child below
+/// which others are moved may have as many children of its own over that separator, so a product of
+/// twice this many messages must not underflow.
 const MAX_SIBLINGS: usize = 8;
 
 impl Shape {
-    /// The same cliques, in preorder, where no clique has more than [`MAX_SIBLINGS`] children over
-    /// the same separator.
+    /// The same cliques, in preorder. Of the children of a clique over the same separator, at most
+    /// [`MAX_SIBLINGS`] stay below the clique; the others are moved below these.
     ///
     /// Also returns, for each clique, its number in `self`.
     pub fn with_bounded_fan_out(mut self) -> (Self, Vec<usize>) {
@@ -37,8 +38,7 @@ impl Shape {
             }
         }
         for siblings in children.iter().flat_map(BTreeMap::values) {
-            // The siblings form trees in which each has at most `MAX_SIBLINGS` of the others as
-            // children.
+            // The siblings form a forest in which at most `MAX_SIBLINGS` are below any other.
             for (index, &clique) in siblings.iter().enumerate().skip(MAX_SIBLINGS) {
                 self.parents[clique] = Some(siblings[index / MAX_SIBLINGS - 1]);
             }
@@ -46,7 +46,8 @@ impl Shape {
         self.in_preorder()
     }
 
-    /// Numbers the cliques in preorder: each subtree is then a range that begins with its root.
+    /// Numbers the cliques in preorder, so that each subtree is a range that begins with its root.
+    /// Also returns, for each clique, its number in `self`.
     fn in_preorder(mut self) -> (Self, Vec<usize>) {
         let mut children = vec![Vec::new(); self.cliques.len()];
         let mut stack = Vec::new();
@@ -79,8 +80,8 @@ mod tests {
         indices.iter().map(|&index| VariableId::new(index)).collect()
     }
 
-    /// A root clique of variables 0 and 1, and a child per effect: most are effects of variable 0,
-    /// and every fiftieth of variable 1.
+    /// A root clique of variables 0 and 1, and one child per effect. Every fiftieth is an effect of
+    /// variable 1, the others of variable 0.
     fn star(effects: usize) -> Shape {
         let mut shape = Shape { cliques: vec![ids(&[0, 1])], parents: vec![None], factors: vec![] };
         for effect in 0..effects {

@@ -1,22 +1,22 @@
 //! The order of the variables in a clique's table.
 //!
 //! A clique's table has a *port* for each table that it exchanges numbers with: the separator to
-//! its parent, the separator to each child, and one for its private variables, which are in no
-//! other clique. Two variables that are in the same ports move every index alike, so they are
-//! merged into one group. A table of ten variables becomes a nest of two to five loops. The largest
-//! group is the innermost loop: along it, the index into a port's table either stays the same or
-//! steps by one. The compiler turns such loops into vector instructions, whatever the numbers of
-//! states are.
+//! its parent, the separator to each child, and the table of its private variables, which are in no
+//! other clique. Variables that are in the same ports change every index in the same way, so they
+//! are merged into one group, and a pass over the table needs one nested loop per group instead of
+//! one per variable. The largest group is the innermost loop. Along this loop, the index into a
+//! port's table either stays the same or steps by one, so the compiler can use vector instructions
+//! whatever the numbers of states.
 //!
-//! The two ends of a separator may therefore order its variables differently. Messages are permuted
-//! when they are sent. That costs one indexed store per separator entry, and separators are small
-//! compared with cliques.
+//! The two ends of a separator may therefore order its variables differently, and messages are
+//! permuted when they are sent. This costs one indexed access per separator entry, and separators
+//! are small compared with cliques.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// Most entries of a row, a run along the fastest group: a row and its inputs then fit in the L1
-/// cache. If it is wrong, only speed changes.
+/// Maximum number of entries of a row, so that a row and its inputs fit in the L1 cache. If it is
+/// wrong, only speed changes (and last bits of results).
 pub const MAX_ROW_ENTRIES: usize = 1024;
 
 /// The order of a clique's variables, and of the variables of each of its ports.
@@ -36,8 +36,8 @@ pub struct Layout {
 pub struct PortLayout {
     /// The variables in index order.
     pub scope: Scope,
-    /// Whether the port holds the fastest group. If so, a row meets as many consecutive entries of
-    /// the port's table as it has itself; otherwise a single one.
+    /// Whether the port holds the fastest group. If so, a row meets consecutive entries of the
+    /// port's table, one for each entry of the row; otherwise it meets a single entry.
     pub is_vector: bool,
 }
 
@@ -70,17 +70,17 @@ impl Layout {
         }
     }
 
-    /// Entries of the table.
+    /// Number of entries of the table.
     pub fn entries(&self) -> usize {
         self.outer.entries() * self.run_entries()
     }
 
-    /// Rows of the table, each of at most [`MAX_ROW_ENTRIES`] entries.
+    /// Number of rows of the table. Each row has at most [`MAX_ROW_ENTRIES`] entries.
     pub fn row_count(&self) -> usize {
         self.outer.entries() * self.run_entries().div_ceil(MAX_ROW_ENTRIES)
     }
 
-    /// Entries of one run along the fastest group.
+    /// Number of entries of one run along the fastest group.
     pub fn run_entries(&self) -> usize {
         self.inner.entries()
     }

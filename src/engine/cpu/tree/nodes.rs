@@ -1,4 +1,5 @@
-//! A junction tree as messages are passed through it: where everything lies, but no tables.
+//! A junction tree with the positions of everything that a propagation reads and writes, but without
+//! tables.
 
 use std::ops::Range;
 
@@ -10,8 +11,8 @@ use crate::network::VariableId;
 /// The cliques, and where the tables that they exchange lie in memory.
 ///
 /// The tables at ports toward children and the tables of private variables form the region *below*;
-/// the tables at ports toward parents form the region *above*. A separator has a table in each, one
-/// in the order of either end.
+/// the tables at ports toward parents form the region *above*. A separator has a table in each
+/// region: below in the order of the parent, above in the order of the child.
 #[derive(Debug)]
 pub struct Tree {
     /// The cliques in preorder.
@@ -32,11 +33,12 @@ pub struct Node {
     pub variables: Vec<VariableId>,
     pub parent: Option<usize>,
     pub children: Vec<usize>,
-    /// One past the last clique of its subtree.
+    /// One past the last clique of the subtree that begins with this clique.
     pub end: usize,
-    /// Entries of its table, whether the table is held or factored.
+    /// Entries of the clique's table. For a factored table, the entries that it would have if it were
+    /// multiplied out.
     pub entries: usize,
-    /// The cost of a pass over the table, in entries.
+    /// The cost of a pass over the table, as a number of entries.
     pub work: usize,
     /// The port to the parent.
     pub port: Option<ParentPort>,
@@ -44,8 +46,8 @@ pub struct Node {
     pub above: Range<usize>,
     /// The table of the same separator in the region below, in the order of the parent.
     pub in_parent: Range<usize>,
-    /// For each entry of [`above`](Self::above), its entry in [`in_parent`](Self::in_parent);
-    /// `None` if the orders are the same.
+    /// For each entry of [`above`](Self::above), the entry of [`in_parent`](Self::in_parent) with
+    /// the same states; `None` if the orders are the same.
     pub permutation: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows count from its start.
@@ -59,18 +61,19 @@ pub struct Node {
     pub full_separator: usize,
     /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
-    /// The states of the entries of [`above`](Self::above), where they are few.
+    /// The states of the entries of [`above`](Self::above), if few entries of the separator are held.
     pub above_states: EntryStates,
     /// Which entries of the separator's full table [`in_parent`](Self::in_parent) holds.
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
     pub private_map: EntryMap,
-    /// Whether, without evidence in the subtree, the message to the parent is one everywhere: every
+    /// Whether the message to the parent is one everywhere if the subtree has no evidence: every
     /// conditional probability table in the subtree sums out.
     pub sums_out: bool,
     /// The range of scratch memory in which a large table is summed in parts on the way down.
     pub scratch: Range<usize>,
-    /// The blocks of rows of a large table, for the way up; at most one if it is not large.
+    /// The blocks of rows of a large table, for the way up; at most one block if the table is not
+    /// large.
     pub blocks: Vec<RowBlock>,
     /// The words of all rows.
     pub words: Vec<u32>,
@@ -79,8 +82,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// The position in a row of the word that points into the table of child number `child`. One
-    /// past the last child is the table of the private variables.
+    /// The position in a row of the word that points into the table of child number `child`. The
+    /// number after the last child means the table of the private variables.
     pub fn word(&self, child: usize) -> u32 {
         (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
     }
@@ -117,7 +120,7 @@ impl Tree {
 
     /// Computes the cost of each clique, its scratch memory and the end of its subtree. Call this
     /// whenever tables change, after [`Node::divide_rows`].
-    pub fn divide_work(&mut self) {
+    pub fn update_work(&mut self) {
         self.scratch = 0;
         for node in &mut self.nodes {
             let parts = parts(node.entries, node.below.len());

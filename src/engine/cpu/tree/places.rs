@@ -1,4 +1,4 @@
-//! Where the findings on each variable enter the tree and where its posterior is read.
+//! The tables in which findings on a variable are entered and its posterior is read.
 
 use crate::potential::Axis;
 
@@ -7,14 +7,14 @@ use crate::potential::Axis;
 pub struct VariablePlaces {
     /// The clique nearest to the root that holds it.
     pub top: usize,
-    /// The separators that hold it, each by the clique below it, nearest to the root first; with
-    /// its axis in the order of the clique below.
+    /// The separators that hold it, in preorder, so none is nearer to the root than the first. Each
+    /// is given by the clique below the separator, with the variable's axis in that clique's order.
     pub separators: Vec<(usize, Axis)>,
-    /// Its axis in the table of private variables of [`top`](Self::top), if it is in no other
-    /// clique.
+    /// The variable's axis in the table of private variables of [`top`](Self::top), if no other
+    /// clique holds the variable.
     pub private: Option<Axis>,
-    /// Where its posterior is read: the smallest table of beliefs that holds it, with its axis
-    /// there. `None` if the variable was removed from the tree.
+    /// The smallest table of beliefs over the variable, from which its posterior is read, and its
+    /// axis there. `None` if the variable was removed from the tree.
     pub home: Option<(BeliefTable, Axis)>,
 }
 
@@ -28,7 +28,7 @@ pub enum BeliefTable {
 }
 
 impl VariablePlaces {
-    /// Resets everything but keeps the memory.
+    /// Removes all content but keeps the memory.
     pub fn clear(&mut self) {
         self.separators.clear();
         (self.top, self.private, self.home) = (0, None, None);

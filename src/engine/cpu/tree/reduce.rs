@@ -1,8 +1,9 @@
 //! The reduced tree: a junction tree of the variables that are not observed.
 //!
-//! An observed variable fixes an index of the tables that hold it, and its neighbours are no longer
-//! connected through it. The rest falls into components or has smaller cliques, so it is
-//! triangulated again. With a fifth of the variables observed, tables often shrink to a hundredth.
+//! An observed variable fixes one index of every table over it, and no longer connects its
+//! neighbours. Without the observed variables, the moral graph has more components or smaller
+//! cliques, so it is triangulated again. With a fifth of the variables observed, tables often shrink
+//! to a hundredth.
 
 use std::slice;
 
@@ -14,13 +15,14 @@ use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics to try; the smallest tree found is taken. In a large network, only the first two
-/// are tried.
+/// The heuristics to try, in order. A later tree is taken only if it is smaller, and at least a
+/// quarter smaller if there is a previous tree to reuse. In a large network, only the first two
+/// heuristics are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// A network with more unobserved variables than this is large: triangulation then takes a
-/// noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only speed
+/// Maximum number of unobserved variables of a network that is not large. In a large network,
+/// triangulation takes a noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only speed
 /// changes.
 const LARGE_NETWORK: usize = 200;
 
@@ -34,10 +36,10 @@ pub struct ReducedTree {
     pub structure: Structure,
     /// The heuristic that found the tree.
     heuristic: Heuristic,
-    /// Entries of all tables.
+    /// Total entries of all tables.
     entries: u64,
-    /// An upper bound on the bytes of the tables, in memory from a pool that may give them more
-    /// than they need.
+    /// An upper bound on the bytes of the tables. Their memory comes from a pool, which may give a
+    /// table more memory than it needs.
     table_bytes: usize,
     /// An upper bound on the bytes of everything else.
     pub other_bytes: usize,
@@ -52,11 +54,12 @@ impl ReducedTree {
     }
 
     /// The natural logarithm of the product of all factors whose variables are all `observed`;
-    /// `None` if it is zero. P(e) of the tree must be multiplied by the product.
+    /// `None` if the product is zero. The tree's P(e) must be multiplied by this product.
     pub fn ln_constant(&self, network: &Network, observed: &[Option<usize>]) -> Option<f64> {
         let entry = |&factor: &FactorId| {
             let factor = network.factor(factor);
-            let state = |v: VariableId| observed[v.index()].expect("it is observed");
+            let state =
+                |v: VariableId| observed[v.index()].expect("all its variables are observed");
             let scope = factor.scope().iter();
             let at = scope.fold(0, |at, &v| at * network[v].cardinality() + state(v));
             factor.values()[at]
@@ -85,15 +88,15 @@ pub fn reduce(
     let (graph, families) = reduced_graph(network, is_observed, &unobserved);
     let mut heuristics = HEURISTICS;
     if let Some(previous) = previous {
-        // The heuristic of the previous tree first: it leaves most cliques as they are.
+        // Try the heuristic of the previous tree first, because it leaves most cliques unchanged.
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
     let is_large = graph.len() > LARGE_NETWORK;
     let heuristics = if is_large { &heuristics[..2] } else { &heuristics[..] };
     let is_good_enough =
         |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
-    // Entries below which a further heuristic's tree replaces one of `entries`; zero to try no
-    // further one.
+    // Given a tree of `entries`: the number of entries below which another heuristic's tree
+    // replaces it; zero to try no other heuristic.
     let target = |entries: u64| match previous {
         _ if is_good_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
@@ -159,7 +162,7 @@ fn shape(
     let mut constants = Vec::new();
     for (factor, family) in families.iter().enumerate() {
         let factor = FactorId::new(factor);
-        // The clique that eliminating the first of its variables made holds the whole family.
+        // Eliminating the first variable of a family made a clique, which holds the whole family.
         match family.iter().min_by_key(|v| tree.position[v.index()]) {
             Some(first) => shape.factors[tree.home[first.index()]].push(factor),
             None => constants.push(factor),

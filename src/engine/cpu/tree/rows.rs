@@ -1,28 +1,28 @@
-//! Rows: how a clique's table meets the tables at its ports.
+//! Rows: which entries of a clique's table belong to which entries of the tables at its ports.
 //!
-//! A row is a run of consecutive entries of the clique's table along the fastest group. It *meets*,
-//! in the table at a port, the entries for the same states. A tree describes a row by `stride`
-//! words of 32 bits:
+//! A row is a run of consecutive entries of the clique's table along the fastest group. In the table
+//! at a port, a row *meets* the entries for the same states. A row is described by `stride` words of
+//! 32 bits each:
 //!
 //! | word | meaning |
 //! |---|---|
-//! | 0 | the first of its entries in the clique's table |
+//! | 0 | its first entry in the clique's table |
 //! | 1 | the number of its entries |
 //! | [`ROW_HEAD`] + p | its first entry in the table of port p |
 //! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if there is one |
 //!
-//! Variables called `word` are positions in this list, so that `row[word]` is an offset in a table.
-//! A [factor group](crate::engine::cpu::tables::factored) is one of the smaller tables of which a
-//! factored table is the product.
+//! In the code, `word` is a position in this list, so `row[word]` is an offset in a table. A factored
+//! table is the product of the tables of its
+//! [factor groups](crate::engine::cpu::tables::factored).
 //!
 //! Offsets at the port to the parent count from the start of the separator's table. Offsets at all
 //! other ports count from the start of the clique's part of the region below, in which the tables
-//! of these ports follow one another. A port whose layout
-//! [`is_vector`](super::layout::PortLayout::is_vector) has as many entries for a row as the row
-//! has; any other port has one.
+//! of these ports are consecutive. At a port whose layout
+//! [`is_vector`](super::layout::PortLayout::is_vector), a row meets one entry for each of its own
+//! entries; at any other port it meets a single entry.
 //!
 //! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
-//! C with its only child. It has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its
+//! C with its only child. The clique's table has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its
 //! entries are 20 to 23, and it meets entry 5 of the parent's separator and entries 8 to 11 of the
 //! child's.
 
@@ -34,8 +34,8 @@ use crate::potential::{Scope, write_mapping};
 /// Number of words of a row before the words of the ports.
 pub const ROW_HEAD: usize = 2;
 
-/// Fewest entries of a block of rows. Only a table of at least twice as many is divided into
-/// blocks. Tuned on the paper's eight networks; if it is wrong, only speed changes (and, because
+/// Minimum number of entries of a block of rows, except the last block. A table with less than twice
+/// as many entries is not divided. Tuned on the paper's eight networks; if it is wrong, only speed changes (and, because
 /// [`parts`] uses it, last bits of results).
 const BLOCK_ENTRIES: usize = 32_768;
 
@@ -44,20 +44,20 @@ const BLOCK_ENTRIES: usize = 32_768;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// Where the slice that is passed along with the port begins in the separator's table; zero for
-    /// the whole table.
+    /// The entry of the separator's table with which the accompanying slice begins; zero if the slice
+    /// is the whole table.
     pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
 }
 
-/// The positions in a row of some words, by how a row reads the tables that they point into.
+/// The positions of some words in a row, divided by how many entries a row meets in the tables.
 #[derive(Debug, Default)]
 pub struct PortWords {
-    /// Words that point at one number for the whole row: the port does not hold the fastest group.
+    /// Words that point at one number for the whole row. The port does not hold the fastest group.
     pub scalars: Vec<u32>,
-    /// Words that point at the first of as many numbers as the row has entries: the port holds the
-    /// fastest group.
+    /// Words that point at the first of several numbers, one for each entry of the row. The port
+    /// holds the fastest group.
     pub vectors: Vec<u32>,
 }
 
@@ -78,7 +78,7 @@ impl PortWords {
 pub struct GroupPort {
     /// Its variables in index order.
     pub scope: Scope,
-    /// Where it begins among the tables of all groups.
+    /// The position of its first entry among the tables of all groups.
     pub start: usize,
     /// Whether it holds the fastest group.
     pub is_vector: bool,
@@ -130,8 +130,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     }
 }
 
-/// Divides the rows of a table of `entries` into blocks, at places where the rows before and the
-/// rows after touch different entries of the separator above. Empty if the table is small.
+/// Divides the rows of a table of `entries` into blocks, at positions where no entry of the separator
+/// above is touched both before and after. Empty if the table is small.
 pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize) -> Vec<RowBlock> {
     if entries < 2 * BLOCK_ENTRIES {
         return Vec::new();
@@ -161,7 +161,7 @@ pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize
 }
 
 /// The number of parts, at most 8, in which a table of `entries` is summed on the way down onto
-/// tables of `below` entries in all. The parts are added up afterwards, which must cost little in
+/// tables with `below` entries in total. Adding up the parts afterwards must cost little in
 /// comparison.
 pub fn parts(entries: usize, below: usize) -> usize {
     (entries / (8 * below).max(BLOCK_ENTRIES)).clamp(1, 8)

@@ -1,4 +1,4 @@
-//! A junction tree before it has tables: cliques, separators, layouts.
+//! The structure of a junction tree: cliques, separators and layouts, but no tables.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
-/// The cliques of a tree and what belongs to each.
+/// The cliques of a tree, with their variables, parents and factors.
 ///
 /// Clique 0 is the root, and every clique comes before its children. The separator between clique
 /// `c` and its parent has number `c` too.
@@ -29,7 +29,7 @@ impl Shape {
     }
 }
 
-/// A [`Shape`] with all that follows from it.
+/// A [`Shape`] and everything that is derived from it.
 #[derive(Debug)]
 pub struct Structure {
     pub shape: Shape,
@@ -39,7 +39,8 @@ pub struct Structure {
     pub children: Vec<Vec<usize>>,
     /// By clique: its variables that are in no other clique.
     pub private: Vec<Vec<VariableId>>,
-    /// By clique: the order of its variables. Shared with the previous tree where it is the same.
+    /// By clique: the order of its variables. A layout that did not change is shared with the
+    /// previous tree.
     pub layouts: Vec<Arc<Layout>>,
     /// By clique: the clique of the previous tree with the same variables.
     previous: Vec<Option<usize>>,
@@ -48,8 +49,8 @@ pub struct Structure {
 impl Structure {
     /// Derives the structure of `shape`.
     ///
-    /// Layouts of cliques that are unchanged since the tree `previous` are shared with it. The
-    /// variables of every clique must then be in ascending order in both trees.
+    /// Layouts of cliques that are unchanged since the tree `previous` are shared with that tree. If
+    /// it is given, the variables of every clique must be in ascending order in both trees.
     pub fn new(network: &Network, shape: Shape, previous: Option<&Self>) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
@@ -90,8 +91,8 @@ impl Structure {
         Layout::new(network, &self.shape.cliques[clique], &ports)
     }
 
-    /// The layout here that serves `clique` of the tree `other`: that of the clique with the same
-    /// variables, if all its ports are the same too.
+    /// The layout of this tree that can be reused for `clique` of the tree `other`. It belongs to
+    /// the clique here with the same variables, and all ports must be the same too.
     fn layout_for(&self, other: &Self, clique: usize) -> Option<Arc<Layout>> {
         let own = other.previous[clique]?;
         let (children, others) = (&self.children[own], &other.children[clique]);
@@ -105,8 +106,9 @@ impl Structure {
         is_same.then(|| Arc::clone(&self.layouts[own]))
     }
 
-    /// The clique of the tree `previous` with the same variables as `clique`, and whether all its
-    /// ports are the same too. `previous` is the tree that this one was derived from, or this tree.
+    /// The clique of the tree `previous` with the same variables as `clique`, and whether all ports
+    /// are the same too. `previous` is the tree that was given to [`new`](Self::new), or this tree
+    /// itself.
     pub fn counterpart(&self, clique: usize, previous: &Self) -> Option<(usize, bool)> {
         if std::ptr::eq(self, previous) {
             return Some((clique, true));
@@ -115,7 +117,7 @@ impl Structure {
         Some((other, Arc::ptr_eq(&self.layouts[clique], &previous.layouts[other])))
     }
 
-    /// Number of entries of all tables if the `observed` variables are taken out of the cliques.
+    /// Total entries of all tables if the `observed` variables are removed from the cliques.
     pub fn entries_without(&self, observed: &[bool]) -> f64 {
         let entries = |layout: &Arc<Layout>| {
             let states = |scope: &Scope| {
@@ -129,14 +131,15 @@ impl Structure {
     }
 }
 
-/// For each of `cliques` the one of `others` with the same variables. All are in ascending order.
+/// For each of `cliques`, the clique of `others` with the same variables. The variables of each must
+/// be in ascending order.
 fn equal_cliques(
     network: &Network,
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // Linked lists of the `others` with the same first variable: by variable the first clique of
-    // the list, and by clique the next.
+    // A linked list for each variable, of the `others` that begin with it. `first` has, by variable,
+    // the head of the list; `next` has, by clique, the clique that follows.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {
